@@ -17,6 +17,7 @@ from pipelines.domain.experiments import BatchRow, Lane, Mark, Series, Tree
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk
 from pipelines.domain.logs import LogSearch
+from pipelines.domain.observed import ObservedSeries
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.points import Point, PointKind
 from pipelines.domain.savepoints import RetainedBatch, Savepoint
@@ -191,7 +192,9 @@ def schedule(face: FakeFace, asked: ShowSchedule) -> ScheduleState:
 
 
 def series(job: str, columns: Mapping[str, list[Any]], points: int) -> Series:
-    return Series(JobName(job), {name: column[:points] for name, column in columns.items()})
+    t = tuple(float(at) for at in columns["t"])
+    observed = (ObservedSeries(samples.QUERY, "checks.bad_rows", t, (4.0, 3.0)),)
+    return Series(JobName(job), {name: column[:points] for name, column in columns.items()}, observed=observed)
 
 
 ANSWERS: Mapping[type[Question[Any]], Callable[[FakeFace, Any], Any]] = {

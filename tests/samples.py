@@ -17,6 +17,7 @@ from pipelines.domain.experiments import BatchRow, Comparison, Health, OutputOve
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, QueryName, RunId, SavepointId, VersionId
 from pipelines.domain.intervals import Interval, Measure, words
 from pipelines.domain.jobs import Job, JobSummary, Origin, QuerySeen, Run
+from pipelines.domain.observed import Observed, ObservedNow
 from pipelines.domain.operations import Amount, Operation, OperationState
 from pipelines.domain.operators import Backlog, OperatorProgress, QueryOperators, SourceSeen, Waiting
 from pipelines.domain.plans import Metric, PlanEdge, PlanNode, QueryPlan
@@ -115,7 +116,8 @@ def batch_row(batch: int, newest: int) -> BatchRow:
     """The same batch, as its progress said it."""
     kept = retained(batch, newest)
     sources = '[{"description": "files"}]'
-    return BatchRow(QUERY, batch, kept.timestamp_ms, 812.5, 40, 116, kept.watermark_ms, 2, {"addBatch": 700.0}, sources)
+    observed = (Observed("checks.bad_rows", float(batch)), Observed("checks.newest", None, "2026-11-20 09:00:00"))
+    return BatchRow(QUERY, batch, kept.timestamp_ms, 812.5, 40, 116, kept.watermark_ms, 2, {"addBatch": 700.0}, sources, observed)
 
 
 def query_operators() -> QueryOperators:
@@ -234,6 +236,7 @@ def summary(runs: Sequence[Run], origin: Origin | None, attached: bool, newest: 
             restarts=len(runs) - 1,
             gap_ms=1_050.0 if live else None,
             backlog=(Waiting("rows", 1_200, -10.0),) if live else (),
+            observed=(ObservedNow(QUERY, "checks.bad_rows", 3.0),) if live and not attached else (),
         )
     )
 

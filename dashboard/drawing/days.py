@@ -8,12 +8,13 @@ from typing import TypeVar
 
 from dashboard.drawing.figures import column
 from pipelines.domain.experiments import Series
+from pipelines.domain.observed import ObservedSeries
 from pipelines.domain.operators import BacklogSeries, OperatorSeries
 
 BESIDE = "beside."
 """Begins the names of columns, and of operators' and sources' queries, of the day before."""
 MOMENTS = ("t", "watermark_ms", "event_time_max_ms")
-S = TypeVar("S", OperatorSeries, BacklogSeries)
+S = TypeVar("S", OperatorSeries, BacklogSeries, ObservedSeries)
 
 
 def beside(series: Series, past: Series, shift_ms: float) -> Series:
@@ -25,6 +26,7 @@ def beside(series: Series, past: Series, shift_ms: float) -> Series:
         columns={**series.columns, **columns},
         operators=series.operators + tuple(_moved(operator, shift_ms) for operator in past.operators),
         backlog=series.backlog + tuple(_moved(source, shift_ms) for source in past.backlog),
+        observed=series.observed + tuple(_moved(line, shift_ms) for line in past.observed),
     )
 
 

@@ -19,7 +19,7 @@ from starlette.concurrency import run_in_threadpool
 
 from pipelines import __version__
 from pipelines.domain.about import ServerRole
-from pipelines.domain.alert_rules import METRIC
+from pipelines.domain.alert_rules import METRIC, OBSERVED
 from pipelines.domain.experiments import Health
 from pipelines.domain.findings import Problem
 from pipelines.domain.runs import RunState
@@ -43,6 +43,7 @@ OF_WORKSPACE: tuple[Figure[Health], ...] = (
 STATE = "job_state", "1 for the state of the job's newest run, 0 for every other one"
 FINDING = "job_finding", "1 for each kind of finding that the job has now, 0 for every other one"
 BACKLOG = "job_backlog", "What the job's sources have not read yet, by unit"
+OBSERVED_OF_JOBS = "job_observed", "A number that the job observes itself (df.observe), of the newest batch of its query; at most 50 a job"
 INFO = "build", "The server's version"
 ACTIVE = "server_active", "1 for the server that has the workspace, 0 for a standby"
 
@@ -66,6 +67,7 @@ def documented() -> Iterator[Documented]:
     yield Documented(PREFIX + STATE[0], "", f"job, {PREFIX}{STATE[0]}", STATE[1])
     yield Documented(PREFIX + FINDING[0], "", f"job, {PREFIX}{FINDING[0]}", FINDING[1])
     yield Documented(PREFIX + BACKLOG[0], "", "job, unit", BACKLOG[1])
+    yield Documented(PREFIX + OBSERVED_OF_JOBS[0], f"{OBSERVED}NAME.COLUMN", "job, query, metric", OBSERVED_OF_JOBS[1])
     yield from (Documented(PREFIX + of_all.name, "", "", of_all.says) for of_all in OF_WORKSPACE)
     yield Documented(PREFIX + ACTIVE[0], "", "", ACTIVE[1])
     yield Documented(f"{PREFIX}{INFO[0]}_info", "", "version", INFO[1])
@@ -95,11 +97,10 @@ class Figures(Collector):
             yield _gauge(figure, [([job.job.name], job) for job in jobs], ["job"])
         yield _states(STATE, RunState, ((job.job.name, {job.state} if job.state else set()) for job in jobs))
         yield _states(FINDING, Problem, ((job.job.name, {finding.problem for finding in job.findings}) for job in jobs))
-        backlog = GaugeMetricFamily(PREFIX + BACKLOG[0], BACKLOG[1], labels=["job", "unit"])
-        for job in jobs:
-            for waiting in job.backlog:
-                backlog.add_metric([job.job.name, waiting.unit], waiting.amount)
-        yield backlog
+        waiting = (([job.job.name, amount.unit], amount.amount) for job in jobs for amount in job.backlog)
+        yield _several(BACKLOG, ["job", "unit"], waiting)
+        own = (([job.job.name, number.query, number.name], number.value) for job in jobs for number in job.observed)
+        yield _several(OBSERVED_OF_JOBS, ["job", "query", "metric"], own)
         for of_all in OF_WORKSPACE:
             yield _gauge(of_all, [([], health)], [])
         yield GaugeMetricFamily(PREFIX + ACTIVE[0], ACTIVE[1], float(self._role is ServerRole.ACTIVE))
@@ -112,6 +113,14 @@ def _gauge(figure: Figure[T], of: Iterable[tuple[Sequence[str], T]], labels: Seq
         amount = figure.of(subject)
         if amount is not None:
             family.add_metric(values, amount)
+    return family
+
+
+def _several(named: tuple[str, str], labels: Sequence[str], samples: Iterable[tuple[Sequence[str], float]]) -> GaugeMetricFamily:
+    """A gauge with a sample for each of a job's labels."""
+    family = GaugeMetricFamily(PREFIX + named[0], named[1], labels=labels)
+    for values, amount in samples:
+        family.add_metric(values, amount)
     return family
 
 

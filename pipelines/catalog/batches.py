@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pipelines.catalog import observed
 from pipelines.catalog.connection import Reader
 from pipelines.catalog.tables import dicts, row
 from pipelines.domain.experiments import BatchRow
@@ -20,7 +21,7 @@ PHASES = {
 """Column -> Spark's name of the phase, in the order in which a batch goes through them."""
 
 _NEWEST = f"""
-SELECT query, batch, at_ms, batch_ms, input_rows, state_rows, watermark_ms, late_rows, sources, {", ".join(PHASES)}
+SELECT query, batch, at_ms, batch_ms, input_rows, state_rows, watermark_ms, late_rows, sources, observed, {", ".join(PHASES)}
 FROM progress WHERE job = $job AND at_ms BETWEEN $since AND $until AND at_ms + batch_ms <= $until AND $query IN ('', query)
 ORDER BY at_ms DESC, batch DESC LIMIT $limit
 """
@@ -48,4 +49,5 @@ def late_rows(reader: Reader, job: str, query: str, since_ms: int) -> int:
 
 def _batch(row: dict[str, Any]) -> BatchRow:
     phases = {phase: row.pop(column) for column, phase in PHASES.items()}
-    return BatchRow(**row, phases={phase: ms for phase, ms in phases.items() if ms is not None})
+    values = observed.observed_of(row.pop(observed.OBSERVED))
+    return BatchRow(**row, observed=values, phases={phase: ms for phase, ms in phases.items() if ms is not None})

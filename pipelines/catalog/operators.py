@@ -52,12 +52,12 @@ def arrow_columns(batches: Sequence[Progress]) -> dict[str, Any]:
     whole = {name: pa.array([getattr(operator, name) for operator in operators], pa.int64()) for name in _COUNTS}
     keys = pa.array([name for operator in operators for name in operator.custom], pa.string())
     values = pa.array([value for operator in operators for value in operator.custom.values()], pa.int64())
-    custom = pa.MapArray.from_arrays(_offsets(operator.custom for operator in operators), keys, values)
+    custom = pa.MapArray.from_arrays(offsets(operator.custom for operator in operators), keys, values)
     named = {"name": pa.array([operator.name for operator in operators], pa.string()), **whole, "custom": custom}
     behind = {name: pa.array([getattr(entry, name) for entry in waiting], kind) for name, kind in _backlog_types().items()}
     return {
-        OPERATORS: _lists((batch.operators for batch in batches), named),
-        BACKLOG: _lists((batch.backlog for batch in batches), behind),
+        OPERATORS: lists((batch.operators for batch in batches), named),
+        BACKLOG: lists((batch.backlog for batch in batches), behind),
     }
 
 
@@ -67,14 +67,14 @@ def _backlog_types() -> dict[str, Any]:
     return {"source": pa.int64(), "name": pa.string(), "amount": pa.int64(), "unit": pa.string()}
 
 
-def _lists(parts: Iterable[Sized], fields: Mapping[str, Any]) -> Any:
+def lists(parts: Iterable[Sized], fields: Mapping[str, Any]) -> Any:
     """A list of structs for each of `parts`; `fields` hold the values of all structs, one after the other."""
     import pyarrow as pa
 
-    return pa.ListArray.from_arrays(_offsets(parts), pa.StructArray.from_arrays(list(fields.values()), list(fields)))
+    return pa.ListArray.from_arrays(offsets(parts), pa.StructArray.from_arrays(list(fields.values()), list(fields)))
 
 
-def _offsets(parts: Iterable[Sized]) -> Any:
+def offsets(parts: Iterable[Sized]) -> Any:
     import pyarrow as pa
 
     return pa.array([0, *accumulate(len(part) for part in parts)], pa.int32())

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Any, get_type_hints
 
-from pipelines.catalog import operators
+from pipelines.catalog import observed, operators
 from pipelines.catalog.connection import Writer
 from pipelines.catalog.tables import REAL, TEXT, WHOLE, incoming
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.progress import Progress
 
 _TYPES: dict[Any, str] = {str: TEXT, int: WHOLE, int | None: WHOLE, float: REAL, float | None: REAL}
-_LISTS = (operators.OPERATORS, operators.BACKLOG)
+_LISTS = (operators.OPERATORS, operators.BACKLOG, observed.OBSERVED)
 _PLAIN = {name: _TYPES[kind] for name, kind in get_type_hints(Progress).items() if name not in _LISTS}
 _COLUMNS = {"job": TEXT, "run": TEXT, **_PLAIN, "sources": TEXT}
 _values = attrgetter(*_PLAIN)
@@ -36,7 +36,7 @@ CREATE TEMP TABLE moved AS
 WITH candidates AS (
     SELECT job, query, run, at_ms, batch, batch_ms, input_rate, processed_rate, watermark_ms,
            if(event_max_ms IS NULL, NULL, greatest(at_ms + batch_ms - event_max_ms, 0)) AS lag_ms, late_rows, state_rows, state_bytes,
-           event_max_ms
+           event_max_ms, observed
     FROM fresh
     UNION ALL BY NAME
     SELECT * FROM latest_progress WHERE (job, query) IN (SELECT (job, query) FROM fresh)
@@ -53,7 +53,7 @@ SELECT job, query, newest_run AS run, max(at_ms) AS at_ms, arg_max(batch, at_ms)
        arg_max(watermark_ms, at_ms) AS watermark_ms, arg_max(lag_ms, at_ms) AS lag_ms,
        sum(late_rows) FILTER (run = newest_run)::BIGINT AS late_rows,
        arg_max(state_rows, at_ms) AS state_rows, arg_max(state_bytes, at_ms) AS state_bytes,
-       arg_max(event_max_ms, at_ms) AS event_max_ms,
+       arg_max(event_max_ms, at_ms) AS event_max_ms, arg_max(observed, at_ms) FILTER (run = newest_run) AS observed,
        exp(coalesce(any_value((1 - weight) * ln(gap_ms) + weight * step), any_value(step), any_value(ln(gap_ms)))) AS gap_ms
 FROM candidates JOIN newest USING (job, query) JOIN gaps USING (job, query)
 GROUP BY job, query, newest_run;
@@ -74,6 +74,7 @@ def append(writer: Writer, rows: Sequence[tuple[JobName, RunId, Progress, str]])
         return
     times = [progress.at_ms for _, _, progress, _ in rows]
     arrived = [(job, run, *_values(progress), sources) for job, run, progress, sources in rows]
-    with incoming(writer, _COLUMNS, arrived, operators.arrow_columns([progress for _, _, progress, _ in rows])):
+    batches = [progress for _, _, progress, _ in rows]
+    with incoming(writer, _COLUMNS, arrived, operators.arrow_columns(batches) | observed.arrow_columns(batches)):
         writer.execute(_FRESH, [min(times), max(times)])
     writer.execute(_LATEST)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.catalog import operators
+from pipelines.catalog import observed, operators
 from pipelines.catalog.connection import Reader
 from pipelines.catalog.tables import row
 from pipelines.domain.errors import Invalid
@@ -76,9 +76,11 @@ def _series(reader: Reader, job: str, values: dict[str, Any], points: int, *, mo
     if points < _KEPT_A_BUCKET:
         raise Invalid("series.points", f"{points} points are too few for a series", f"Ask for at least {_KEPT_A_BUCKET}.")
     sizes = {"points": points, "buckets": points // _KEPT_A_BUCKET, "reach": _SIZE_REACH_MS}
-    cursor = reader.execute(_SERIES.format(moment=moment, newest=newest), {"job": job, **values, **sizes})
+    of = {"job": job, **values}
+    cursor = reader.execute(_SERIES.format(moment=moment, newest=newest), {**of, **sizes})
     names = [column[0] for column in cursor.description or ()]
     rows = cursor.fetchall()
     columns = dict(zip(names, zip(*rows, strict=True) if rows else [() for _ in names], strict=True))
     moments = dict(zip(columns.pop(_ROW), columns["t"], strict=True))
-    return Series(JobName(job), columns, *operators.over_time(reader, moments))
+    numbers = observed.over_time(reader, of, points, moment=moment, newest=newest)
+    return Series(JobName(job), columns, *operators.over_time(reader, moments), numbers)

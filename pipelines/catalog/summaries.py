@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from pipelines.catalog import jobs, runs, trends
+from pipelines.catalog import jobs, observed, runs, trends
 from pipelines.catalog.connection import Reader
 from pipelines.catalog.tables import dicts, read
 from pipelines.domain.findings import Problem, Urgency
@@ -48,7 +48,8 @@ WITH run AS (
            max(if(event_max_ms IS NULL, lag_ms, greatest($now - event_max_ms, 0))) FILTER (latest.run = run.id) AS lag_now_ms,
            max(at_ms + batch_ms) FILTER (latest.run = run.id) AS ended_ms, max(gap_ms) AS gap_ms,
            any_value(latest.run) AS last_run, min(watermark_ms) AS watermark_ms, sum(late_rows)::BIGINT AS late_rows,
-           sum(state_rows)::BIGINT AS state_rows, sum(state_bytes)::BIGINT AS state_bytes, max(at_ms) AS last_progress_ms
+           sum(state_rows)::BIGINT AS state_rows, sum(state_bytes)::BIGINT AS state_bytes, max(at_ms) AS last_progress_ms,
+           list({query: query, observed: observed} ORDER BY query) FILTER (observed IS NOT NULL) AS observed
     FROM latest LEFT JOIN run ON run.job = latest.job GROUP BY latest.job
 ), idle AS (
     SELECT queries.job, count(*) FILTER (latest_idle.at_ms >= coalesce(latest.at_ms + latest.batch_ms, 0)) AS idle_queries,
@@ -69,7 +70,7 @@ SELECT jobs.document AS job, run.document AS run, coalesce(run.runs, 0) AS runs,
        seen.trigger, last.batch, last.input_rate, last.processed_rate, last.last_input_rate, last.last_processed_rate,
        last.lag_ms, last.lag_now_ms, last.ended_ms, last.gap_ms, last.last_run, run.document->>'state' AS run_state,
        last.watermark_ms, coalesce(last.late_rows, 0) AS late_rows,
-       last.state_rows, last.state_bytes, last.last_progress_ms, latest_size.checkpoint_bytes,
+       last.state_rows, last.state_bytes, last.last_progress_ms, last.observed, latest_size.checkpoint_bytes,
        coalesce(taken.savepoints, 0) AS savepoints, taken.last_savepoint_ms, taken.holdings,
        coalesce(run.recent_runs, 0) AS recent_runs, before.checkpoint_bytes AS checkpoint_bytes_before,
        idle.idle_ms, idle.beat_ms, coalesce(idle.idle_queries, 0) AS idle_queries
@@ -205,6 +206,7 @@ def _summary(
         idle_since_ms=idle_since,
         backlog=waiting.get(job.name, ()) if current else (),
         lag_change=changes.get(job.name) if current else None,
+        observed=observed.now(newest["observed"]),
     )
 
 

@@ -17,8 +17,12 @@ SECONDS = "_seconds"
 """In the name of a figure whose threshold may be a duration."""
 METRIC = "tidemark_job_"
 """What `/metrics` puts before the name of a job's figure; a rule may say a figure with it or without."""
+OBSERVED = "observed "
+"""Before the name of a number that the job observes itself (`df.observe`): `observed checks.bad_rows > 5`."""
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_.-]{{0,{MOST_NAME - 1}}}")
 _THRESHOLD = re.compile(r"(?P<figure>[a-z][a-z0-9_]*)\s*(?P<sign>>=?|<=?)\s*(?P<limit>.+)")
+_OBSERVED = re.compile(rf"(?P<figure>{OBSERVED}\S.*?)\s*(?P<sign>>=?|<=?)\s*(?P<limit>[^<>=]+)")
+"""A column that has no alias is named by its expression, which may hold a sign: the last one counts."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,11 @@ class Condition:
     sign: str = ""
     limit: float = 0.0
     clear: float = 0.0
+
+    @property
+    def observed(self) -> str:
+        """The number of the job's own that it looks at; empty for any other figure."""
+        return self.figure.removeprefix(OBSERVED) if self.figure.startswith(OBSERVED) else ""
 
     def holds(self, value: float) -> bool:
         return _beyond(self.sign, value, self.limit)
@@ -81,9 +90,10 @@ def condition(rule: Rule) -> Condition:
         if rule.clear:
             raise Invalid("alert.clear", "A finding has no threshold at which it is over", "Leave it out, or give a time: --clear-for 5m.")
         return Condition(Problem(text))
-    match = _THRESHOLD.fullmatch(text.removeprefix(METRIC))
+    plain = " ".join(text.removeprefix(METRIC).split())
+    match = (_OBSERVED if plain.startswith(OBSERVED) else _THRESHOLD).fullmatch(plain)
     if match is None:
-        hint = f"Write 'event_time_lag_seconds > 5m', or a finding: {', '.join(Problem)}."
+        hint = f"Write 'event_time_lag_seconds > 5m', '{OBSERVED}NAME.COLUMN > 5', or a finding: {', '.join(Problem)}."
         raise Invalid("alert.when", f"{text!r} is neither a finding nor a threshold", hint)
     limit = _number(match["figure"], match["limit"])
     over = _number(match["figure"], rule.clear) if rule.clear else limit

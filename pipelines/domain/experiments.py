@@ -10,6 +10,7 @@ from pipelines.domain.bounds import Moment
 from pipelines.domain.decisions import Decision
 from pipelines.domain.ids import ExperimentId, JobName, SavepointId, VersionId
 from pipelines.domain.jobs import JobSummary, Run
+from pipelines.domain.observed import Observed, ObservedSeries
 from pipelines.domain.operators import BacklogSeries, OperatorSeries
 from pipelines.domain.savepoints import Reason
 
@@ -52,6 +53,8 @@ class Series:
     """A series for each stateful operator of each query, at the same batches; empty where Spark told of none."""
     backlog: tuple[BacklogSeries, ...] = ()
     """A series for each source and unit, where sources say what they have not read yet."""
+    observed: tuple[ObservedSeries, ...] = ()
+    """A series for each number that the job observed (`df.observe`), with points of its own: peaks of each survive."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,8 @@ class BatchRow:
     phases: Mapping[str, float]
     sources: str
     """JSON list of {description, startOffset, endOffset, latestOffset where the source says it, numInputRows}."""
+    observed: tuple[Observed, ...] = ()
+    """What the job says of it by `df.observe`."""
 
 
 @dataclass(frozen=True)

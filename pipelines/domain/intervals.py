@@ -17,6 +17,8 @@ class Measure(enum.StrEnum):
     PROCESSED_RATE = "processed_rate"
     STATE_ROWS = "state_rows"
     STATE_BYTES = "state_bytes"
+    OBSERVED = "observed"
+    """A number that both jobs observe themselves (`df.observe`)."""
 
 
 SAID = {
@@ -24,13 +26,14 @@ SAID = {
     Measure.PROCESSED_RATE: ("B processes {} more rows a second", "B processes {} fewer rows a second"),
     Measure.STATE_ROWS: ("B holds {} more rows", "B holds {} fewer rows"),
     Measure.STATE_BYTES: ("B's state takes {} more memory", "B's state takes {} less memory"),
+    Measure.OBSERVED: ("B is {} higher", "B is {} lower"),
 }
 """Measure -> what it means that B has more of it, and less."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """One measure of A and B over the same events: ms a batch, rows a second, rows, or bytes.
+    """One measure of A and B over the same events: ms a batch, rows a second, rows, bytes, or what the jobs observe.
 
     `share` is how much B's median is above A's (0.12: twelve percent), `low` and `high` are the ends of its 95 % interval (bootstrap
     over stretches of event time that both have batches in); None where nothing can be told.
@@ -46,6 +49,8 @@ class Interval:
     low: float | None = None
     high: float | None = None
     words: str = ""
+    name: str = ""
+    """Of the number that is observed: `checks.bad_rows`; empty of other measures."""
 
     @property
     def told(self) -> bool:
@@ -58,8 +63,7 @@ def words(interval: Interval) -> str:
     if not interval.batches or interval.a is None or interval.b is None:
         return "Not known of both at the same event time yet"
     if interval.share is None or interval.low is None or interval.high is None:
-        batches = f"{interval.batches} batch{'' if interval.batches == 1 else 'es'}"
-        return f"No difference can be told yet: {batches}" if interval.batches < LEAST_BATCHES else "No difference can be told: A has 0"
+        return _untold(interval)
     if interval.low == interval.high == 0:
         return "The same"
     if not interval.told:
@@ -69,6 +73,12 @@ def words(interval: Interval) -> str:
     return (
         f"{(more if interval.share > 0 else less).format(_percent(abs(interval.share)))}, between {_percent(near)[:-2]} and {_percent(far)}"
     )
+
+
+def _untold(interval: Interval) -> str:
+    if interval.batches < LEAST_BATCHES:
+        return f"No difference can be told yet: {interval.batches} batch{'' if interval.batches == 1 else 'es'}"
+    return f"No difference can be told: A has 0{' or less' if interval.measure is Measure.OBSERVED else ''}"
 
 
 def _percent(share: float) -> str:

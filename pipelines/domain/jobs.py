@@ -16,6 +16,7 @@ from pipelines.domain.job_limits import JobLimits
 from pipelines.domain.lockstep import Lead
 from pipelines.domain.masters import Cluster
 from pipelines.domain.migrations import Migration
+from pipelines.domain.observed import ObservedNow
 from pipelines.domain.operators import Waiting
 from pipelines.domain.restart_strategies import RestartStrategy
 from pipelines.domain.restarts import RestartDecision
@@ -152,6 +153,8 @@ class JobSummary:
     nothing beside how it varies, None where too few tell, or it lags less than a minute."""
     catching_up: CatchingUp | None = None
     """How far it is behind and when it will be there; None for a job that is not behind, or comes no nearer."""
+    observed: tuple[ObservedNow, ...] = ()
+    """Numbers that it observed of the newest batch of each query (`df.observe`); none of a job that runs elsewhere."""
 
     @property
     def interval_ms(self) -> int | None:

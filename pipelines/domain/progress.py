@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from pipelines.domain.bounds import Long, Moment, Rate
+from pipelines.domain.observed import Observed, read_observed
 from pipelines.domain.operators import Backlog, OperatorProgress, read_backlog, read_operators
 
 
@@ -48,6 +49,8 @@ class Progress:
     operators: tuple[OperatorProgress, ...] = ()
     """Stateful operators in Spark's order; of a batch that Spark did not tell them of there are none."""
     backlog: tuple[Backlog, ...] = ()
+    observed: tuple[Observed, ...] = ()
+    """What the job says of the batch by `df.observe`."""
 
 
 def read_progress(raw: Mapping[str, Any]) -> Progress:
@@ -83,6 +86,7 @@ def read_progress(raw: Mapping[str, Any]) -> Progress:
         output_rows=int(written) if int(written) >= 0 else None,
         operators=operators,
         backlog=read_backlog(raw),
+        observed=read_observed(raw),
     )
 
 

@@ -1,7 +1,8 @@
 """Views without what is broken, with the columns that others need: extract, transform, load, and no state.
 
 The story: most streaming jobs only clean and move rows. Their savepoint is where they are in the input and what they have written, no
-more; a fork goes on from there just as exactly."""
+more; a fork goes on from there just as exactly. What is left out is counted batch by batch: a number of the job's
+own, `quality.rejected`, for a chart, an alert, a metric."""
 
 from __future__ import annotations
 
@@ -14,9 +15,16 @@ from pyspark.sql.streaming import DataStreamWriter
 VIEWS = "view STRING, at TIMESTAMP, page STRING, reader STRING, seconds DOUBLE"
 
 
+def observed(views: DataFrame) -> DataFrame:
+    """The same rows; Spark says with each batch how many they were, and how many of them are left out."""
+    return views.observe("quality", F.count("*").alias("rows"), F.count_if(F.col("page").isNull()).alias("rejected"))
+
+
 def clean(views: DataFrame) -> DataFrame:
-    return views.where("page IS NOT NULL").select(
-        "view", "reader", F.regexp_extract("page", "[0-9]+", 0).cast("int").alias("page"), "at", F.to_date("at").alias("day")
+    return (
+        observed(views)
+        .where("page IS NOT NULL")
+        .select("view", "reader", F.regexp_extract("page", "[0-9]+", 0).cast("int").alias("page"), "at", F.to_date("at").alias("day"))
     )
 
 

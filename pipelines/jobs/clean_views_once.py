@@ -14,9 +14,15 @@ from pyspark.sql.streaming import DataStreamWriter
 VIEWS = "view STRING, at TIMESTAMP, page STRING, reader STRING, seconds DOUBLE"
 
 
+def observed(views: DataFrame) -> DataFrame:
+    """The same rows; Spark says with each batch how many they were, and how many of them are left out."""
+    return views.observe("quality", F.count("*").alias("rows"), F.count_if(F.col("page").isNull()).alias("rejected"))
+
+
 def clean(views: DataFrame) -> DataFrame:
     return (
-        views.where("page IS NOT NULL")
+        observed(views)
+        .where("page IS NOT NULL")
         .withWatermark("at", "1 minute")
         .dropDuplicatesWithinWatermark(["view"])
         .select("view", "reader", F.regexp_extract("page", "[0-9]+", 0).cast("int").alias("page"), "at", F.to_date("at").alias("day"))

@@ -70,8 +70,8 @@ class Compare(Question[Comparison]):
 
 @dataclass(frozen=True)
 class ShowIntervals(Question[Sequence[Interval]]):
-    """Compare two jobs' metrics. It says how far B's batch time, rate and state are from A's on the same events: medians, the difference
-    with its 95 % interval, and both in words."""
+    """Compare two jobs' metrics. It says how far B's batch time, rate and state, and what both observe (`df.observe`), are from A's on the
+    same events: medians, the difference with its 95 % interval, and both in words."""
 
     a: str = option(ONE)
     b: str = option(OTHER)

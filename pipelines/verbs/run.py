@@ -11,6 +11,7 @@ from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatib
 from pipelines.domain.ids import JobName, RunId, VersionId
 from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
+from pipelines.domain.spark_metrics import PRESETS
 from pipelines.domain.texts import CODE, NAME, VALUE
 from pipelines.verbs.fork import FORKING
 from pipelines.verbs.revision import AGAIN, FILES, JAVA, NEW_QUERY, OUTSIDE, Revision
@@ -55,6 +56,9 @@ class RunScript(Change[Run, RunPlan], Revision):
     )
     name: str = option("Name of the job; the script's file name if not given.")
     conf: Mapping[str, str] = option(f"A Spark conf; {AGAIN}.", factory=dict, metavar="KEY=VALUE", reads=Reads.PAIRS)
+    spark_metrics: tuple[str, ...] = option(
+        f"Where Spark itself sends its metrics: {PRESETS}; {AGAIN}. It becomes confs of the job.", (), metavar="SINK"
+    )  # fmt: skip
     master: str = option("Spark master that the job runs on.", masters.DEFAULT)
     python: str = option("Interpreter whose PySpark runs it; Tidemark's own if not given.", "", flag="--runtime", metavar="PYTHON")
     java_home: str = option(f"{JAVA}.", "", metavar="DIR")

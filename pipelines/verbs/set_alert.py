@@ -36,7 +36,7 @@ class SetAlert(Change[Alerts, SetAlertPlan]):
     job: str = option("Only of this job; without one of every job that has no such rule of its own.", "")
     when: str = option(
         "A finding (failed, no-progress), or a figure with a threshold: 'event_time_lag_seconds > 5m'. Figures are those of /metrics, with "
-        "tidemark_job_ before them or without.",
+        "tidemark_job_ before them or without; 'observed NAME.COLUMN > 5' is a number of the job's own (df.observe).",
         "",
     )
     clear: str = option("It is over once the figure is at this value; without it at the threshold.", "", metavar="VALUE")

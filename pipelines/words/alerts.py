@@ -10,7 +10,7 @@ from pipelines.domain.alerts import Alert, AlertState, Channel, Silence
 from pipelines.domain.moments import spelt_duration
 from pipelines.domain.runs import RunState
 from pipelines.words import formats
-from pipelines.words.figures import ALERTABLE, Seen, metric_of
+from pipelines.words.figures import Seen, metric_of, value_of
 
 TEST_TITLE, TEST_BODY = "Test of Tidemark's alerts", "This channel works: alerts that name it are sent here."
 _ENDED = (None, RunState.STOPPED, RunState.FINISHED)
@@ -34,7 +34,7 @@ def reading(rule: Rule, seen: Seen) -> Reading:
         finding = next((one for one in seen.job.findings if one.problem is wanted.problem), None)
         return Reading(finding is not None, finding is None, ": ".join(filter(None, (finding.title, finding.words))) if finding else "")
     has_ended = seen.job.state in _ENDED and wanted.figure != _UP
-    value = ALERTABLE[wanted.figure].of(seen) if wanted.figure in ALERTABLE and not has_ended else None
+    value = None if has_ended else value_of(wanted, seen)
     if value is None:
         return Reading(holds=False, is_over=has_ended, words="")
     return Reading(wanted.holds(value), wanted.is_over(value), f"{wanted.figure} is {amount(wanted.figure, value)}; {_limit(wanted)}")

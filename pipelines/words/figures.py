@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from pipelines.domain.alert_rules import METRIC
+from pipelines.domain.alert_rules import METRIC, OBSERVED, Condition
 from pipelines.domain.holdings import Usable
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
@@ -124,4 +124,12 @@ ALERTABLE: Mapping[str, Figure[Seen]] = {figure.name: figure for figure in (*map
 
 def metric_of(figure: str) -> str:
     """The name of a rule's figure in `/metrics`: `tidemark_job_state_rows` of `state_rows`; empty for what only alerts have."""
-    return METRIC + figure if figure in EXPOSED else ""
+    return METRIC + figure if figure in EXPOSED or figure == OBSERVED.strip() else ""
+
+
+def value_of(condition: Condition, seen: Seen) -> float | None:
+    """The figure that a condition looks at, None where it is not known. Where several queries observe the number, it is the worst."""
+    if condition.observed:
+        values = [one.value for one in seen.job.observed if one.name == condition.observed]
+        return (max if condition.sign.startswith(">") else min)(values, default=None)
+    return ALERTABLE[condition.figure].of(seen) if condition.figure in ALERTABLE else None

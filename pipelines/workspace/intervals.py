@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pipelines.catalog import alignment
@@ -18,21 +19,26 @@ if TYPE_CHECKING:
 
 RESAMPLES = 2_000
 SEED = 20_260_101
+MOST_OBSERVED = 20
+"""An interval takes some hundredths of a second."""
 
 
 @answers(ShowIntervals)
 def intervals(context: Context, question: ShowIntervals) -> tuple[Interval, ...]:
-    """One interval for each measure, of `query` or the first query that both have. Raises NotFound (`job.not_found`)."""
+    """One interval for each measure, of `query` or the first query that both have; then one for each number that both observe, at most
+    `MOST_OBSERVED`. Raises NotFound (`job.not_found`)."""
     first, second = runs.known(context, question.a), runs.known(context, question.b)
     with context.catalog.reading() as reader:
         query = question.query or alignment.shared_query(reader, first, second)
         stretches = alignment.stretches(reader, first, second, query)
-    return tuple(measured(measure, stretches) for measure in Measure)
+        observed = alignment.observed(reader, first, second, query)
+    of_batches = (measured(measure, stretches) for measure in Measure if measure is not Measure.OBSERVED)
+    return (*of_batches, *(measured(Measure.OBSERVED, both, name) for name, both in islice(observed.items(), MOST_OBSERVED)))
 
 
-def measured(measure: Measure, stretches: Sequence[Mapping[str, float | None]]) -> Interval:
+def measured(measure: Measure, stretches: Sequence[Mapping[str, float | None]], name: str = "") -> Interval:
     """The interval of one measure, with its words; stretches in which a side says nothing of it are left out."""
-    interval = _measured(measure, stretches)
+    interval = replace(_measured(measure, stretches), name=name)
     return replace(interval, words=words(interval))
 
 
@@ -44,6 +50,8 @@ def _measured(measure: Measure, stretches: Sequence[Mapping[str, float | None]])
     if not len(values):
         return Interval(measure, 0, None, None)
     a, b = (float(np.median(values[:, side])) for side in (0, 1))
+    if len(values) >= LEAST_BATCHES and (values[:, 0] == values[:, 1]).all():
+        return Interval(measure, len(values), a, b, 0.0, 0.0, 0.0)
     if len(values) < LEAST_BATCHES or not (values[:, 0] > 0).all():
         return Interval(measure, len(values), a, b)
     low, high = _bootstrapped(values[:, 0], values[:, 1])

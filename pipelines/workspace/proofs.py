@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.domain import masters, proofs
+from pipelines.domain import masters, proofs, spark_metrics
 from pipelines.domain.ids import OperationId, QueryName, SavepointId, folder_of
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.trust import Damage, Proof, StateCount, Trust, Verification
@@ -30,7 +30,8 @@ def prove(context: Context, savepoint: SavepointId, operation: OperationId, tick
     """
     manifest = library.manifest(context.shelf(savepoint), savepoint)
     folder = context.layout.sandbox_folder(operation)
-    context.sparks.expect(manifest.version.runtime, masters.beside(manifest.version.master), manifest.version.conf)
+    conf = spark_metrics.without_sinks(manifest.version.conf)
+    context.sparks.expect(manifest.version.runtime, masters.beside(manifest.version.master), conf)
     with leases.lease(context.shelf(savepoint), savepoint, str(folder), context.now_ms()):
         ticket.step("checking", sum(file.bytes for file in manifest.files))
         intact = worker.check(context.savepoint_workers, context.shelf(savepoint), savepoint, Trust.PROVED, context.now_ms(), ticket)  # 1

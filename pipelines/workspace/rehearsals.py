@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.domain import masters
+from pipelines.domain import masters, spark_metrics
 from pipelines.domain.ids import JobName, QueryName, RunId, folder_of
 from pipelines.domain.json_text import read_json
 from pipelines.domain.progress import Progress, read_progress
@@ -127,7 +127,7 @@ def beginning_spec(context: Context, job: JobName, version: Version, folder: Pat
         version=version.id,
         script=str(code / version.script),
         args=args,
-        conf={**conf, **QUIET},
+        conf={**spark_metrics.without_sinks(conf), **QUIET},
         master=masters.beside(version.master),
         checkpoints=checkpoints,
         output=output,

@@ -14,7 +14,7 @@ from typing import Any
 
 from pipelines.catalog import jobs as job_rows
 from pipelines.catalog import runs as run_rows
-from pipelines.domain import files
+from pipelines.domain import files, spark_metrics
 from pipelines.domain.errors import AlreadyExists, NotFound
 from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import Job, Origin, Run, Wanted
@@ -159,7 +159,7 @@ def settings(frozen: Version, job: str, code: str, output: str, places: Mapping[
 def confs(context: Context, version: Version) -> Mapping[str, str]:
     """The confs of a Spark that only reads or rewrites the state of `version`, with the places of its files."""
     _, conf = settings(version, "", str(context.layout.code(version.id)), "", large_files.places(context, version))
-    return conf
+    return spark_metrics.without_sinks(conf)
 
 
 def write_spec(context: Context, spec: RunSpec) -> None:

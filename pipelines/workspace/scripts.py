@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from pipelines.domain import files, secrets
+from pathlib import Path
+
+from pipelines.domain import files, secrets, spark_metrics
+from pipelines.domain.errors import Invalid
 from pipelines.domain.ids import JobName, RunId, job_name
 from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
@@ -38,7 +41,7 @@ def _fork(context: Context, change: RunScript) -> Fork:
         code=change.code,
         script=change.script,
         args=change.args,
-        conf=change.conf,
+        conf=_confs(change),
         master=change.master,
         python=change.python or None,
         java_home=change.java_home or None,
@@ -49,13 +52,23 @@ def _fork(context: Context, change: RunScript) -> Fork:
     )
 
 
+def _confs(change: RunScript) -> dict[str, str]:
+    """The confs of its presets of Spark's metrics; those that are given stand before them. Invalid (`spark_metrics.folder`) for a folder
+    that is not there: Spark would only complain in the log."""
+    for preset in change.spark_metrics:
+        folder = spark_metrics.folder(preset)
+        if folder.startswith("/") and not Path(folder).is_dir():
+            raise Invalid("spark_metrics.folder", f"{folder!r} is no folder, and Spark's CSV sink makes none", "Make it first.")
+    return {**spark_metrics.confs(change.spark_metrics), **change.conf}
+
+
 def _version(change: RunScript, now_ms: int) -> Version:
     runtime = runtimes.named(Runtime(change.python, change.java_home))
     return version(
         versions.script_name(change.script),
         change.code,
         args=secrets.unmasked_args(change.args, ()),
-        conf=secrets.unmasked(change.conf, {}),
+        conf=secrets.unmasked(_confs(change), {}),
         master=change.master,
         python=runtime.python,
         java_home=runtime.java_home,

@@ -22,6 +22,7 @@ from pipelines.api.metrics import documented
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import JobSummary
+from pipelines.domain.observed import ObservedNow
 from pipelines.domain.runs import RunState
 from pipelines.verbs.jobs import ListJobs
 from pipelines.words.figures import OF_JOBS
@@ -76,6 +77,17 @@ def test_a_job_of_any_name_is_a_label(client: httpx.Client, face: FakeFace, name
     job: JobSummary = face.ask(ListJobs())[0]
     face.answers(ListJobs(), [replace(job, job=replace(job.job, name=JobName(name)))])
     assert of(scraped(client), "job_queries", job=name) == job.queries
+
+
+@pytest.mark.parametrize("name", ["checks.bad_rows", "checks.count((k > 5))", 'a "b"\\c', "größe.n"])
+def test_what_a_job_observes_has_its_query_and_name_as_labels(client: httpx.Client, face: FakeFace, name: str) -> None:
+    job: JobSummary = face.ask(ListJobs())[0]
+    numbers = (ObservedNow("counts", name, 2.5), ObservedNow("more", name, -1e38))
+    face.answers(ListJobs(), [replace(job, observed=numbers)])
+    found = scraped(client)
+    values = [of(found, "job_observed", job=job.job.name, query=query, metric=name) for query in ("counts", "more", "no")]
+    assert values == [2.5, -1e38, None]
+    assert sum(metric == "tidemark_job_observed" for metric, _ in found) == 2
 
 
 def test_who_accepts_openmetrics_gets_it(client: httpx.Client) -> None:

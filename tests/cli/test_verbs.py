@@ -145,6 +145,7 @@ def test_events_go_on_where_the_last_list_ended(tidemark: Door) -> None:
 
 
 def test_show_a_job(tidemark: Door) -> None:
+    assert "checks.bad_rows 3" in tidemark("show", JOB).stdout
     text = tidemark("show", "post_engagement_split").stdout
     assert "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE" in text
     assert f"{FIRST} of post_engagement" in text
@@ -553,6 +554,8 @@ def test_batches(tidemark: Door) -> None:
     assert [one["batch"] for one in tidemark.json("batches", JOB, "--limit", "2")] == [9, 8]
     assert [one["batch"] for one in tidemark.json("batches", JOB, "--retained")] == [7, 8, 9]
     assert "812 ms" in tidemark("batches", JOB).stdout
+    assert "checks.bad_rows 9; checks.newest 2026-11-20 09:00:00" in tidemark("batches", JOB).stdout
+    assert tidemark.json("batches", JOB, "--limit", "1")[0]["observed"][0] == {"name": "checks.bad_rows", "value": 9.0, "text": ""}
     assert "WATERMARK" in tidemark("batches", JOB, "--retained").stdout
 
 

@@ -91,3 +91,17 @@ def test_without_any_it_says_what_a_rule_is(opened: Opener, page: str) -> None:
     face.answers(ShowAlerts, Alerts("", (), (), (), ()))
     shown = said(opened(face, page, **({"job": JOB, "tab": "Alerts"} if page == "job" else {})))
     assert "No rules yet" in shown
+
+
+@pytest.mark.parametrize(
+    ("when", "value"),
+    [
+        ("event_time_lag_seconds > 5m", "5m"),
+        ("up<1", "1"),
+        ("observed checks.count((k > 5)) <= 3", "3"),
+        ("observed checks.bad_rows >= 5", "5"),
+        ("failed", ""),
+    ],
+)
+def test_a_rules_threshold_is_behind_its_last_sign(when: str, value: str) -> None:
+    assert forms._threshold(when) == value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ from pipelines.domain.decisions import StateFrom
 from pipelines.domain.errors import Conflict, Unsupported, refusal
 from pipelines.domain.experiments import Comparison
 from pipelines.domain.ids import ExperimentId, JobName, SavepointId
+from pipelines.domain.intervals import Interval, Measure
 from pipelines.domain.runs import RunState
 from pipelines.domain.verdicts import OperatorPair, OperatorPlan, Outcome, Part
 from pipelines.verbs.bisect import Bisect
@@ -141,6 +143,13 @@ def test_a_and_b_side_by_side(opened: Opener) -> None:
     ):
         assert part in words
     assert any("a.views" in one.value.columns for one in app.dataframe)
+    drawn = [json.loads(one.proto.json) for one in app.get("bidi_component") if "tidemark_panel" in one.proto.component_name]
+    assert [entry["value"] for chart in drawn if chart["title"] == "checks.bad_rows" for entry in chart["legend"]] == ["3", "3"]
+
+
+def test_an_interval_of_what_both_observe_has_its_own_name() -> None:
+    shown = intervals_table([Interval(Measure.OBSERVED, 80, 1_234.5, 1.0, -0.2, -0.3, -0.1, "B is 20 % lower", "checks.<b>")])
+    assert '<tr class="other"><th>checks.&lt;b&gt;</th><td>1,234.5</td><td>1</td>' in shown
 
 
 def test_what_cannot_be_compared_is_said_and_the_rest_is_shown(opened: Opener) -> None:

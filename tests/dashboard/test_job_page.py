@@ -11,8 +11,10 @@ import pytest
 from dashboard.drawing.marks import marks_of
 from dashboard.views.job import batches, failure, header, resume, versions
 from pipelines.domain.errors import Unavailable, Unsupported, refusal
-from pipelines.domain.ids import RunId, VersionId
+from pipelines.domain.experiments import Series
+from pipelines.domain.ids import JobName, RunId, VersionId
 from pipelines.domain.masters import Cluster
+from pipelines.domain.observed import ObservedSeries
 from pipelines.domain.runs import RunState
 from pipelines.domain.triggers import Trigger, TriggerKind
 from pipelines.verbs.diagnose import Diagnose
@@ -25,7 +27,7 @@ from pipelines.verbs.set_limits import SetLimits
 from pipelines.verbs.state import ListStates
 from pipelines.verbs.stop import Stop
 from pipelines.verbs.take import Take
-from tests import samples
+from tests import questions, samples
 from tests.afterwards import follow
 from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, said, selected, tables
 from tests.faces import NOW_MS, FakeFace, judged
@@ -125,6 +127,22 @@ def test_metrics_show_numbers_and_charts(opened: Opener) -> None:
         assert part in said(app)
     titles = ["Throughput", "Batch latency", "Batch phases", "Event-time lag", "Late rows dropped", "Checkpoint size"]
     assert [title for title in panels(app) if title in titles] == titles
+    assert panels(app)[-1] == "checks.bad_rows"
+
+
+def test_what_a_job_observes_beyond_its_charts_is_named(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = tuple(ObservedSeries("counts", f"checks.n{at:02d}", (1.0, 2.0), (3.0, 4.0)) for at in range(20))
+    monkeypatch.setattr(questions, "series", lambda job, *of: Series(JobName(job), {"t": [1.0, 2.0]}, observed=lines))
+    app = opened(FakeFace.sample(), "job", job=JOB)
+    assert panels(app)[-12:] == [line.name for line in lines[:12]]
+    assert "8 numbers that the job observes have no chart, but stand with each batch: checks.n12, " in said(app)
+    assert "checks.n16, and 3 more" in said(app)
+
+
+def test_a_batch_shows_what_it_observed(opened: Opener) -> None:
+    words = said(opened(FakeFace.sample(), "job", job=JOB, tab="Batches", batch="counts:8"))
+    assert "What it observed" in words and "<dt>checks.bad_rows</dt><dd>8</dd>" in words
+    assert "<dt>checks.newest</dt><dd>2026-11-20 09:00:00</dd>" in words
 
 
 def test_the_other_tabs_list_what_there_is(opened: Opener) -> None:

@@ -38,6 +38,15 @@ def test_requirements_are_asked_for_as_typed(opened: Opener) -> None:
     assert isinstance(change, RunScript) and change.requirements == "tiny==1.0\nother"
 
 
+def test_sinks_of_sparks_metrics_are_asked_for_as_typed(opened: Opener) -> None:
+    face = FakeFace()
+    app = opened(face, "new_job", source="Gallery", script="post_events.py")
+    next(one for one in app.text_input if one.label == "Spark's own metrics").set_value("jmx graphite://host:2003").run()
+    clicked(app, "start")
+    (change,) = face.begun
+    assert isinstance(change, RunScript) and change.spark_metrics == ("jmx", "graphite://host:2003")
+
+
 def test_a_taken_name_gets_a_number_and_the_events_are_found(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "new_job")
     assert app.text_input[0].value == "post_engagement_2"

@@ -14,7 +14,7 @@ import pytest
 from pipelines.domain.alerts import AGAIN_MS, Alert, AlertState
 from pipelines.domain.errors import Invalid, NotFound, TidemarkError, Unavailable
 from pipelines.domain.findings import Problem
-from pipelines.domain.runs import RunState
+from pipelines.domain.runs import PROGRESS_FILE, RunState
 from pipelines.supervisor import alerts
 from pipelines.supervisor.alerts import ATTEMPTS, Alerter
 from pipelines.verbs.acknowledge import Acknowledge
@@ -28,11 +28,13 @@ from pipelines.verbs.silence import SilenceAlerts
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from pipelines.verbs.try_channel import TryChannel
+from pipelines.workspace import ingestion
 from pipelines.workspace.alerts import states as alert_states
 from pipelines.workspace.context import Context
 from tests.supervisor.webhook import Webhook, webhook
 from tests.waiting import until
 from tests.workspace.conftest import House as Opened
+from tests.workspace.conftest import progress_line
 
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
@@ -124,6 +126,27 @@ def test_it_is_pending_then_fires_then_is_resolved_and_each_is_said_once(house: 
     house.after(HOUR_MS)
     assert hook.asked == 2
     assert house.kinds() == ["alert.channel", "alert.set", "alert.firing", "alert.resolved"]
+
+
+def test_a_number_of_the_jobs_own_fires_and_is_over(house: House) -> None:
+    run = house.ran("a", state=RunState.RUNNING)
+    do(house.face, SetAlert("bad", job="a", when="tidemark_job_observed checks.bad_rows > 5", clear="1"))
+    assert house.face.ask(ShowAlerts("a")).rules[0].rule.when == "observed checks.bad_rows > 5"
+    assert house.after(MINUTE_MS) == [], "no batch has said it"
+
+    def observes(batch: int, bad_rows: float) -> list[Alert]:
+        line = {**json.loads(progress_line(batch, "2026-11-20T09:00:00.000Z")), "observedMetrics": {"checks": {"bad_rows": bad_rows}}}
+        house.append(run, PROGRESS_FILE, json.dumps(line) + "\n")
+        ingestion.follow(house.face.context, ingestion.of_run(house.face.context, run.job, run.id))
+        return house.after(MINUTE_MS)
+
+    assert observes(1, 5) == []
+    (fires,) = observes(2, 6)
+    assert (fires.rule, fires.state, fires.words) == ("bad", AlertState.FIRING, "observed checks.bad_rows is 6; limit > 5")
+    assert states(observes(3, 3)) == [("bad", "a", AlertState.FIRING)], "between the two thresholds"
+    assert observes(4, 1) == []
+    with pytest.raises(Invalid, match="There is no figure 'observed'"):
+        do(house.face, SetAlert("bad", job="a", when="observed>5"))
 
 
 def test_a_message_that_is_taken_while_the_states_are_read_is_sent_once(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,9 @@ import pytest
 
 from pipelines.domain.alert_rules import Rule, condition
 from pipelines.domain.alerts import Alert, AlertState, advance
+from pipelines.domain.errors import Invalid
 from pipelines.domain.ids import JobName
+from pipelines.domain.observed import ObservedNow
 from pipelines.domain.runs import RunState
 from pipelines.words import alerts
 from pipelines.words.figures import ALERTABLE, EXPOSED, OF_ALERTS, OF_JOBS, Seen, metric_of
@@ -69,6 +71,45 @@ def test_a_figure_may_have_the_name_that_it_has_among_the_metrics() -> None:
     assert condition(named) == condition(Rule("lag", "event_time_lag_seconds > 5m"))
     assert alerts.metric(Rule("lag", "event_time_lag_seconds>5m")) == "tidemark_job_event_time_lag_seconds in /metrics"
     assert alerts.metric(Rule("f", "failed")) == alerts.metric(Rule("old", "batch_age_seconds > 1h")) == ""
+
+
+def observing(*values: float, name: str = "checks.bad_rows", state: RunState = RunState.RUNNING) -> Seen:
+    return Seen(summary(state=state, observed=tuple(ObservedNow(f"q{at}", name, value) for at, value in enumerate(values))), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("when", "values", "holds"),
+    [
+        ("observed checks.bad_rows > 5", (6.0,), True),
+        ("observed checks.bad_rows>5", (5.0,), False),
+        ("tidemark_job_observed  checks.bad_rows >= 5", (5.0,), True),
+        ("observed checks.bad_rows > 5", (1.0, 9.0), True),
+        ("observed checks.bad_rows < 5", (1.0, 9.0), True),
+        ("observed checks.other > 5", (9.0,), None),
+        ("observed checks.bad_rows > 5", (), None),
+    ],
+)
+def test_a_number_of_the_jobs_own_has_thresholds(when: str, values: tuple[float, ...], holds: bool | None) -> None:
+    found = alerts.reading(Rule("bad", when), observing(*values))
+    assert (found.holds, found.is_over) == ((False, False) if holds is None else (holds, not holds))
+
+
+def test_a_number_of_the_jobs_own_may_have_any_name_that_spark_gives() -> None:
+    name = "checks.count(CASE WHEN (k >= 3) THEN 1 END)"
+    rule = Rule("odd", f"observed {name} >= 2", clear="1")
+    found = condition(rule)
+    assert (found.observed, found.sign, found.limit, found.clear) == (name, ">=", 2.0, 1.0)
+    assert alerts.reading(rule, observing(2.0, name=name)).words == f"observed {name} is 2; limit >= 2"
+    assert alerts.metric(rule) == "tidemark_job_observed in /metrics"
+    assert condition(Rule("slow", "observed checks.wait_seconds > 5m")).limit == 300.0
+    assert alerts.reading(rule, observing(9.0, name=name, state=RunState.STOPPED)).is_over
+
+
+@pytest.mark.parametrize("when", ["observed > 5", "observed checks.bad_rows", "observed checks.bad_rows > many", "observed  >= 5"])
+def test_a_threshold_of_nothing_is_refused(when: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        condition(Rule("bad", when))
+    assert refused.value.code == "alert.when"
 
 
 def test_every_figure_has_one_name() -> None:

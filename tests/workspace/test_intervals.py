@@ -25,6 +25,8 @@ WORDS = {
     "few": (Interval(Measure.BATCH_MS, 7, 1.0, 2.0), "No difference can be told yet: 7 batches"),
     "one": (Interval(Measure.BATCH_MS, 1, 1.0, 2.0), "No difference can be told yet: 1 batch"),
     "zero": (Interval(Measure.STATE_BYTES, 80, 0.0, 2.0), "No difference can be told: A has 0"),
+    "higher": (Interval(Measure.OBSERVED, 80, 1.0, 1.1, 0.12, 0.05, 0.19), "B is 12 % higher, between 5 and 19 %"),
+    "no more": (Interval(Measure.OBSERVED, 80, 0.0, 2.0), "No difference can be told: A has 0 or less"),
     "unknown": (Interval(Measure.STATE_BYTES, 0, None, None), "Not known of both at the same event time yet"),
 }
 
@@ -68,9 +70,16 @@ def test_of_two_jobs(house: House) -> None:
         for batch in range(12):
             line = json.loads(progress_line(batch, "2026-11-20T09:00:00.000Z"))
             line |= {"batchDuration": took, "eventTime": {"max": f"2026-11-20T09:{batch:02d}:00.000Z"}}
+            line["observedMetrics"] = {"checks": {"bad": took / 10, "none": 0, "text": "x", name: 1}}
             lines.append(json.dumps(line) + "\n")
         house.append(run, PROGRESS_FILE, "".join(lines))
     house.reopen()
-    found = {one.measure: one for one in house.face.ask(ShowIntervals("a", "b"))}
+    intervals = house.face.ask(ShowIntervals("a", "b"))
+    found = {one.measure: one for one in intervals}
+    observed = [(one.name, one.a, one.b, one.words) for one in intervals if one.measure is Measure.OBSERVED]
+    assert observed == [
+        ("checks.bad", 10.0, 15.0, "B is 50 % higher, between 50 and 50 %"),
+        ("checks.none", 0.0, 0.0, "The same"),
+    ]
     assert found[Measure.BATCH_MS].words == "B is 50 % slower, between 50 and 50 %"
     assert found[Measure.STATE_ROWS].batches == 0

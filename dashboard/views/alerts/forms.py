@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -11,7 +12,7 @@ from dashboard import session
 from dashboard.dialogs import dialog
 from dashboard.views.endings import ending
 from dashboard.widgets import error_box, errors_shown
-from pipelines.domain.alert_rules import METRIC, Rule
+from pipelines.domain.alert_rules import METRIC, OBSERVED, Rule
 from pipelines.domain.alerts import Alerts, Channel
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.findings import Problem
@@ -84,8 +85,9 @@ def figures_help() -> str:
     told = {name: f"- `{name}`: {figure.says}" for name, figure in ALERTABLE.items()}
     exposed = [line for name, line in told.items() if name in EXPOSED]
     alone = [line for name, line in told.items() if name not in EXPOSED]
+    own = f"- `{OBSERVED}NAME.COLUMN`: a number that the job observes itself (`df.observe`)"
     return "\n".join(
-        [f"In `/metrics` with `{METRIC}` before the name, which may be typed here, too:\n", *exposed, "\nOnly here:\n", *alone]
+        [f"In `/metrics` with `{METRIC}` before the name, which may be typed here, too:\n", *exposed, own, "\nOnly here:\n", *alone]
     )
 
 
@@ -143,8 +145,9 @@ def _change(rule: Rule | None, typed: dict[str, Any]) -> SetAlert | None:
 
 
 def _threshold(when: str) -> str:
-    """The value that a rule is compared with; empty for a finding."""
-    return when.rpartition(">" if ">" in when else "<")[2].lstrip("=").strip() if ">" in when or "<" in when else ""
+    """The value that a rule is compared with, which is behind its last sign; empty for a finding."""
+    *before, limit = re.split("[<>]=?", when)
+    return limit.strip() if before else ""
 
 
 def _read(make: Callable[[], C | None]) -> C | None:

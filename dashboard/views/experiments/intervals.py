@@ -14,7 +14,7 @@ from dashboard.views.experiments.shares import Pair
 from dashboard.widgets import section
 from pipelines.domain.intervals import Interval, Measure
 from pipelines.verbs.experiments import ShowIntervals
-from pipelines.words import formats
+from pipelines.words import formats, observed
 
 OFTEN_MS = 10_000
 """An interval is computed anew at most this often."""
@@ -23,9 +23,10 @@ TITLES = {
     Measure.PROCESSED_RATE: ("Processed", formats.rate),
     Measure.STATE_ROWS: ("State rows", formats.compact),
     Measure.STATE_BYTES: ("State memory", formats.size),
+    Measure.OBSERVED: ("Observed", observed.number),
 }
 WORSE_UP = frozenset({Measure.BATCH_MS})
-"""Measures of which more is worse; less is worse of the processed rate; state is neither."""
+"""Measures of which more is worse; less is worse of the processed rate; state and what jobs observe is neither."""
 
 
 def draw(pair: Pair) -> None:
@@ -58,23 +59,28 @@ def intervals_table(intervals: Sequence[Interval]) -> str:
 def intervals_frame(intervals: Sequence[Interval]) -> pd.DataFrame:
     """A row a measure, for a file: medians in ms, rows a second, rows or bytes; shares of A's median, 0.12 for twelve percent."""
     rows = [
-        (TITLES[interval.measure][0], interval.a, interval.b, interval.share, interval.low, interval.high, interval.batches, interval.words)
+        (_title(interval), interval.a, interval.b, interval.share, interval.low, interval.high, interval.batches, interval.words)
         for interval in intervals
     ]
     return pd.DataFrame(rows, columns=["Measure", "A", "B", "Share", "Low", "High", "Batches", "What can be told"])
 
 
 def _row(interval: Interval, reach: float) -> str:
-    title, shown = TITLES[interval.measure]
+    shown = TITLES[interval.measure][1]
     cells = f"<td>{escape(shown(interval.a))}</td><td>{escape(shown(interval.b))}</td><td>{_bar(interval, reach)}</td>"
-    return f'<tr class="{tone(interval)}"><th>{title}</th>{cells}<td>{escape(interval.words)}</td></tr>'
+    return f'<tr class="{tone(interval)}"><th>{escape(_title(interval))}</th>{cells}<td>{escape(interval.words)}</td></tr>'
+
+
+def _title(interval: Interval) -> str:
+    """The measure's name; of a number that the jobs observe its own."""
+    return interval.name or TITLES[interval.measure][0]
 
 
 def tone(interval: Interval) -> str:
     """`worse` or `better` where a difference can be told and means that, `other` where it is told, empty where none is."""
     if not interval.told or interval.share is None:
         return ""
-    if interval.measure in (Measure.STATE_ROWS, Measure.STATE_BYTES):
+    if interval.measure in (Measure.STATE_ROWS, Measure.STATE_BYTES, Measure.OBSERVED):
         return "other"
     return "worse" if (interval.share > 0) == (interval.measure in WORSE_UP) else "better"
 

@@ -19,7 +19,7 @@ from dashboard.drawing.marks import marks_of, savepoint_words
 from dashboard.drawing.phases import timed
 from dashboard.drawing.retention import point_id
 from dashboard.views import ranges
-from dashboard.views.job import points
+from dashboard.views.job import observed, points
 from dashboard.widgets import empty_state, errors_shown, facts, section, when
 from pipelines.domain.experiments import BatchRow
 from pipelines.domain.jobs import JobDetail
@@ -201,6 +201,7 @@ def _detail(row: BatchRow, now: float) -> None:
                 ("Watermark", formats.exact(row.watermark_ms, session.zone())),
             ]
         )
+        observed.of_batch(row.observed)
         section("Where its time went")
         st.html(phase_bars(row.phases, row.batch_ms))
         section("What it read")

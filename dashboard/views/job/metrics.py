@@ -11,11 +11,12 @@ from dashboard.components.panel import panel
 from dashboard.drawing import days, jobs
 from dashboard.drawing.figures import Chart, TimeMark
 from dashboard.drawing.marks import marks_of
+from dashboard.drawing.observed import observed_charts
 from dashboard.drawing.operators import backlog_charts, operator_charts
 from dashboard.health import is_late
 from dashboard.key_figures import KeyFigure, key_figures
 from dashboard.views import ranges
-from dashboard.views.job import alerts, logs, moments
+from dashboard.views.job import alerts, logs, moments, observed
 from dashboard.views.live import range_ms
 from dashboard.widgets import Tone, empty_state, section
 from pipelines.domain.experiments import Series
@@ -70,6 +71,7 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
             )
         if clicked:
             navigation.go("savepoints", savepoint=clicked)
+    observed.without_chart(series)
 
 
 def _series(name: str, span: ranges.Span, span_ms: int, *, yesterday: bool) -> Series:
@@ -89,10 +91,11 @@ def _asked(name: str, span: ranges.Span, span_ms: int) -> Series:
 
 
 def _charts(series: Series, marks: Sequence[TimeMark], span: ranges.Span) -> dict[str, Chart]:
-    """By key, in the order of the page: the backlog comes first."""
+    """By key, in the order of the page: the backlog comes first, what the job observes itself last."""
     ends = (span.from_ms, span.to_ms)
     waiting = backlog_charts(series, marks, ends)
-    return waiting | jobs.job_charts(series.columns, marks, ends) | operator_charts(series, marks, ends)
+    own = observed_charts(series, marks, ends)
+    return waiting | jobs.job_charts(series.columns, marks, ends) | operator_charts(series, marks, ends) | own
 
 
 def since_ms(job: Job, span_ms: int, now: float) -> float:

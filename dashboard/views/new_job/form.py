@@ -13,11 +13,12 @@ import streamlit as st
 
 from dashboard import gallery, session, undo
 from dashboard.gallery import Script
-from dashboard.typed import free_name, words
+from dashboard.typed import free_name, names, words
 from dashboard.views.code_rights import code_rights
 from dashboard.widgets import section
 from pipelines.domain import sql_jobs
 from pipelines.domain.errors import Invalid, NotFound
+from pipelines.domain.spark_metrics import PRESETS
 from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.system import ShowAbout
@@ -145,6 +146,10 @@ def draw(draft: Draft) -> RunScript:
             placeholder="scikit-learn==1.5.2",
             help="Python packages, as pip's requirements files have them: an environment with them is made before the job begins.",
         )
+        sinks = st.text_input(
+            "Spark's own metrics", key=f"new_sinks_{turn}", placeholder="graphite://host:2003",
+            help=f"Where Spark itself sends them: {PRESETS}. Several with spaces between them. They become confs of the job.",
+        )  # fmt: skip
         st.html('<p class="tm-field">Spark confs</p>')
         confs = st.data_editor(
             [*({"Conf": name, "Value": value} for name, value in draft.conf.items()), {"Conf": "", "Value": ""}],
@@ -164,6 +169,7 @@ def draw(draft: Draft) -> RunScript:
         code=draft.code,
         args=args,
         conf=conf,
+        spark_metrics=names(sinks or ""),
         master=(master or "").strip() or "local[2]",
         source=draft.source,
         files=draft.files,

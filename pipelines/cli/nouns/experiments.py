@@ -18,7 +18,7 @@ from pipelines.domain.intervals import Interval, Measure
 from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.experiments import Compare, Diff, ListExperiments, ShowIntervals
 from pipelines.verbs.fork import Variant
-from pipelines.words import formats, lockstep
+from pipelines.words import formats, lockstep, observed
 
 MEASURED = {
     Measure.BATCH_MS: "batch time",
@@ -133,11 +133,22 @@ def _parting(outputs: Comparison) -> str:
 def _metrics(metrics: Sequence[Interval]) -> str:
     """Each metric's medians, and their difference in words."""
     rows = [
-        (MEASURED[interval.measure], _median(interval, interval.a), _median(interval, interval.b), interval.words) for interval in metrics
+        (
+            MEASURED.get(interval.measure, interval.name),
+            _median(interval, interval.a),
+            _median(interval, interval.b),
+            interval.words,
+        )
+        for interval in metrics
     ]
     return f"metrics over the same events (medians, 95 % interval):\n{output.Table(('', 'A>', 'B>', ''), rows).plain().lstrip()}"
 
 
 def _median(interval: Interval, value: float | None) -> str:
-    shown = {Measure.BATCH_MS: formats.duration, Measure.PROCESSED_RATE: formats.rate, Measure.STATE_BYTES: formats.size}
+    shown = {
+        Measure.BATCH_MS: formats.duration,
+        Measure.PROCESSED_RATE: formats.rate,
+        Measure.STATE_BYTES: formats.size,
+        Measure.OBSERVED: observed.number,
+    }
     return shown.get(interval.measure, formats.count)(value)

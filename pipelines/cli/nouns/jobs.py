@@ -20,6 +20,7 @@ from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ListBatches, ListJobs, ListRetained, ShowJob
 from pipelines.verbs.savepoints import ReadVerification, ShowSavepoint
 from pipelines.words import backlog, catching_up, clusters, formats, limits, restarts, schedules, triggers
+from pipelines.words import observed as observed_words
 from pipelines.words import savepoints as words
 
 
@@ -141,6 +142,7 @@ def _job_pairs(detail: JobDetail, now_ms: int) -> list[tuple[str, str]]:
         ("late rows dropped", formats.count(job.late_rows)),
         ("state", f"{formats.count(job.state_rows)} rows, {formats.size(job.state_bytes)}"),
         ("checkpoint", formats.size(job.checkpoint_bytes)),
+        ("observed", observed_words.now(job.observed)),
         ("savepoints", f"{formats.count(job.savepoints)}, last {formats.when(job.last_savepoint_ms, now_ms, None)}"),
         ("restarts", formats.count(job.restarts)),
         ("Spark UI", job.run.ui_url if job.run and job.run.ui_url else formats.MISSING),
@@ -181,7 +183,7 @@ def _retained_table(retained: Sequence[RetainedBatch], now_ms: int) -> output.Ta
 
 
 def _batches_table(batches: Sequence[BatchRow], now_ms: int) -> output.Table:
-    titles = ("QUERY", "BATCH>", "AT", "TOOK>", "INPUT ROWS>", "LATE ROWS>", "STATE ROWS>", "WATERMARK")
+    titles = ("QUERY", "BATCH>", "AT", "TOOK>", "INPUT ROWS>", "LATE ROWS>", "STATE ROWS>", "WATERMARK", "OBSERVED")
     rows = [
         (
             batch.query,
@@ -192,6 +194,7 @@ def _batches_table(batches: Sequence[BatchRow], now_ms: int) -> output.Table:
             formats.count(batch.late_rows),
             formats.count(batch.state_rows),
             formats.exact(batch.watermark_ms, None),
+            observed_words.briefly(batch.observed),
         )
         for batch in batches
     ]

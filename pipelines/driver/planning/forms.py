@@ -34,6 +34,8 @@ SORTS = (TREE, PYTHON, TYPE, ENUM, MAP, MANY, PRODUCT)
 """What objects are told apart by, in this order: a type is a list, too, and a list a product."""
 OTHER = ""
 RELATION = "StreamingRelationExec"
+OBSERVING = "CollectMetricsExec"
+"""What `df.observe` is: it looks at rows, and changes none."""
 LOGICAL = {"StreamingRelation", "StreamingRelationV2"}
 """What `RELATION` is in a plan that is not physical yet."""
 
@@ -102,6 +104,8 @@ class Form:
         short = name.rpartition(".")[2]
         if short in LOGICAL:
             return [short, self._source(node)]
+        if short == OBSERVING:
+            return self.of(node.child())
         arguments = {label: self.of(value) for label, value in self._arguments(node, name, short)}
         others = [self.of(value) for at, value in enumerate(items(node.otherCopyArgs())) if not self._is_name(short, at, value)]
         return [short, arguments, others, *([self._source(node)] if short == RELATION else [])]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pipelines.catalog import jobs as job_rows
-from pipelines.domain.alert_rules import LONGEST_MS, METRIC, Rule, alert_name, condition
+from pipelines.domain.alert_rules import LONGEST_MS, METRIC, OBSERVED, Rule, alert_name, condition
 from pipelines.domain.alerts import Alerts, ChannelSeen, PlacedRule
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.ids import JobName
@@ -95,11 +95,11 @@ def _given(old: Rule | None, change: SetAlert) -> Rule:
 
 
 def _check(context: Context, rule: Rule) -> None:
-    figure = condition(rule).figure
-    if figure and figure not in ALERTABLE:
-        raise Invalid(
-            "alert.when", f"There is no figure {figure!r}", f"Figures are {', '.join(ALERTABLE)}; `/metrics` has {METRIC} before them."
-        )
+    wanted = condition(rule)
+    if wanted.figure and not wanted.observed and wanted.figure not in ALERTABLE:
+        own = f"of the job's own numbers '{OBSERVED}NAME.COLUMN'"
+        hint = f"Figures are {', '.join(ALERTABLE)}, and {own}; `/metrics` has {METRIC} before them."
+        raise Invalid("alert.when", f"There is no figure {wanted.figure!r}", hint)
     if max(rule.for_ms, rule.clear_for_ms, rule.repeat_ms) > LONGEST_MS:
         raise Invalid("alert.longest", "No time of an alert is longer than 366 days", "Give a shorter one.")
     known = {channel.name for channel in context.files.alert_settings().channels}

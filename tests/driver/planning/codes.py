@@ -93,6 +93,7 @@ df = events.groupBy("k", F.window("t", "5 minutes")).agg(F.sum(price("v")).alias
         variant("function's name", SAME, "price", "cost"),
         variant("split filter, none", SAME, "groupBy", 'select("*").groupBy'),
         variant("filter after", SAME, "\n#end", "\ndf = df.where('s > 0')"),
+        variant("observed", SAME, "events.groupBy", "events.observe('checks', F.count('*').alias('n'), F.avg('v')).groupBy"),
         variant("sum to count", CHANGED, "F.sum", "F.count", says="count(price(v))"),
         variant("sum to max", CHANGED, "F.sum", "F.max", says="computes: sum(price(v)) AS s before"),
         variant("body", CHANGED, "return helper(x)", "return helper(x) * 2", says="price"),
