@@ -20,6 +20,11 @@ _BYTES = re.compile(r"Bytes|Size$|SizeBytes|MemoryUsage")
 
 JOIN, JOIN_STORES = "symmetricHashJoin", 4
 
+_COUNTED = ("numRowsTotal", "numRowsUpdated", "numRowsRemoved", "numRowsDroppedByWatermark", "memoryUsedBytes", "numStateStoreInstances")
+"""Spark's figures of an operator that are divided by how often a batch computed it."""
+_TIMED = ("allUpdatesTimeMs", "allRemovalsTimeMs", "commitTimeMs", "numShufflePartitions")
+"""Those that stay as they are."""
+
 _RATE = re.compile(r"^RateStreamV2\[rowsPerSecond=([0-9]+)")
 
 
@@ -134,27 +139,14 @@ def read_operators(raw: Mapping[str, Any]) -> tuple[OperatorProgress, ...]:
 def _operator(raw: Mapping[str, Any]) -> OperatorProgress:
     """Spark adds up every figure over all executions of a batch; here it is that of one, as the figures of other batches are."""
     executions = _executions(raw)
-
-    def whole(name: str) -> int:
-        return int(raw.get(name, 0))
-
-    def once(name: str) -> int:
-        return whole(name) if executions == 1 else round(whole(name) / executions)
-
-    return OperatorProgress(
-        name=str(raw.get("operatorName", "")),
-        rows=once("numRowsTotal"),
-        updated=once("numRowsUpdated"),
-        removed=once("numRowsRemoved"),
-        late_rows=once("numRowsDroppedByWatermark"),
-        memory_bytes=once("memoryUsedBytes"),
-        update_ms=whole("allUpdatesTimeMs"),
-        removal_ms=whole("allRemovalsTimeMs"),
-        commit_ms=whole("commitTimeMs"),
-        partitions=whole("numShufflePartitions"),
-        stores=once("numStateStoreInstances"),
-        custom={name: round(int(value) / executions) for name, value in _custom(raw).items()},
-    )
+    counts, times = [int(raw.get(name, 0)) for name in _COUNTED], [int(raw.get(name, 0)) for name in _TIMED]
+    custom = {name: int(value) for name, value in _custom(raw).items()}
+    if executions != 1:
+        counts = [round(count / executions) for count in counts]
+        custom = {name: round(value / executions) for name, value in custom.items()}
+    rows, updated, removed, late_rows, memory_bytes, stores = counts
+    name = str(raw.get("operatorName", ""))
+    return OperatorProgress(name, rows, updated, removed, late_rows, memory_bytes, *times, stores, custom)
 
 
 def _custom(raw: Mapping[str, Any]) -> Mapping[str, Any]:

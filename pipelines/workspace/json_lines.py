@@ -13,7 +13,7 @@ from pipelines.domain.errors import Corrupt
 from pipelines.domain.events import DRIVER
 from pipelines.domain.ids import JobName, RunId, query_name
 from pipelines.domain.jobs import Event
-from pipelines.domain.progress import Progress, read_progress
+from pipelines.domain.progress import Progress, progress_fields
 from pipelines.domain.runs import DriverEvent, QueryStarted
 from pipelines.storage import documents
 
@@ -57,11 +57,11 @@ def progress(line: bytes) -> tuple[Progress, str]:
         raw = documents.parse(line)
         raw["name"] = query_name(raw.get("name") or "")
         sources = [_source(source) for source in raw.get("sources") or ()]
-        batch = _Batch(read_progress(raw), tuple(source["numInputRows"] for source in sources))
+        batch = {"progress": progress_fields(raw), "source_rows": [source["numInputRows"] for source in sources]}
         text = _text(sources)
     except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
         raise Corrupt("document.malformed", f"{type(error).__name__}: {error}", "Nothing is lost but this line.") from error
-    return documents.checked(batch, LINE).progress, text
+    return documents.made(_Batch, batch, LINE).progress, text
 
 
 def _source(raw: dict[str, Any]) -> dict[str, Any]:
