@@ -45,6 +45,14 @@ class Supervisor:
             self._attend(job, live.get(job))
         self._watcher.tick()
 
+    def settle(self) -> None:
+        """Waits for the savepoints of stops, which are taken beside the passes."""
+        self._reconciler.stopper.settle()
+
+    def close(self) -> None:
+        """Waits for them, too; what was not begun is left to the next supervisor."""
+        self._reconciler.stopper.close()
+
     def _follow(self, live: list[Run]) -> None:
         ingestion.workspace_events(self._context)
         ingestion.follow(self._context, [source for run in live for source in ingestion.of_run(self._context, run.job, run.id)])
@@ -117,6 +125,7 @@ class SupervisorLoop:
             except Exception:
                 log.exception("a pass failed")
             self._changed.wait(self._interval)
+        self._supervisor.close()
         alerter.close()
         asker.close()
         for scheduler in schedulers:

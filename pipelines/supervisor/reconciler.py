@@ -13,7 +13,8 @@ from pipelines.domain.versions import Version
 from pipelines.sandbox import temporary
 from pipelines.supervisor import facts, processes, restarts
 from pipelines.supervisor.commands import Driver
-from pipelines.workspace import environments, events, ingestion, run_as, runs, stops, versions
+from pipelines.supervisor.stops import Stopper
+from pipelines.workspace import environments, events, ingestion, run_as, runs, versions
 from pipelines.workspace.context import Context
 
 AT_ONCE = 4
@@ -26,6 +27,7 @@ class Reconciler:
     def __init__(self, context: Context, driver: Driver) -> None:
         self._context = context
         self._driver = driver
+        self.stopper = Stopper(context)
 
     def reconcile(self, job: JobName) -> None:
         """One pass over a job; the caller holds it."""
@@ -65,7 +67,7 @@ class Reconciler:
                 restarts.begin(self._context, run)
                 return True
             case FinishStop(stop, savepoint):
-                stops.finish(self._context, run.job, stop, with_savepoint=savepoint)
+                self.stopper.finish(run.job, stop, with_savepoint=savepoint)
                 return False
 
     def _start(self, run: Run) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import threading
@@ -11,6 +12,7 @@ import psutil
 import pytest
 
 from pipelines.domain.errors import Conflict
+from pipelines.domain.ids import JobName
 from pipelines.domain.operations import OperationState
 from pipelines.domain.runs import PROCESS_FILE, RunState
 from pipelines.supervisor import processes
@@ -250,3 +252,39 @@ def test_the_loop_acts_at_once_when_something_is_asked_and_leaves_drivers_runnin
     loop.stop()
     process = house.workspace.context.files.process(run.job, run.id)
     assert process is not None and processes.alive(process)
+
+
+def test_the_savepoint_of_a_stop_holds_no_other_job_up(house: House) -> None:
+    """What it reads comes as late as the test wants: the offsets of the checkpoint are a pipe."""
+    house.up(house.begin("query", code="df.writeStream\n"))
+    until(lambda: house.run().state is RunState.RUNNING)
+    checkpoint = Path(house.workspace.ask(ShowJob("a")).queries[0].checkpoint)
+    for log in ("offsets", "commits"):
+        (checkpoint / log).mkdir(parents=True)
+    (checkpoint / "metadata").write_text('{"id":"q"}')
+    (checkpoint / "commits" / "0").write_text("v1\n{}")
+    os.mkfifo(checkpoint / "offsets" / "0")
+    operation = house.stop()
+    until(lambda: house.supervisor.tick() or written_to(checkpoint / "offsets" / "0"))
+
+    house.up(house.begin("wait", name="b"))
+    with pytest.raises(Conflict):
+        do(house.workspace, Resume("a"))
+    assert house.workspace.ask(ShowOperation(operation.id)).state == OperationState.RUNNING
+    os.close(WRITTEN_TO.pop())
+    house.run()
+    assert house.workspace.ask(ShowOperation(operation.id)).state == OperationState.FAILED
+    assert house.workspace.context.files.wanted(JobName("a")).stop is None
+
+
+WRITTEN_TO: list[int] = []
+
+
+def written_to(pipe: Path) -> bool:
+    """Opens the pipe to write to it; False while nobody reads it."""
+    try:
+        WRITTEN_TO.append(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+    except OSError as error:
+        assert error.errno == errno.ENXIO, error
+        return False
+    return True
