@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import threading
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -15,6 +15,7 @@ from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import JobName
 from pipelines.domain.operations import OperationState
 from pipelines.domain.runs import PROCESS_FILE, RunState
+from pipelines.domain.savepoints import Savepoint
 from pipelines.supervisor import processes
 from pipelines.supervisor.loop import SupervisorLoop
 from pipelines.verbs.experiments import ShowVersion
@@ -23,6 +24,7 @@ from pipelines.verbs.jobs import ListJobs, ReadLog, ShowJob
 from pipelines.verbs.operations import ShowOperation
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.system import ListEvents, ShowHealth
+from pipelines.workspace import savepoints
 from tests.sandbox import interpreters
 from tests.supervisor.conftest import DRIVER, STARTED, House, until
 
@@ -254,37 +256,25 @@ def test_the_loop_acts_at_once_when_something_is_asked_and_leaves_drivers_runnin
     assert process is not None and processes.alive(process)
 
 
-def test_the_savepoint_of_a_stop_holds_no_other_job_up(house: House) -> None:
-    """What it reads comes as late as the test wants: the offsets of the checkpoint are a pipe."""
+def test_the_savepoint_of_a_stop_holds_no_other_job_up(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes as long as the test wants; then it fails, because the tiny driver's query has no checkpoint."""
+    reached, go_on, taken = threading.Event(), threading.Event(), savepoints.taken
+
+    def held(*arguments: Any) -> Savepoint:
+        reached.set()
+        assert go_on.wait(60)
+        return taken(*arguments)
+
+    monkeypatch.setattr(savepoints, "taken", held)
     house.up(house.begin("query", code="df.writeStream\n"))
     until(lambda: house.run().state is RunState.RUNNING)
-    checkpoint = Path(house.workspace.ask(ShowJob("a")).queries[0].checkpoint)
-    for log in ("offsets", "commits"):
-        (checkpoint / log).mkdir(parents=True)
-    (checkpoint / "metadata").write_text('{"id":"q"}')
-    (checkpoint / "commits" / "0").write_text("v1\n{}")
-    os.mkfifo(checkpoint / "offsets" / "0")
     operation = house.stop()
-    until(lambda: house.supervisor.tick() or written_to(checkpoint / "offsets" / "0"))
+    until(lambda: house.supervisor.tick() or reached.is_set())
 
     house.up(house.begin("wait", name="b"))
-    with pytest.raises(Conflict):
-        do(house.workspace, Resume("a"))
     assert house.workspace.ask(ShowOperation(operation.id)).state == OperationState.RUNNING
-    os.close(WRITTEN_TO.pop())
+    assert house.workspace.context.files.wanted(JobName("a")).stop is not None
+    go_on.set()
     house.run()
     assert house.workspace.ask(ShowOperation(operation.id)).state == OperationState.FAILED
     assert house.workspace.context.files.wanted(JobName("a")).stop is None
-
-
-WRITTEN_TO: list[int] = []
-
-
-def written_to(pipe: Path) -> bool:
-    """Opens the pipe to write to it; False while nobody reads it."""
-    try:
-        WRITTEN_TO.append(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
-    except OSError as error:
-        assert error.errno == errno.ENXIO, error
-        return False
-    return True
