@@ -22,7 +22,8 @@ class Stopper:
         self._under_way: dict[JobName, Future[SavepointId | None]] = {}
 
     def finish(self, job: JobName, stop: StopWanted, *, with_savepoint: bool) -> None:
-        """Carries a stop through: at once without a savepoint, else beside. Raises what an attempt before raised; the next call tries anew."""
+        """Carries a stop through: at once without a savepoint, else beside. Raises what the attempt before raised; the next call tries
+        anew."""
         if not with_savepoint:
             stops.finish(self._context, job, stop, with_savepoint=False)
             return
