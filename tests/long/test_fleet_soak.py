@@ -23,6 +23,7 @@ MINUTES = float(os.environ.get("TIDEMARK_SOAK_MINUTES", "15"))
 KILLS = int(os.environ.get("TIDEMARK_SOAK_KILLS", "60"))
 SEED = int(os.environ.get("TIDEMARK_SOAK_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 31)
 DRAIN_S = 1_800.0
+PATIENCE = 1.5
 pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.timeout(MINUTES * 60 + 2 * DRAIN_S)]
 
 
@@ -36,13 +37,16 @@ def test_a_fleet_that_is_killed_at_random(tmp_path: Path, spark: Any) -> None:
         house.end()
         compared, counted = house.check(spark, tmp_path / "reference"), house.check_progress()
         print(f"{dict(house.kills)}; {compared} rows of {house.fed} files equal their reference, {counted} batches are counted once")
-    assert sum(house.kills.values()) >= KILLS
+    assert house.kills.keys() == {"driver", "jvm", "server"}
 
 
 def _kill(house: Fleet, began_s: float) -> None:
-    """Kills, spread over the minutes that the soak lasts; each comes after its time, at a random moment of the jobs' batches."""
+    """Kills, spread over the minutes that the soak lasts; each comes after its time, at a random moment of the jobs' batches. A machine on
+    which they take longer ends before the last one, after half as many minutes more."""
     for number, (kind, job) in enumerate(steps(house, KILLS), 1):
         due_s = began_s + MINUTES * 60 * number / KILLS
+        if time.monotonic() - began_s > MINUTES * 60 * PATIENCE:
+            break
         until(lambda due_s=due_s: time.monotonic() >= due_s, MINUTES * 60 + 60)  # type: ignore[misc]
         house.feed(2)
         print(f"{time.monotonic() - began_s:.0f} s, {number}: {kind} {job if kind != 'server' else ''} {house.far()}", flush=True)

@@ -11,6 +11,7 @@ import random
 import signal
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -65,7 +66,9 @@ class Fleet:
         self._begun = 0
         self.events.mkdir(parents=True)
         self.active = self._serve()
-        self.waiting = self._serve() if standby else None
+        self._beginning = servers.enter_context(ThreadPoolExecutor(1))
+        self.next = self._beginning.submit(self._serve) if standby else None
+        """The standby, which comes up while other things go on."""
         self.jobs: tuple[str, ...] = ()
 
     def _serve(self) -> Served:
@@ -117,13 +120,14 @@ class Fleet:
             os.kill(self._python(job) if kind == "driver" else self._java(job), signal.SIGKILL)
 
     def _kill_server(self) -> None:
-        os.kill(self.active.pid, signal.SIGKILL)
-        if self.waiting is None:
+        if self.next is None:
+            os.kill(self.active.pid, signal.SIGKILL)
             self.active = self._serve()
             return
-        self.active, waiting = self.waiting, self.waiting
-        until(lambda: _role(waiting) == "active", SERVER_SECONDS, what="the standby does not take over")
-        self.waiting = self._serve()
+        killed, self.active = self.active, self.next.result()
+        os.kill(killed.pid, signal.SIGKILL)
+        until(lambda: _role(self.active) == "active", SERVER_SECONDS, what="the standby does not take over")
+        self.next = self._beginning.submit(self._serve)
 
     def _python(self, job: str) -> int:
         until(lambda: self._driver(job) is not None, SERVER_SECONDS, what=f"{job} has no driver")
@@ -166,6 +170,7 @@ class Fleet:
         states = ("done", "failed", "cancelled")
         until(lambda: all(self.active.ask(f"/operations/{stop}")["state"] in states for stop in stops), 600, what="the stops do not end")
         assert [self.active.ask(f"/operations/{stop}")["state"] for stop in stops] == ["done"] * len(stops)
+        self._beginning.shutdown()
         self._servers.close()
 
     def check(self, spark: Any, reference: Path) -> int:
