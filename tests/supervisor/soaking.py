@@ -66,7 +66,7 @@ class Fleet:
         self._begun = 0
         self.events.mkdir(parents=True)
         self.active = self._serve()
-        self._beginning = servers.enter_context(ThreadPoolExecutor(1))
+        self._beginning = ThreadPoolExecutor(1)
         self.next = self._beginning.submit(self._serve) if standby else None
         """The standby, which comes up while other things go on."""
         self.jobs: tuple[str, ...] = ()
@@ -170,8 +170,12 @@ class Fleet:
         states = ("done", "failed", "cancelled")
         until(lambda: all(self.active.ask(f"/operations/{stop}")["state"] in states for stop in stops), 600, what="the stops do not end")
         assert [self.active.ask(f"/operations/{stop}")["state"] for stop in stops] == ["done"] * len(stops)
-        self._beginning.shutdown()
+        self.settle()
         self._servers.close()
+
+    def settle(self) -> None:
+        """Waits for the standby that is coming up: it is ended with the others."""
+        self._beginning.shutdown()
 
     def check(self, spark: Any, reference: Path) -> int:
         """Every job's output equals that of a plain Spark that nobody interrupts, row for row; how many rows those are."""
@@ -245,7 +249,11 @@ def _differing(there: Counter[str], whole: Counter[str]) -> str:
 def fleet(folder: Path, seed: int, *, standby: bool) -> Iterator[Fleet]:
     """A fleet without jobs; all processes of it end with the block."""
     with ExitStack() as servers:
-        yield Fleet(folder, seed, servers, standby=standby)
+        house = Fleet(folder, seed, servers, standby=standby)
+        try:
+            yield house
+        finally:
+            house.settle()
 
 
 def steps(fleet: Fleet, count: int) -> Iterator[tuple[str, str]]:
