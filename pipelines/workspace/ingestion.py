@@ -5,8 +5,10 @@ A torn last line waits for its rest. A line that nobody of ours wrote becomes on
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 from pipelines.catalog import events as event_rows
@@ -25,6 +27,7 @@ from pipelines.domain.progress import Progress
 from pipelines.domain.runs import EVENTS_FILE, IDLE_FILE, PROGRESS_FILE, QUERIES_FILE, QueryStarted
 from pipelines.savepoint.gc_pause import gc_paused
 from pipelines.storage import handover
+from pipelines.storage.layout import Layout
 from pipelines.workspace import json_lines
 from pipelines.workspace.context import Context
 
@@ -40,6 +43,8 @@ class GrowingFile:
     """A growing file; of a run, or (without one) the workspace's own events."""
 
     path: Path
+    name: str
+    """Relative to the workspace: what its position is kept under."""
     job: JobName | None = None
     run: RunId | None = None
 
@@ -54,22 +59,39 @@ class NewLines:
     sizes: list[CheckpointSize] = field(default_factory=list)
     idle: list[IdleMoment] = field(default_factory=list)
     reached: dict[str, int] = field(default_factory=dict)
+    has_more: bool = False
+    """Whether the files held more than was read at once."""
 
 
 def workspace_events(context: Context) -> None:
-    follow(context, [GrowingFile(context.layout.events_file)])
+    follow(context, [_events(context.layout)])
 
 
-def of_run(context: Context, job: JobName, run: RunId) -> list[GrowingFile]:
+def of_run(context: Context, job: JobName, run: RunId) -> Sequence[GrowingFile]:
     """A run's files, queries first: the catalog then knows them when their progress comes."""
-    folder = context.layout.run(job, run)
-    return [GrowingFile(folder / name, job, run) for name in (QUERIES_FILE, EVENTS_FILE, PROGRESS_FILE, IDLE_FILE, SIZES_FILE)]
+    return _of_run(context.layout, job, run)
+
+
+@lru_cache(maxsize=4_096)
+def _of_run(layout: Layout, job: JobName, run: RunId) -> Sequence[GrowingFile]:
+    """Cached: each pass asks for those of all live runs, and paths are slow to make."""
+    folder = layout.run(job, run)
+    names = (QUERIES_FILE, EVENTS_FILE, PROGRESS_FILE, IDLE_FILE, SIZES_FILE)
+    return tuple(GrowingFile(folder / name, _name(layout, folder / name), job, run) for name in names)
+
+
+def _events(layout: Layout) -> GrowingFile:
+    return GrowingFile(layout.events_file, _name(layout, layout.events_file))
+
+
+def _name(layout: Layout, path: Path) -> str:
+    return path.relative_to(layout.root).as_posix()
 
 
 def everything(context: Context) -> list[GrowingFile]:
     """All growing files of the workspace."""
     ran = [(job, run) for job in context.files.job_names() for run in context.files.run_ids(job)]
-    return [GrowingFile(context.layout.events_file), *(source for job, run in ran for source in of_run(context, job, run))]
+    return [_events(context.layout), *(source for job, run in ran for source in of_run(context, job, run))]
 
 
 def go_on(context: Context) -> None:
@@ -82,21 +104,22 @@ def go_on(context: Context) -> None:
 
 
 def follow(context: Context, sources: Sequence[GrowingFile]) -> None:
-    """Brings what is new in `sources` into the catalog."""
+    """Brings what is new in `sources` into the catalog. What comes while they are read waits for the next call: files that others
+    write to all the time have no end."""
     with context.ingesting:
-        while _brought(context, sources):
+        while _has_more(context, sources):
             pass
 
 
-def _brought(context: Context, sources: Sequence[GrowingFile]) -> bool:
-    """Whether there was anything new. Of many lines a search for garbage among their values would take a fifth of the time."""
+def _has_more(context: Context, sources: Sequence[GrowingFile]) -> bool:
+    """Brings a round of new lines. Among so many values a search for garbage would take a fifth of the time."""
     with gc_paused():
         lines = read(context, sources, context.file_positions)
         if lines.reached:
             with context.catalog.writing() as writer:
                 record(writer, lines)
             context.file_positions.update(lines.reached)
-    return bool(lines.reached)
+    return lines.has_more
 
 
 def leave(context: Context, folder: str) -> None:
@@ -110,15 +133,16 @@ def read(context: Context, sources: Iterable[GrowingFile], places: Mapping[str, 
     """New whole lines of `sources` past `places`, at most a chunk of each, and about a round of all."""
     lines, left = NewLines(), ROUND_BYTES
     for source in sources:
-        if left <= 0:
-            break
-        name = source.path.relative_to(context.layout.root).as_posix()
-        at = places.get(name, 0)
-        chunk = _whole_lines(source.path, at)
+        at = places.get(source.name, 0)
+        chunk, goes_on = _whole_lines(source.path, at)
         if chunk:
-            lines.reached[name] = at + len(chunk)
-            left -= len(chunk)
+            lines.reached[source.name] = at + len(chunk)
+            lines.has_more |= goes_on
             _interpret(context, source, chunk, at, lines)
+            left -= len(chunk)
+        if left <= 0:
+            lines.has_more = True
+            break
     return lines
 
 
@@ -150,17 +174,20 @@ def _note_query(writer: Writer, job: JobName, run: RunId, started: QueryStarted)
         run_rows.save(writer, [replace(known_run, spark_version=started.spark_version, ui_url=started.ui_url)])
 
 
-def _whole_lines(path: Path, at: int) -> bytes:
-    """The bytes from `at` up to the last end of a line in the next chunk; more than a chunk where one line is longer."""
+def _whole_lines(path: Path, at: int) -> tuple[bytes, bool]:
+    """The bytes from `at` up to the last end of a line in the next chunk (more than a chunk where one line is longer); whether the file
+    goes on behind that chunk."""
     try:
+        if os.stat(path).st_size <= at:
+            return b"", False
         with open(path, "rb", opener=handover.plain_opener) as file:
             file.seek(at)
             data = file.read(CHUNK_BYTES)
             while b"\n" not in data and (more := file.read(CHUNK_BYTES)):
                 data += more
     except (FileNotFoundError, IsADirectoryError):
-        return b""
-    return data[: data.rfind(b"\n") + 1]
+        return b"", False
+    return data[: data.rfind(b"\n") + 1], len(data) >= CHUNK_BYTES
 
 
 def _interpret(context: Context, source: GrowingFile, chunk: bytes, at: int, lines: NewLines) -> None:
