@@ -54,9 +54,6 @@ def test_progress_of_many_runs(tmp_path: Path) -> None:
     with context.catalog.reading() as reader:
         counted = reader.execute("SELECT count(*) FROM progress").fetchall()
     house.face.close()
-    print(
-        f"\n{by_clock:,.0f} events a second of the clock ({by_clock / LIMIT:.2f} of the {LIMIT:,} expected), {by_cpu:,.0f} of a processor: ",
-        end="",
-    )
-    print(f"{bare / by_cpu:.1f} times as long as Python's own reader of JSON takes for the same lines")
+    print(f"\n{by_clock:,.0f} events a second of the clock ({by_clock / LIMIT:.2f} of the {LIMIT:,} expected), ", end="")
+    print(f"{by_cpu:,.0f} of a processor: {bare / by_cpu:.1f} times as long as Python's own reader of JSON takes for the same lines")
     assert counted[0][0] >= RUNS * EVENTS
