@@ -68,7 +68,7 @@ def fed(root: Path) -> Iterator[subprocess.Popen[str]]:
             writer.kill()
 
 
-async def client(url: str, token: str, paths: list[str], every_s: float, times_ms: list[float]) -> None:
+async def client(url: str, token: str, paths: list[str], every_s: float, times_ms: list[tuple[float, str]]) -> None:
     """Asks for one of `paths` after the other, each at its time."""
     host = urlsplit(url)
     reader, writer = await asyncio.open_connection(host.hostname, host.port)
@@ -76,12 +76,12 @@ async def client(url: str, token: str, paths: list[str], every_s: float, times_m
     for path in paths:
         await asyncio.sleep(max(0.0, due_s - time.monotonic()))
         due_s += every_s
-        times_ms.append(await answered(reader, writer, host.netloc, path, bearer(token)))
+        times_ms.append((await answered(reader, writer, host.netloc, path, bearer(token)), path))
     writer.close()
 
 
-async def crowd(server: Served) -> list[float]:
-    times_ms: list[float] = []
+async def crowd(server: Served) -> list[tuple[float, str]]:
+    times_ms: list[tuple[float, str]] = []
     every_s = CLIENTS / READS_A_SECOND
     kinds = ["/jobs", "/health", "/jobs/job-001", "/jobs/job-002/batches", "/savepoints", "/operations", "/events", "/ping"]
     each = [[kinds[(number + at) % len(kinds)] for at in range(int(SECONDS / every_s))] for number in range(CLIENTS)]
@@ -102,7 +102,8 @@ def test_five_hundred_runs(tmp_path: Path) -> None:
         until(lambda: len(server.ask(f"/jobs/job-{RUNS - 1:03d}/batches")) > 2, 300)
         watching = shares(process, SECONDS)
         before, began = sum(process.cpu_times()[:2]), time.monotonic()
-        times_ms = asyncio.run(crowd(server))
+        answers = asyncio.run(crowd(server))
+        times_ms = [ms for ms, _ in answers]
         reading = (sum(process.cpu_times()[:2]) - before) / (time.monotonic() - began)
         rss, p99 = process.memory_info().rss, times_ms[int(len(times_ms) * 0.99)]
         lag = max(time.time() - server.ask(f"/jobs/job-{number:03d}/batches?limit=1")[0]["at_ms"] / 1000 for number in range(0, RUNS, 50))
@@ -114,3 +115,6 @@ def test_five_hundred_runs(tmp_path: Path) -> None:
         end="",
     )
     print(f"({p99 / LIMIT_MS:.2f} of what is expected), worst {times_ms[-1]:.1f} ms; newest batches {lag:.1f} s old")
+    for path in sorted({path for _, path in answers}):
+        own_ms = [ms for ms, asked in answers if asked == path]
+        print(f"  {path}: p50 {own_ms[len(own_ms) // 2]:.1f} ms, p99 {own_ms[int(len(own_ms) * 0.99)]:.1f} ms")
