@@ -14,12 +14,13 @@ from functools import cache
 from pathlib import Path
 
 from pipelines import verbs
-from pipelines.cli import nouns
 
 _DECLARED = re.compile(r'^    command(?:, shell)? = "([^"]+)"', re.MULTILINE)
 _ADDED = re.compile(r'^(?:@command|alias|group)\(\s*"([^"]+)"', re.MULTILINE)
 _ABOUT = re.compile(r"^@?(?:shows|plans|completes|describes|excludes|defaults|alias)\(([^()]*)", re.MULTILINE)
 _NAME = re.compile(r"\b[A-Z]\w*")
+_NOUNS = "pipelines.cli.nouns", (str(Path(__file__).with_name("nouns")),)
+"""By its name: the modules of `nouns/` import what asks here for them."""
 Index = Mapping[str, frozenset[str]]
 
 
@@ -48,12 +49,12 @@ def _declared() -> Index:
 
 @cache
 def _added() -> Index:
-    return _index(nouns.__name__, nouns.__path__, _ADDED.findall)
+    return _index(*_NOUNS, _ADDED.findall)
 
 
 @cache
 def _about() -> Index:
-    return _index(nouns.__name__, nouns.__path__, lambda text: [name for names in _ABOUT.findall(text) for name in _NAME.findall(names)])
+    return _index(*_NOUNS, lambda text: [name for names in _ABOUT.findall(text) for name in _NAME.findall(names)])
 
 
 def _index(package: str, folders: Iterable[str], says: Callable[[str], Iterable[str]]) -> Index:

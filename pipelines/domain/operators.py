@@ -139,14 +139,16 @@ def read_operators(raw: Mapping[str, Any]) -> tuple[OperatorProgress, ...]:
 def _operator(raw: Mapping[str, Any]) -> OperatorProgress:
     """Spark adds up every figure over all executions of a batch; here it is that of one, as the figures of other batches are."""
     executions = _executions(raw)
-    counts, times = [int(raw.get(name, 0)) for name in _COUNTED], [int(raw.get(name, 0)) for name in _TIMED]
+    counts = [int(raw.get(name, 0)) for name in _COUNTED]
+    update_ms, removal_ms, commit_ms, partitions = (int(raw.get(name, 0)) for name in _TIMED)
     custom = {name: int(value) for name, value in _custom(raw).items()}
     if executions != 1:
         counts = [round(count / executions) for count in counts]
         custom = {name: round(value / executions) for name, value in custom.items()}
     rows, updated, removed, late_rows, memory_bytes, stores = counts
     name = str(raw.get("operatorName", ""))
-    return OperatorProgress(name, rows, updated, removed, late_rows, memory_bytes, *times, stores, custom)
+    times = update_ms, removal_ms, commit_ms
+    return OperatorProgress(name, rows, updated, removed, late_rows, memory_bytes, *times, partitions, stores, custom)
 
 
 def _custom(raw: Mapping[str, Any]) -> Mapping[str, Any]:
