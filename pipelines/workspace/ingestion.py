@@ -34,7 +34,7 @@ from pipelines.workspace.context import Context
 SIZES_FILE = "sizes.jsonl"
 """Sizes of the run's checkpoints, a sample a line; the supervisor appends them."""
 CHUNK_BYTES = 4 * 1024 * 1024
-ROUND_BYTES = 8 * 1024 * 1024
+ROUND_BYTES = 32 * 1024 * 1024
 """About so much of all files is read at once: 500 runs that a server finds after a night would not fit into its memory."""
 
 
