@@ -36,6 +36,9 @@ from pipelines.client.servers import entry  # noqa: E402
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, TidemarkError, Unavailable  # noqa: E402
 
 WORKSPACE_VARIABLE = "TIDEMARK_WORKSPACE"
+SWITCH_SECONDS = 0.0005
+"""After so long a thread that computes (reading progress into the catalog) lets those go on that answer people: Python's own 5 ms would be
+waited for several times in each answer."""
 GRACE_SECONDS = 5
 INSIST_SECONDS = 30
 """What has not ended so long after the server was told to is ended with it: a file system that hangs, a checksum of many gigabytes."""
@@ -179,6 +182,7 @@ def _serve(bound: socket.socket, settings: assembly.Settings) -> None:
             if self.started:
                 _announce(settings)
 
+    sys.setswitchinterval(SWITCH_SECONDS)
     # uvicorn raises the signal again after its shutdown; as KeyboardInterrupt it still closes the workspace on its way out.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options: dict[str, Any] = {

@@ -23,9 +23,9 @@ if __name__ == "__main__":
     enter()
     # Nothing that an import makes is garbage: collecting takes a fifth of the time of a command that only asks.
     gc.disable()
-    from pipelines.cli.app import main
+    from pipelines.cli.start import main
 
     gc.freeze()
     gc.enable()
 
-    main()
+    main(sys.argv[1:])

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from pipelines.cli import shelves
 from pipelines.cli.output import Table
 from pipelines.cli.session import Here
 from pipelines.domain.errors import TidemarkError
@@ -156,7 +157,10 @@ def group(word: str, help: str) -> None:
 
 def of(kind: type[Asked[Any]]) -> Addition:
     """The additions of a declaration; the function that shows its answer, with its parameters, may be that of the answer's type."""
-    own, common = _additions.get(kind, Addition()), _additions.get(_type_of_answer(kind))
+    answer = _type_of_answer(kind)
+    for name in (kind.__name__, getattr(answer, "__name__", "")):
+        shelves.about(name)
+    own, common = _additions.get(kind, Addition()), _additions.get(answer)
     if own.shows is not None or common is None:
         return own
     return replace(own, shows=common.shows, parameters=common.parameters | own.parameters)

@@ -1,80 +1,8 @@
-"""The command line: `python -m pipelines COMMAND`. This module only puts the commands together."""
+"""The command line with all its commands."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from pipelines.cli import commands
+from pipelines.cli.program import program
 
-import typer
-
-from pipelines import __version__
-from pipelines.cli import additions, commands
-from pipelines.domain.errors import STATUS_AND_EXIT_CODES
-
-MEANINGS = {
-    "internal": "something failed that was begun, or that nobody expected",
-    "invalid": "the command is wrong",
-    "not_found": "what was named does not exist",
-    "already_exists": "the name is taken",
-    "conflict": "not in the present state",
-    "incompatible": "two things do not fit together",
-    "corrupt": "a file is damaged or missing",
-    "unsupported": "not by this version",
-    "unavailable": "something outside is away, full, or took too long",
-    "unauthenticated": "the server does not know who asks",
-    "forbidden": "not with this role",
-    "different": "what was compared is not equal (replay)",
-}
-HELP = """Savepoints for Spark Structured Streaming: run jobs, take savepoints, fork them with changed code, compare.
-
-Commands talk to the workspace's running server, or open the workspace themselves when none runs. stdout is data, stderr is
-narration and errors (also with --json, which makes both JSON)."""
-
-
-def _epilog() -> str:
-    codes = sorted((code, group) for group, (_, code) in STATUS_AND_EXIT_CODES.items())
-    lines = "\n".join(f"  {code}  {group}: {MEANINGS[group]}" for code, group in codes)
-    return f"\b\nExit codes:\n  0  done\n{lines}\n  130  interrupted: what was under way was cancelled, and what it made removed"
-
-
-def _print_version(is_asked: bool) -> None:
-    if is_asked:
-        print(f"tidemark {__version__}")
-        raise typer.Exit()
-
-
-app = typer.Typer(
-    name="pipelines",
-    help=HELP,
-    epilog=_epilog(),
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-@app.callback()
-def tidemark(
-    version: Annotated[bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")] = False,
-) -> None:
-    """Holds the options of the program itself."""
-
-
-def _add_commands() -> None:
-    """Adds every command; one of two words to the group that its first word names."""
-    groups = {"": app}
-    for words, function in commands.every():
-        first, _, name = words.rpartition(" ")
-        if first not in groups:
-            groups[first] = typer.Typer(help=additions.GROUPS.get(first, ""), no_args_is_help=True, rich_markup_mode=None)
-            app.add_typer(groups[first], name=first)
-        groups[first].command(name)(function)
-
-
-_add_commands()
-
-
-def main() -> None:
-    """Runs the command line of this process and exits with its code."""
-    app(prog_name="python -m pipelines")
+app = program(commands.every())

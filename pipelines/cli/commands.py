@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 import typer
 
 from pipelines import verbs
-from pipelines.cli import additions, nouns, parameters, words
+from pipelines.cli import additions, nouns, parameters, shelves, words
 from pipelines.cli.additions import Addition, Alias, ByHand
 from pipelines.cli.perform import ask, perform
 from pipelines.cli.session import Here, opened
@@ -50,6 +51,16 @@ def every() -> list[tuple[str, Callable[..., None]]]:
     written = [(hand.topic, hand.word, by_hand(hand)) for hand in additions.BY_HAND]
     commands = sorted([*declared, *written], key=lambda command: TOPICS.index(command[0]))
     return [(word, function) for _, word, function in commands]
+
+
+def named(word: str) -> list[tuple[str, Callable[..., None]]]:
+    """The one command that is called so; nothing else is imported. Empty where there is none."""
+    shelves.declaring(word)
+    modules = [sys.modules[module] for module in shelves.declared_in(word)]
+    made = [of_declaration(kind) for module in modules for kind in verbs.declared_in(module) if kind.command == word]
+    made += [_of_alias(alias) for alias in additions.ALIASES if alias.word == word]
+    written = [by_hand(hand) for hand in additions.BY_HAND if hand.word == word]
+    return [(word, function) for function in [*map(function_of, made), *written]]
 
 
 def _made() -> Iterator[Made]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
-from pipelines.cli import output
+from pipelines.cli import output, shelves
 from pipelines.cli.output import Table
 from pipelines.words import formats
 
@@ -31,8 +31,9 @@ def describes(*kinds: type) -> Callable[[F], F]:
 
 def described(value: Any, now_ms: int) -> str | Table:
     """A value as people read it; nothing for None and for no rows."""
-    if type(value) in _described:
-        return _described[type(value)](value, now_ms)
+    describes = _describing(type(value))
+    if describes is not None:
+        return describes(value, now_ms)
     if value is None:
         return ""
     if _is_record(value):
@@ -40,6 +41,12 @@ def described(value: Any, now_ms: int) -> str | Table:
     if _is_list(value):
         return _rows(value, now_ms)
     return cell("", value, now_ms)
+
+
+def _describing(kind: type) -> Describes | None:
+    """The registered text of a type."""
+    shelves.about(kind.__name__)
+    return _described.get(kind)
 
 
 def text(value: Any, now_ms: int) -> str:
@@ -87,7 +94,7 @@ def _record(items: Iterable[tuple[str, Any]], now_ms: int) -> str:
 def _rows(values: Sequence[Any], now_ms: int) -> str | Table:
     """A table of records, by their plain fields; lines of anything else."""
     kinds = {type(value) for value in values}
-    if not values or not all(map(_is_record, values)) or len(kinds) > 1 or kinds & _described.keys():
+    if not values or not all(map(_is_record, values)) or len(kinds) > 1 or any(map(_describing, kinds)):
         texts = [text(value, now_ms) for value in values]
         return ("\n\n" if any("\n" in part for part in texts) else "\n").join(texts)
     rows = [dict(_items(value)) for value in values]

@@ -10,13 +10,7 @@ from pipelines.cli.descriptions import described
 from pipelines.cli.follow import done
 from pipelines.cli.output import Table
 from pipelines.cli.session import Here
-from pipelines.domain.decisions import PromotePlan
 from pipelines.domain.errors import Refusal
-from pipelines.domain.restores import RestorePlan
-from pipelines.verbs.experiment import ExperimentPlan
-from pipelines.verbs.replay import ReplayPlan
-from pipelines.verbs.rescale import RescalePlan
-from pipelines.verbs.run import RunPlan
 from pipelines.verbs.verb import Asked, Change, Question
 
 
@@ -37,6 +31,13 @@ def perform(here: Here, change: Change[Any, Any]) -> None:
 
 def _refusal(plan: object) -> Refusal | None:
     """Why what is planned would be refused, as far as the plan says it."""
+    from pipelines.domain.decisions import PromotePlan
+    from pipelines.domain.restores import RestorePlan
+    from pipelines.verbs.experiment import ExperimentPlan
+    from pipelines.verbs.replay import ReplayPlan
+    from pipelines.verbs.rescale import RescalePlan
+    from pipelines.verbs.run import RunPlan
+
     restore = plan.restore if isinstance(plan, RunPlan | PromotePlan | RescalePlan | ReplayPlan) else plan
     return restore.refusal if isinstance(restore, RestorePlan | ExperimentPlan) else None
 

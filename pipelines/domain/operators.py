@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from pipelines.domain.bounds import Long
@@ -18,6 +19,11 @@ _BYTES = re.compile(r"Bytes|Size$|SizeBytes|MemoryUsage")
 """Custom metrics that are kept: those of a state store that are bytes."""
 
 JOIN, JOIN_STORES = "symmetricHashJoin", 4
+
+_COUNTED = ("numRowsTotal", "numRowsUpdated", "numRowsRemoved", "numRowsDroppedByWatermark", "memoryUsedBytes", "numStateStoreInstances")
+"""Spark's figures of an operator that are divided by how often a batch computed it."""
+_TIMED = ("allUpdatesTimeMs", "allRemovalsTimeMs", "commitTimeMs", "numShufflePartitions")
+"""Those that stay as they are."""
 
 _RATE = re.compile(r"^RateStreamV2\[rowsPerSecond=([0-9]+)")
 
@@ -133,31 +139,26 @@ def read_operators(raw: Mapping[str, Any]) -> tuple[OperatorProgress, ...]:
 def _operator(raw: Mapping[str, Any]) -> OperatorProgress:
     """Spark adds up every figure over all executions of a batch; here it is that of one, as the figures of other batches are."""
     executions = _executions(raw)
-
-    def whole(name: str) -> int:
-        return int(raw.get(name, 0))
-
-    def once(name: str) -> int:
-        return round(whole(name) / executions)
-
-    return OperatorProgress(
-        name=str(raw.get("operatorName", "")),
-        rows=once("numRowsTotal"),
-        updated=once("numRowsUpdated"),
-        removed=once("numRowsRemoved"),
-        late_rows=once("numRowsDroppedByWatermark"),
-        memory_bytes=once("memoryUsedBytes"),
-        update_ms=whole("allUpdatesTimeMs"),
-        removal_ms=whole("allRemovalsTimeMs"),
-        commit_ms=whole("commitTimeMs"),
-        partitions=whole("numShufflePartitions"),
-        stores=once("numStateStoreInstances"),
-        custom={name: round(int(value) / executions) for name, value in _custom(raw).items()},
-    )
+    counts = [int(raw.get(name, 0)) for name in _COUNTED]
+    update_ms, removal_ms, commit_ms, partitions = (int(raw.get(name, 0)) for name in _TIMED)
+    custom = {name: int(value) for name, value in _custom(raw).items()}
+    if executions != 1:
+        counts = [round(count / executions) for count in counts]
+        custom = {name: round(value / executions) for name, value in custom.items()}
+    rows, updated, removed, late_rows, memory_bytes, stores = counts
+    name = str(raw.get("operatorName", ""))
+    times = update_ms, removal_ms, commit_ms
+    return OperatorProgress(name, rows, updated, removed, late_rows, memory_bytes, *times, partitions, stores, custom)
 
 
 def _custom(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {name: value for name, value in (raw.get("customMetrics") or {}).items() if value and _BYTES.search(name)}
+    return {name: value for name, value in (raw.get("customMetrics") or {}).items() if value and _is_bytes(name)}
+
+
+@lru_cache(maxsize=1_024)
+def _is_bytes(name: str) -> bool:
+    """Cached: a driver says the same few names with each batch."""
+    return _BYTES.search(name) is not None
 
 
 def _executions(raw: Mapping[str, Any]) -> float:

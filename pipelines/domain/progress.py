@@ -6,7 +6,6 @@ The field names are Spark's `StreamingQueryProgress.json`. Its times are ISO 860
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -55,39 +54,44 @@ class Progress:
 
 def read_progress(raw: Mapping[str, Any]) -> Progress:
     """One progress event as a row; KeyError and ValueError where it is not one."""
+    return Progress(**progress_fields(raw))
+
+
+def progress_fields(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of that row, for who checks them while it makes the row of them; raises like `read_progress`."""
     durations = raw.get("durationMs") or {}
     events = raw.get("eventTime") or {}
     operators = read_operators(raw)
     written = (raw.get("sink") or {}).get("numOutputRows", -1)
-    return Progress(
-        query=raw.get("name") or "",
-        query_id=raw["id"],
-        spark_run_id=raw["runId"],
-        batch=int(raw["batchId"]),
-        at_ms=epoch_ms(raw["timestamp"]),
-        batch_ms=float(raw.get("batchDuration", durations.get("triggerExecution", 0))),
-        input_rows=raw.get("numInputRows"),
-        input_rate=_finite(raw.get("inputRowsPerSecond")),
-        processed_rate=_finite(raw.get("processedRowsPerSecond")),
-        add_batch_ms=durations.get("addBatch"),
-        get_batch_ms=durations.get("getBatch"),
-        latest_offset_ms=durations.get("latestOffset"),
-        planning_ms=durations.get("queryPlanning"),
-        wal_commit_ms=durations.get("walCommit"),
-        commit_offsets_ms=durations.get("commitOffsets"),
-        commit_batch_ms=durations.get("commitBatch"),
-        watermark_ms=_event(events, "watermark"),
-        event_min_ms=_event(events, "min"),
-        event_avg_ms=_event(events, "avg"),
-        event_max_ms=_event(events, "max"),
-        late_rows=sum(operator.late_rows for operator in operators),
-        state_rows=sum(operator.rows for operator in operators) if operators else None,
-        state_bytes=sum(operator.memory_bytes for operator in operators) if operators else None,
-        output_rows=int(written) if int(written) >= 0 else None,
-        operators=operators,
-        backlog=read_backlog(raw),
-        observed=read_observed(raw),
-    )
+    return {
+        "query": raw.get("name") or "",
+        "query_id": raw["id"],
+        "spark_run_id": raw["runId"],
+        "batch": int(raw["batchId"]),
+        "at_ms": epoch_ms(raw["timestamp"]),
+        "batch_ms": float(raw.get("batchDuration", durations.get("triggerExecution", 0))),
+        "input_rows": raw.get("numInputRows"),
+        "input_rate": _finite(raw.get("inputRowsPerSecond")),
+        "processed_rate": _finite(raw.get("processedRowsPerSecond")),
+        "add_batch_ms": durations.get("addBatch"),
+        "get_batch_ms": durations.get("getBatch"),
+        "latest_offset_ms": durations.get("latestOffset"),
+        "planning_ms": durations.get("queryPlanning"),
+        "wal_commit_ms": durations.get("walCommit"),
+        "commit_offsets_ms": durations.get("commitOffsets"),
+        "commit_batch_ms": durations.get("commitBatch"),
+        "watermark_ms": _event(events, "watermark"),
+        "event_min_ms": _event(events, "min"),
+        "event_avg_ms": _event(events, "avg"),
+        "event_max_ms": _event(events, "max"),
+        "late_rows": sum(operator.late_rows for operator in operators),
+        "state_rows": sum(operator.rows for operator in operators) if operators else None,
+        "state_bytes": sum(operator.memory_bytes for operator in operators) if operators else None,
+        "output_rows": int(written) if int(written) >= 0 else None,
+        "operators": operators,
+        "backlog": read_backlog(raw),
+        "observed": read_observed(raw),
+    }
 
 
 def epoch_ms(iso: str) -> int:
@@ -99,10 +103,11 @@ def _event(events: Mapping[str, str], name: str) -> int | None:
     text = events.get(name)
     if text is None:
         return None
-    with suppress(ValueError):  # a year after 9999, which is a mistake in the job's data
+    try:
         at = epoch_ms(text)
-        return at if at > 0 else None
-    return None
+    except ValueError:  # a year after 9999, which is a mistake in the job's data
+        return None
+    return at if at > 0 else None
 
 
 def _finite(rate: float | None) -> float | None:

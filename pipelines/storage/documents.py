@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NewType, TypeVar, cast
@@ -48,9 +48,22 @@ def decode(kind: type[T], data: bytes | str, name: str, newest: int | None = Non
     return cast(T, _validated(name, lambda: _adapter(kind).validate_json(data)))
 
 
+def parse(data: bytes) -> Any:
+    """The JSON in `data` as dicts, lists and scalars, in half the time that Python's own reader takes; ValueError where it is none, is
+    nested too deeply, or has text that is no Unicode."""
+    from pydantic_core import from_json
+
+    return from_json(data)
+
+
 def checked(value: T, name: str) -> T:
     """`value`, made by hand of what was read, with its types and bounds checked; Corrupt like `decode`."""
     return cast(T, _validated(name, lambda: _adapter(type(value)).validate_python(value)))
+
+
+def made(kind: type[T], fields: Mapping[str, Any], name: str) -> T:
+    """The `kind` with those fields, checked like `checked`, in less time than making it first."""
+    return cast(T, _validated(name, lambda: _adapter(kind).validate_python(fields)))
 
 
 def _refuse_newer(data: bytes | str, name: str, newest: int) -> None:
@@ -62,11 +75,13 @@ def _refuse_newer(data: bytes | str, name: str, newest: int) -> None:
 
 
 def _validated(name: str, validate: Callable[[], object]) -> object:
-    from pydantic import ValidationError
-
     try:
         return validate()
-    except ValidationError as error:
+    except ValueError as error:
+        from pydantic import ValidationError
+
+        if not isinstance(error, ValidationError):
+            raise
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "its JSON"
         hint = "Restore the file from a copy, or remove what it describes."
@@ -81,9 +96,9 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
     pydantic takes such rules for a type by another name only.
     """
-    from pydantic import ConfigDict, TypeAdapter
-
     if kind not in _ADAPTERS:
+        from pydantic import ConfigDict, TypeAdapter
+
         document = NewType("document", kind)  # type: ignore[valid-newtype]
         _ADAPTERS[kind] = TypeAdapter(document, config=ConfigDict(allow_inf_nan=False, revalidate_instances="always"))
     return _ADAPTERS[kind]

@@ -13,6 +13,7 @@ from pipelines.domain.jobs import Run
 from pipelines.supervisor.alerts import Alerter
 from pipelines.supervisor.commands import SPARK, Driver
 from pipelines.supervisor.holdings import Asker
+from pipelines.supervisor.quiet import Quiet
 from pipelines.supervisor.reconciler import Reconciler
 from pipelines.supervisor.schedules import WORKS, Scheduler
 from pipelines.supervisor.sizes import Sampler
@@ -32,6 +33,7 @@ class Supervisor:
         self._context = workspace.context
         self.warmth = Warmth(workspace.context.sparks)
         self._reconciler = Reconciler(workspace.context, driver, self.warmth)
+        self._quiet = Quiet(workspace.context)
         self._sampler = Sampler(workspace.context)
         self._watcher = Watcher(workspace.context, self._sampler)
         self._complained: dict[JobName, str] = {}
@@ -45,8 +47,17 @@ class Supervisor:
         self._follow(list(live.values()))
         for job in sorted(live.keys() | stopping | restarting):
             self._attend(job, live.get(job))
+        self._quiet.keep({run.id for run in live.values()})
         self._watcher.tick()
         self.warmth.tick()
+
+    def settle(self) -> None:
+        """Waits for the savepoints of stops, which are taken beside the passes."""
+        self._reconciler.stopper.settle()
+
+    def close(self) -> None:
+        """Waits for them, too; what was not begun is left to the next supervisor."""
+        self._reconciler.stopper.close()
 
     def _follow(self, live: list[Run]) -> None:
         ingestion.workspace_events(self._context)
@@ -57,12 +68,20 @@ class Supervisor:
         try:
             with self._context.trying(job) as mine:
                 if mine:
-                    self._reconciler.reconcile(job)
+                    self._reconcile(job, live)
             if live is not None:
                 self._sampler.sample(live)
             self._complained.pop(job, None)
         except Exception as error:  # noqa: BLE001  whatever it is, the other jobs go on
             self._complain(job, error)
+
+    def _reconcile(self, job: JobName, live: Run | None) -> None:
+        if live is None:
+            self._reconciler.reconcile(job)
+        elif not self._quiet.is_so(live):
+            mark = self._quiet.mark(live)
+            self._reconciler.reconcile(job)
+            self._quiet.note(live, mark)
 
     def _complain(self, job: JobName, error: Exception) -> None:
         message = f"{type(error).__name__}: {error}"
@@ -121,6 +140,7 @@ class SupervisorLoop:
             except Exception:
                 log.exception("a pass failed")
             self._changed.wait(self._interval)
+        self._supervisor.close()
         alerter.close()
         asker.close()
         for scheduler in schedulers:

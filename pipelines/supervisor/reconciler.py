@@ -14,8 +14,9 @@ from pipelines.domain.versions import Version
 from pipelines.sandbox import members, temporary
 from pipelines.supervisor import facts, processes, restarts
 from pipelines.supervisor.commands import Driver
+from pipelines.supervisor.stops import Stopper
 from pipelines.supervisor.warmth import Warmth
-from pipelines.workspace import environments, events, ingestion, run_as, runs, stops, versions
+from pipelines.workspace import environments, events, ingestion, run_as, runs, versions
 from pipelines.workspace.context import Context
 
 AT_ONCE = 4
@@ -29,6 +30,7 @@ class Reconciler:
         self._context = context
         self._driver = driver
         self._warmth = warmth
+        self.stopper = Stopper(context)
 
     def reconcile(self, job: JobName) -> None:
         """One pass over a job; the caller holds it."""
@@ -68,7 +70,7 @@ class Reconciler:
                 restarts.begin(self._context, run)
                 return True
             case FinishStop(stop, savepoint):
-                stops.finish(self._context, run.job, stop, with_savepoint=savepoint)
+                self.stopper.finish(run.job, stop, with_savepoint=savepoint)
                 return False
 
     def _start(self, run: Run) -> bool:

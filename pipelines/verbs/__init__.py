@@ -6,6 +6,7 @@ import importlib
 import pkgutil
 from collections.abc import Mapping
 from functools import cache
+from types import ModuleType
 from typing import Any
 
 from pipelines.verbs.verb import Asked, Change, Kind, Question
@@ -29,7 +30,12 @@ TOPICS = {
 def every() -> tuple[type[Asked[Any]], ...]:
     """All declarations, by module and then as they stand in it."""
     modules = [importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__)]
-    return tuple(kind for module in modules for kind in vars(module).values() if _is_declared_in(kind, module.__name__))
+    return tuple(kind for module in modules for kind in declared_in(module))
+
+
+def declared_in(module: ModuleType) -> list[type[Asked[Any]]]:
+    """The declarations of one module, as they stand in it."""
+    return [kind for kind in vars(module).values() if _is_declared_in(kind, module.__name__)]
 
 
 def changes() -> tuple[type[Change[Any, Any]], ...]:

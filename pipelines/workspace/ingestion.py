@@ -5,8 +5,10 @@ A torn last line waits for its rest. A line that nobody of ours wrote becomes on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 from pipelines.catalog import events as event_rows
@@ -23,13 +25,17 @@ from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Event, QuerySeen
 from pipelines.domain.progress import Progress
 from pipelines.domain.runs import EVENTS_FILE, IDLE_FILE, PROGRESS_FILE, QUERIES_FILE, QueryStarted
+from pipelines.savepoint.gc_pause import gc_paused
 from pipelines.storage import handover
+from pipelines.storage.layout import Layout
 from pipelines.workspace import json_lines
 from pipelines.workspace.context import Context
 
 SIZES_FILE = "sizes.jsonl"
 """Sizes of the run's checkpoints, a sample a line; the supervisor appends them."""
 CHUNK_BYTES = 4 * 1024 * 1024
+ROUND_BYTES = 32 * 1024 * 1024
+"""About so much of all files is read at once: 500 runs that a server finds after a night would not fit into its memory."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,8 @@ class GrowingFile:
     """A growing file; of a run, or (without one) the workspace's own events."""
 
     path: Path
+    name: str
+    """Relative to the workspace: what its position is kept under."""
     job: JobName | None = None
     run: RunId | None = None
 
@@ -51,22 +59,39 @@ class NewLines:
     sizes: list[CheckpointSize] = field(default_factory=list)
     idle: list[IdleMoment] = field(default_factory=list)
     reached: dict[str, int] = field(default_factory=dict)
+    has_more: bool = False
+    """Whether the files held more than was read at once."""
 
 
 def workspace_events(context: Context) -> None:
-    follow(context, [GrowingFile(context.layout.events_file)])
+    follow(context, [_events(context.layout)])
 
 
-def of_run(context: Context, job: JobName, run: RunId) -> list[GrowingFile]:
+def of_run(context: Context, job: JobName, run: RunId) -> Sequence[GrowingFile]:
     """A run's files, queries first: the catalog then knows them when their progress comes."""
-    folder = context.layout.run(job, run)
-    return [GrowingFile(folder / name, job, run) for name in (QUERIES_FILE, EVENTS_FILE, PROGRESS_FILE, IDLE_FILE, SIZES_FILE)]
+    return _of_run(context.layout, job, run)
+
+
+@lru_cache(maxsize=4_096)
+def _of_run(layout: Layout, job: JobName, run: RunId) -> Sequence[GrowingFile]:
+    """Cached: each pass asks for those of all live runs, and paths are slow to make."""
+    folder = layout.run(job, run)
+    names = (QUERIES_FILE, EVENTS_FILE, PROGRESS_FILE, IDLE_FILE, SIZES_FILE)
+    return tuple(GrowingFile(folder / name, _name(layout, folder / name), job, run) for name in names)
+
+
+def _events(layout: Layout) -> GrowingFile:
+    return GrowingFile(layout.events_file, _name(layout, layout.events_file))
+
+
+def _name(layout: Layout, path: Path) -> str:
+    return path.relative_to(layout.root).as_posix()
 
 
 def everything(context: Context) -> list[GrowingFile]:
     """All growing files of the workspace."""
     ran = [(job, run) for job in context.files.job_names() for run in context.files.run_ids(job)]
-    return [GrowingFile(context.layout.events_file), *(source for job, run in ran for source in of_run(context, job, run))]
+    return [_events(context.layout), *(source for job, run in ran for source in of_run(context, job, run))]
 
 
 def go_on(context: Context) -> None:
@@ -79,12 +104,22 @@ def go_on(context: Context) -> None:
 
 
 def follow(context: Context, sources: Sequence[GrowingFile]) -> None:
-    """Brings what is new in `sources` into the catalog."""
+    """Brings what is new in `sources` into the catalog. What comes while they are read waits for the next call: files that others
+    write to all the time have no end."""
     with context.ingesting:
-        while (lines := read(context, sources, context.file_positions)).reached:
+        while _has_more(context, sources):
+            pass
+
+
+def _has_more(context: Context, sources: Sequence[GrowingFile]) -> bool:
+    """Brings a round of new lines. Among so many values a search for garbage would take a fifth of the time."""
+    with gc_paused():
+        lines = read(context, sources, context.file_positions)
+        if lines.reached:
             with context.catalog.writing() as writer:
                 record(writer, lines)
             context.file_positions.update(lines.reached)
+    return lines.has_more
 
 
 def leave(context: Context, folder: str) -> None:
@@ -95,15 +130,19 @@ def leave(context: Context, folder: str) -> None:
 
 
 def read(context: Context, sources: Iterable[GrowingFile], places: Mapping[str, int]) -> NewLines:
-    """New whole lines of `sources` past `places`, at most a chunk of each."""
-    lines = NewLines()
+    """New whole lines of `sources` past `places`, at most a chunk of each, and about a round of all."""
+    lines, left = NewLines(), ROUND_BYTES
     for source in sources:
-        name = source.path.relative_to(context.layout.root).as_posix()
-        at = places.get(name, 0)
-        chunk = _whole_lines(source.path, at)
+        at = places.get(source.name, 0)
+        chunk, goes_on = _whole_lines(source.path, at)
         if chunk:
-            lines.reached[name] = at + len(chunk)
+            lines.reached[source.name] = at + len(chunk)
+            lines.has_more |= goes_on
             _interpret(context, source, chunk, at, lines)
+            left -= len(chunk)
+        if left <= 0:
+            lines.has_more = True
+            break
     return lines
 
 
@@ -135,39 +174,44 @@ def _note_query(writer: Writer, job: JobName, run: RunId, started: QueryStarted)
         run_rows.save(writer, [replace(known_run, spark_version=started.spark_version, ui_url=started.ui_url)])
 
 
-def _whole_lines(path: Path, at: int) -> bytes:
-    """The bytes from `at` up to the last end of a line in the next chunk; more than a chunk where one line is longer."""
+def _whole_lines(path: Path, at: int) -> tuple[bytes, bool]:
+    """The bytes from `at` up to the last end of a line in the next chunk (more than a chunk where one line is longer); whether the file
+    goes on behind that chunk."""
     try:
+        if os.stat(path).st_size <= at:
+            return b"", False
         with open(path, "rb", opener=handover.plain_opener) as file:
             file.seek(at)
             data = file.read(CHUNK_BYTES)
             while b"\n" not in data and (more := file.read(CHUNK_BYTES)):
                 data += more
     except (FileNotFoundError, IsADirectoryError):
-        return b""
-    return data[: data.rfind(b"\n") + 1]
+        return b"", False
+    return data[: data.rfind(b"\n") + 1], len(data) >= CHUNK_BYTES
 
 
 def _interpret(context: Context, source: GrowingFile, chunk: bytes, at: int, lines: NewLines) -> None:
+    add = _reader(source, lines)
     for line in chunk.splitlines(keepends=True):
         try:
-            _one(source, line, lines)
+            add(line)
         except Corrupt as error:
             message = f"{source.path.name}, byte {at}: not a line that Tidemark writes ({error.message}); skipped"
             lines.events.append(Event(context.now_ms(), "file.malformed", source.job, source.run or "", message))
         at += len(line)
 
 
-def _one(source: GrowingFile, line: bytes, lines: NewLines) -> None:
-    if source.job is None or source.run is None:
-        lines.events.append(json_lines.event(line))
-    elif source.path.name == PROGRESS_FILE:
-        lines.progress.append((source.job, source.run, *json_lines.progress(line)))
-    elif source.path.name == QUERIES_FILE:
-        lines.queries.append((source.job, source.run, json_lines.query(line)))
-    elif source.path.name == IDLE_FILE:
-        lines.idle.append(json_lines.idle(line, source.job, source.run))
-    elif source.path.name == EVENTS_FILE:
-        lines.events.append(json_lines.driver_event(line, source.job, source.run))
-    else:
-        lines.sizes.append(json_lines.size(line, source.job, source.run))
+def _reader(source: GrowingFile, lines: NewLines) -> Callable[[bytes], None]:
+    """What reads a line of `source` and adds it to `lines`."""
+    job, run, name = source.job, source.run, source.path.name
+    if job is None or run is None:
+        return lambda line: lines.events.append(json_lines.event(line))
+    if name == PROGRESS_FILE:
+        return lambda line: lines.progress.append((job, run, *json_lines.progress(line)))
+    if name == QUERIES_FILE:
+        return lambda line: lines.queries.append((job, run, json_lines.query(line)))
+    if name == IDLE_FILE:
+        return lambda line: lines.idle.append(json_lines.idle(line, job, run))
+    if name == EVENTS_FILE:
+        return lambda line: lines.events.append(json_lines.driver_event(line, job, run))
+    return lambda line: lines.sizes.append(json_lines.size(line, job, run))

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from pipelines.catalog.idle import IdleMoment
 from pipelines.catalog.sizes import CheckpointSize
-from pipelines.domain.bounds import Count, Moment
+from pipelines.domain.bounds import Count, Long, Moment
 from pipelines.domain.errors import Corrupt
 from pipelines.domain.events import DRIVER
 from pipelines.domain.ids import JobName, RunId, query_name
 from pipelines.domain.jobs import Event
-from pipelines.domain.json_text import read_json
-from pipelines.domain.operators import read_sources
-from pipelines.domain.progress import Progress, read_progress
+from pipelines.domain.progress import Progress, progress_fields
 from pipelines.domain.runs import DriverEvent, QueryStarted
 from pipelines.storage import documents
 
@@ -23,6 +21,7 @@ SOURCE_FIELDS = ("description", "startOffset", "endOffset", "numInputRows")
 LATEST = "latestOffset"
 """Kept where the source says it: a file source does not."""
 LINE = "the line"
+_text = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
 @dataclass(frozen=True)
@@ -44,18 +43,25 @@ class Idle:
     query_id: str
 
 
+@dataclass(frozen=True)
+class _Batch:
+    """What a line of `progress.jsonl` says, with its bounds."""
+
+    progress: Progress
+    source_rows: tuple[Long | None, ...]
+
+
 def progress(line: bytes) -> tuple[Progress, str]:
     """A batch, under the name of its query's folder, and its sources as JSON text."""
     try:
-        raw = read_json(line)
-        read = read_progress(raw)
+        raw = documents.parse(line)
+        raw["name"] = query_name(raw.get("name") or "")
         sources = [_source(source) for source in raw.get("sources") or ()]
-        text = json.dumps(sources, separators=(",", ":"), allow_nan=False)
-        for source in read_sources(sources, ()):
-            documents.checked(source, LINE)
+        batch = {"progress": progress_fields(raw), "source_rows": [source["numInputRows"] for source in sources]}
+        text = _text(sources)
     except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
         raise Corrupt("document.malformed", f"{type(error).__name__}: {error}", "Nothing is lost but this line.") from error
-    return documents.checked(replace(read, query=query_name(read.query)), LINE), text
+    return documents.made(_Batch, batch, LINE).progress, text
 
 
 def _source(raw: dict[str, Any]) -> dict[str, Any]:

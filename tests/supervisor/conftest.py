@@ -58,8 +58,9 @@ class House:
         return do(self.workspace, RunScript(name=name, script="tiny.py", code=code, args=(deed,), python=python))
 
     def run(self, name: str = "a") -> Run:
-        """The job's newest run, after a pass."""
+        """The job's newest run, after a pass and what it began."""
         self.supervisor.tick()
+        self.supervisor.settle()
         return self.workspace.ask(ShowJob(name)).runs[0]
 
     def stop(self, *, savepoint: bool = True, at_once: bool = False) -> Operation:

@@ -6,14 +6,17 @@ import os
 import signal
 import threading
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from pipelines.domain.errors import Conflict
+from pipelines.domain.ids import JobName
 from pipelines.domain.operations import OperationState
 from pipelines.domain.processes import PROCESS_FILE
 from pipelines.domain.runs import RunState
+from pipelines.domain.savepoints import Savepoint
 from pipelines.supervisor import processes
 from pipelines.supervisor.loop import SupervisorLoop
 from pipelines.verbs.experiments import ShowVersion
@@ -22,6 +25,7 @@ from pipelines.verbs.jobs import ListJobs, ReadLog, ShowJob
 from pipelines.verbs.operations import ShowOperation
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.system import ListEvents, ShowHealth
+from pipelines.workspace import savepoints
 from tests.sandbox import interpreters
 from tests.supervisor.conftest import DRIVER, STARTED, House, until
 
@@ -251,3 +255,27 @@ def test_the_loop_acts_at_once_when_something_is_asked_and_leaves_drivers_runnin
     loop.stop()
     process = house.workspace.context.files.process(run.job, run.id)
     assert process is not None and processes.alive(process)
+
+
+def test_the_savepoint_of_a_stop_holds_no_other_job_up(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes as long as the test wants; then it fails, because the tiny driver's query has no checkpoint."""
+    reached, go_on, taken = threading.Event(), threading.Event(), savepoints.taken
+
+    def held(*arguments: Any) -> Savepoint:
+        reached.set()
+        assert go_on.wait(60)
+        return taken(*arguments)
+
+    monkeypatch.setattr(savepoints, "taken", held)
+    house.up(house.begin("query", code="df.writeStream\n"))
+    until(lambda: house.run().state is RunState.RUNNING)
+    operation = house.stop()
+    until(lambda: house.supervisor.tick() or reached.is_set())
+
+    house.up(house.begin("wait", name="b"))
+    assert house.workspace.ask(ShowOperation(operation.id)).state == OperationState.RUNNING
+    assert house.workspace.context.files.wanted(JobName("a")).stop is not None
+    go_on.set()
+    house.run()
+    assert house.workspace.ask(ShowOperation(operation.id)).state == OperationState.FAILED
+    assert house.workspace.context.files.wanted(JobName("a")).stop is None

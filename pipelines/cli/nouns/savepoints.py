@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pipelines.cli import output, progress
-from pipelines.cli.additions import command, excludes, shows
+from pipelines.cli.additions import command
 from pipelines.cli.nouns import holdings
 from pipelines.cli.nouns import trust as trusted
 from pipelines.cli.nouns.annotations import annotation
@@ -21,20 +21,10 @@ from pipelines.domain.trust import Trust, Verification
 from pipelines.verbs.listing import MOST_ROWS, spelling_of
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.system import ShowSpace
-from pipelines.verbs.take import Take
 from pipelines.words import formats
 from pipelines.words import holdings as held
 from pipelines.words import savepoints as words
 from pipelines.words.trust import best
-
-excludes(Take, "batch", "at_ms", "event_ms")
-
-
-@shows(Take)
-def _taken(here: Here, change: Take, savepoint: Savepoint) -> None:
-    output.tell(f"{savepoint.id}: {words.taken(savepoint)}")
-    for remark in replay.remarks(savepoint.queries):
-        output.tell(remark)
 
 
 @command("savepoints", "savepoints")

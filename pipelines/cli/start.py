@@ -1,0 +1,25 @@
+"""Runs the command line of this process, with no more of it than what was typed needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import typer
+
+from pipelines.cli import commands
+from pipelines.cli.program import program
+
+
+def app_of(typed: Sequence[str]) -> typer.Typer:
+    """A program with the one command that `typed` begins with; with all of them where it names none."""
+    for count in (1, 2):
+        if typed and (named := commands.named(" ".join(typed[:count]))):
+            return program(named)
+    from pipelines.cli.app import app
+
+    return app
+
+
+def main(typed: Sequence[str]) -> None:
+    """Runs the command line and exits with its code."""
+    app_of(typed)(list(typed), prog_name="python -m pipelines")
