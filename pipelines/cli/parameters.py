@@ -19,7 +19,7 @@ from pipelines.verbs.verb import Asked, Change, Reads, Shell, Spelling, spelling
 
 LISTED = (Reads.FILES, Reads.PAIRS, Reads.SINKS, Reads.BATCHES)
 PATHS = (Reads.FILE, Reads.SCRIPT)
-READ_FROM_TEXT = (Reads.MOMENT, Reads.LAST_DAY, Reads.DURATION, Reads.FUNCTION)
+READ_FROM_TEXT = (Reads.MOMENT, Reads.LAST_DAY, Reads.DURATION, Reads.SIZE, Reads.FUNCTION)
 EMPTY = inspect.Parameter.empty
 
 

@@ -7,11 +7,12 @@ from pathlib import Path
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run, Wanted
-from pipelines.domain.runs import EXIT_FILE, EXIT_STATES, PROCESS_FILE, Exit, Process, RunState
+from pipelines.domain.resources import EXCEEDED
+from pipelines.domain.runs import EXIT_FILE, EXIT_STATES, PROCESS_FILE, SPEC_FILE, Exit, Process, RunSpec, RunState
 from pipelines.domain.supervision import Action, FinishStop, Kill, RecordExit, Restart, Seen, Start, Terminate, decide, run_state
 from pipelines.domain.versions import Version
 from pipelines.sandbox import temporary
-from pipelines.supervisor import facts, processes, restarts
+from pipelines.supervisor import facts, held, processes, restarts
 from pipelines.supervisor.commands import Driver
 from pipelines.workspace import environments, events, ingestion, run_as, runs, stops, versions
 from pipelines.workspace.context import Context
@@ -90,7 +91,8 @@ class Reconciler:
     def _spawn(self, frozen: Version, folder: Path) -> Process:
         version = environments.entered(self._context, frozen)
         run_as.prepare(self._context, folder)
-        return processes.spawn(self._driver.command(version), folder, self._driver.environ(version))
+        resources = self._context.files.read(RunSpec, folder / SPEC_FILE).resources
+        return held.spawn(self._context, self._driver.command(version), folder, self._driver.environ(version), resources)
 
     def _terminate(self, run: Run, process: Process | None) -> None:
         folder = self._context.layout.run(run.job, run.id)
@@ -105,7 +107,7 @@ class Reconciler:
     def _record(self, run: Run, process: Process | None, ended: Exit) -> None:
         """The end of a run: (1) its file, (2) what the driver wrote last, (3) what becomes of the job, (4) the catalog, (5) the events."""
         folder = self._context.layout.run(run.job, run.id)
-        if self._context.files.exit(run.job, run.id) is None:
+        if self._context.files.exit(run.job, run.id) is None or ended.error_class == EXCEEDED:
             self._context.files.write(folder / EXIT_FILE, ended)
         ingestion.follow(self._context, ingestion.of_run(self._context, run.job, run.id))
         stopping = self._context.files.wanted(run.job).stop is not None
@@ -116,6 +118,7 @@ class Reconciler:
         events.say(self._context, f"run.{ended.reason}", run.job, run.id, f"{run.job} {ended.reason}{f': {why}' if why else ''}")
         if decision is not None:
             restarts.say(self._context, run, decision)
+        held.release(self._context, folder)
         temporary.remove(folder)
         if process is not None:
             processes.forget(process)

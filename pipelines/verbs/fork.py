@@ -12,6 +12,7 @@ from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.rewrites import MOST_PARTITIONS
 from pipelines.verbs.migrating import Migrating
+from pipelines.verbs.resources import Taking
 from pipelines.verbs.revision import FORCE, NEW_QUERY, Revision
 from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, named, option
 
@@ -32,7 +33,7 @@ UNTIL_TIME = "Like --until, up to the parent's newest batch at or before: 2027-0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variant(Migrating, Revision):
+class Variant(Migrating, Taking, Revision):
     """A job to begin from a savepoint. `sinks` says per query (`*`: every other) whether a file sink is to `continue` the parent's output
     (what is not said does) or to begin `fresh`."""
 

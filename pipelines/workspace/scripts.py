@@ -5,12 +5,13 @@ from __future__ import annotations
 from pipelines.domain import files, secrets
 from pipelines.domain.ids import JobName, RunId, job_name
 from pipelines.domain.jobs import Run
+from pipelines.domain.resources import ALL, Resources
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.runtimes import Runtime
 from pipelines.domain.versions import Version, version
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.run import RunPlan, RunScript
-from pipelines.workspace import environments, forks, runs, runtimes, savepoints, versions
+from pipelines.workspace import environments, forks, job_resources, runs, runtimes, savepoints, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.tickets import Ticket
@@ -21,12 +22,13 @@ def plan(context: Context, change: RunScript) -> Planned[Run, RunPlan]:
     """Raises AlreadyExists (`job.exists`), Invalid (`job.name`, `code.syntax`, `code.script`, `runtime.not_found`), what a fork raises."""
     if change.from_savepoint:
         fork = forks.plan_fork(context, _fork(context, change))
-        shown = _plan(context, fork.job, fork.run, fork.version, fork.plan)
+        shown = _plan(context, fork.job, fork.run, fork.version, fork.plan, fork.plan.resources)
         return Planned(shown, lambda ticket: forks.begin(context, fork, ticket))
     name, version, run = job_name(change.name), _version(change, context.now_ms()), RunId(context.new_id("r"))
     versions.check_here(context, version)
     runs.free(context, name)
-    return Planned(_plan(context, name, run, version, None), lambda ticket: _begin(context, name, run, version, ticket))
+    taken = job_resources.asked(ALL, change, version)
+    return Planned(_plan(context, name, run, version, None, taken), lambda ticket: _begin(context, name, run, version, taken, ticket))
 
 
 def _fork(context: Context, change: RunScript) -> Fork:
@@ -46,6 +48,8 @@ def _fork(context: Context, change: RunScript) -> Fork:
         files=files.instead_of(theirs, change.files),
         outside=change.outside,
         requirements=change.requirements,
+        memory_bytes=change.memory_bytes,
+        cpus=change.cpus,
     )
 
 
@@ -67,7 +71,7 @@ def _version(change: RunScript, now_ms: int) -> Version:
     )
 
 
-def _plan(context: Context, job: JobName, run: RunId, version: Version, restore: RestorePlan | None) -> RunPlan:
+def _plan(context: Context, job: JobName, run: RunId, version: Version, restore: RestorePlan | None, taken: Resources) -> RunPlan:
     output = str(context.layout.output(job))
     return RunPlan(
         job,
@@ -83,10 +87,12 @@ def _plan(context: Context, job: JobName, run: RunId, version: Version, restore:
         tuple(sorted(version.files)),
         environments.is_missing(context, version),
         version.java_home,
+        taken,
+        job_resources.means(taken),
     )
 
 
-def _begin(context: Context, name: JobName, run: RunId, version: Version, ticket: Ticket) -> Run:
+def _begin(context: Context, name: JobName, run: RunId, version: Version, taken: Resources, ticket: Ticket) -> Run:
     frozen = versions.freeze(context, version, ticket)
     with context.holding(name):
-        return runs.publish(context, runs.prepare(context, name, run, frozen, None, dict))
+        return runs.publish(context, runs.prepare(context, name, run, frozen, None, dict, taken=taken))
