@@ -24,7 +24,7 @@ from pipelines.domain.access import Access
 from pipelines.domain.audit import Record, unrecorded
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.events import COMMAND, SUPERVISOR
-from pipelines.domain.sign_ins import Sessions
+from pipelines.domain.sign_ins import Sessions, SignOuts
 from pipelines.storage.layout import Layout
 from pipelines.verbs.face import do
 from pipelines.verbs.system import StartExample
@@ -90,6 +90,11 @@ class Api:
         self.provider = Provider(oidc) if oidc else None
         self.sessions = Sessions(oidc.admission) if oidc else None
 
+    def remembers(self, sign_outs: SignOuts) -> None:
+        """From now on who signs out stays out, whichever server of the workspace he asks."""
+        if self.sessions is not None:
+            self.sessions.sign_outs = sign_outs
+
     async def refused(self, code: str, origin: str) -> None:
         """A request that nobody let in; see `Strangers.refused`."""
         await self.strangers.refused(code, origin)
@@ -123,11 +128,13 @@ def active(settings: Settings, api: Api, workspace: Workspace, rest: Rest) -> It
     from pipelines.api.server import workspace_id
     from pipelines.supervisor.loop import SupervisorLoop
     from pipelines.workspace.pushes import note
+    from pipelines.workspace.sign_outs import KeptSignOuts
     from pipelines.workspace.tokens import access_to, kept
 
     try:
         workspace.background = True
         settings.reach.check_tokens(kept(workspace.context), workspace.context.now_ms(), signs_in=api.sessions is not None)
+        api.remembers(KeptSignOuts(workspace.context))
         api.access, api.strangers = access_to(workspace.context, api.sessions), Strangers(workspace.record)
         api.record = workspace.record
         supervisor = SupervisorLoop(workspace.acting(SUPERVISOR))

@@ -1,10 +1,11 @@
 """A run: one driver process executing one version. What the driver is told, and what it leaves behind.
 
 A run's folder holds `run.json` (a `RunSpec`, written by the workspace before the start), `process.json` (a `Process`, by the
-supervisor), `held.json` (a `Held`, by the supervisor, of a driver with limits), and what the driver writes: `installed.json` (an `Installed`), and, growing, `queries.jsonl` (a `QueryStarted` a line),
-`progress.jsonl` (Spark's own progress JSON, one event a line), `idle.jsonl` (`{at_ms, query_id}` a line: the query had
-no data left), `plans/` (a `QueryPlan` a query), `events.jsonl` (a `DriverEvent` a line), `driver.log` (stdout and stderr) and, last,
-`exit.json` (an `Exit`). After a failure the supervisor adds `restart.json` (a `RestartDecision`).
+supervisor), `held.json` (a `Held`, by the supervisor, of a driver with limits), and what the driver writes: `installed.json` (an
+`Installed`), and, growing, `queries.jsonl` (a `QueryStarted` a line), `progress.jsonl` (Spark's own progress JSON, one event a line),
+`idle.jsonl` (`{at_ms, query_id}` a line: the query had no data left), `plans/` (a `QueryPlan` a query), `events.jsonl` (a `DriverEvent` a
+line), `driver.log` (stdout and stderr) and, last, `exit.json` (an `Exit`). After a failure the supervisor adds `restart.json` (a
+`RestartDecision`).
 """
 
 from __future__ import annotations

@@ -59,6 +59,11 @@ class Layout:
         return self.root / "tokens.json"
 
     @property
+    def sign_outs(self) -> Path:
+        """Sign-ins with a provider that were ended before their time."""
+        return self.root / "sign-outs"
+
+    @property
     def audit_file(self) -> Path:
         """Who did what: a chain of lines, each with the hash of the one before."""
         return self.root / "audit.jsonl"
@@ -227,7 +232,7 @@ class Layout:
         yield from (self.server_file, self.key_file, self.tokens_file, self.audit_file, self.events_file)
         yield from self.root.glob(f"{self.catalog_file.name}*")
         yield from (self.versions, self.large_files, self.savepoints, self.homes, self.experiments, self.replays, self.bisections)
-        yield from (self.exports, self.restores, self.trash, self.sandbox, self.readings.parent)
+        yield from (self.sign_outs, self.exports, self.restores, self.trash, self.sandbox, self.readings.parent)
 
     def of_documents(self) -> Iterator[Path]:
         """The folders that the workspace's own documents are written into."""

@@ -14,8 +14,8 @@ from pipelines.verbs.forget import JOB
 from pipelines.verbs.verb import Change, Http, Reads, named, option
 
 MEMORY = (
-    "Most memory of its driver with all that it starts on this machine: 2g, 1536m; none for no limit. Spark's heap is made to fit; a driver "
-    "that takes more is ended, which is a failure."
+    "Most memory of its driver with all that it starts on this machine: 2g, 1536m; none for no limit. Spark's heap is made to fit; a "
+    "driver that takes more is ended, which is a failure."
 )
 CPUS = "Processors that its driver may keep busy with all that it starts on this machine, such as 1.5; 0 for no limit."
 

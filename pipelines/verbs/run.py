@@ -10,7 +10,7 @@ from pipelines.domain.access import Role
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, RunId, VersionId
 from pipelines.domain.jobs import Run
-from pipelines.domain.resources import Means, Resources
+from pipelines.domain.resources import ALL, Means, Resources
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.texts import CODE, NAME, VALUE
 from pipelines.verbs.fork import FORKING
@@ -41,7 +41,7 @@ class RunPlan:
     """Whether an environment of its requirements is made first."""
     java_home: str = ""
     """JAVA_HOME that was given for it."""
-    resources: Resources = Resources()
+    resources: Resources = ALL
     """What its driver may take of this machine."""
     means: Means | None = None
     """What holds it to that; None where it has no limit."""

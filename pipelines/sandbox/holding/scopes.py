@@ -1,7 +1,7 @@
 """Scopes of systemd around drivers: what `systemd-run --scope` asks for, for a process that is there already.
 
-The call is `StartTransientUnit` of org.freedesktop.systemd1 (org.freedesktop.systemd1(5)), made with systemd's own `busctl`: of the system's
-manager for root, whose drivers may be another user's, and of the user's own manager for everybody else.
+The call is `StartTransientUnit` (org.freedesktop.systemd1(5)), made with systemd's own `busctl`: of the system's manager for root, whose
+drivers may be another user's, and of the user's own manager for everybody else.
 """
 
 from __future__ import annotations
