@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dashboard import session
+from dashboard.oidc.bearer import Bearers
 from dashboard.oidc.provider import Provider
 from dashboard.oidc.settings import Oidc
 from dashboard.reach import ONLY_HERE, Reach
@@ -78,6 +79,8 @@ class Api:
         """What people sign in with, besides tokens."""
         self.sessions: Sessions | None = None
         """Whom it lets in."""
+        self.bearers: Bearers | None = None
+        """Whom its tokens let in over REST; None where none of them does."""
         self.readiness = Readiness()
 
     @property
@@ -89,6 +92,7 @@ class Api:
         """From now on people sign in with this provider; with tokens alone where there is none."""
         self.provider = Provider(oidc) if oidc else None
         self.sessions = Sessions(oidc.admission) if oidc else None
+        self.bearers = Bearers(self.provider, oidc.audience) if self.provider and oidc and oidc.audience else None
 
     def remembers(self, sign_outs: SignOuts) -> None:
         """From now on who signs out stays out, whichever server of the workspace he asks."""

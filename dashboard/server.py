@@ -101,6 +101,7 @@ app = App(
             access=lambda: api.access,
             refused=api.refused,
             provider=lambda: api.provider_name,
+            bearers=lambda: api.bearers,
         ),
     ],
 )

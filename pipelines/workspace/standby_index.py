@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
-PREFIX, LOCK = "tidemark-standby-", ".lock"
+PREFIX, LOCK, NEW = "tidemark-standby-", ".lock", ".lock.new"
 
 
 @contextmanager
@@ -20,7 +20,8 @@ def folder() -> Iterator[Path]:
     for left in Path(gettempdir()).glob(f"{PREFIX}*"):
         _remove_left(left)
     with TemporaryDirectory(prefix=PREFIX) as made:
-        descriptor = _locked(Path(made), os.O_CREAT)
+        descriptor = _locked(Path(made, NEW), os.O_CREAT)
+        Path(made, NEW).rename(Path(made, LOCK))  # locked before anybody else can find it
         try:
             yield Path(made)
         finally:
@@ -32,16 +33,16 @@ def _remove_left(left: Path) -> None:
     """Removes a folder of this user's whose lock is free; one without a lock is just being made, or another release's."""
     if left.is_symlink() or left.lstat().st_uid != os.getuid():
         return
-    descriptor = _locked(left)
+    descriptor = _locked(left / LOCK)
     if descriptor is not None:
         shutil.rmtree(left, ignore_errors=True)
         os.close(descriptor)
 
 
-def _locked(folder: Path, flags: int = 0) -> int | None:
-    """A descriptor that holds the folder's lock; None where there is none, or another process has it."""
+def _locked(path: Path, flags: int = 0) -> int | None:
+    """A descriptor that holds the lock; None where there is none, or another process has it."""
     try:
-        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC | flags, 0o600)
+        descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | flags, 0o600)
     except OSError:
         return None
     try:

@@ -55,7 +55,7 @@ def test_what_a_restarted_supervisor_adopts_is_held_as_before(house: House) -> N
     house.reopen()
     assert house.run().pid == pid
     path = house.folder(run) / HELD_FILE
-    path.write_text(json.dumps({**held(house, run), "resources": {"memory_bytes": GIB, "cpus": None}}))
+    path.write_text(json.dumps({**held(house, run), "means": "supervisor", "resources": {"memory_bytes": GIB, "cpus": None}}))
     until(lambda: house.run().state.has_failed)
     assert house.workspace.ask(ShowJob("a")).runs[0].exit.error_class == EXCEEDED  # type: ignore[union-attr]
 
