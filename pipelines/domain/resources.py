@@ -110,6 +110,14 @@ def size_bytes(text: str) -> int:
     return round(float(size["number"]) * _UNITS[size["unit"].lower()])
 
 
+def cpus_of(text: str) -> float:
+    """`1.5` as a number. Raises Invalid (`resources.cpus`)."""
+    try:
+        return float(text)
+    except ValueError as error:
+        raise Invalid("resources.cpus", f"{text!r} is no number of processors", "Give 0.1 or more, such as 1.5.") from error
+
+
 def spelt_bytes(size: int) -> str:
     """`1536m`, as `size_bytes` reads it."""
     unit = next(unit for unit in ("t", "g", "m", "k", "") if size % _UNITS[unit] == 0)
