@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.domain.access import Role
-from pipelines.domain.backups import Backup, BackupCheckPlan, BackupPlan, BackupRestorePlan
+from pipelines.domain.backups import BackupCheckPlan, BackupPlan, BackupRestorePlan, ListedBackup
 from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.operations import Operation
 from pipelines.verbs.verb import Change, Http, Kind, Question, Reads, Works, argument, option
@@ -36,8 +36,8 @@ class CreateBackup(Change[Operation, BackupPlan]):
 
 
 @dataclass(frozen=True)
-class ListBackups(Question[Sequence[Backup]]):
-    """List the backups at a place, newest first."""
+class ListBackups(Question[Sequence[ListedBackup]]):
+    """List the backups at a place, newest first; one whose document cannot be read is named with the damage, before all others."""
 
     url: str = argument(URL, reads=Reads.PLACE)
 
@@ -45,7 +45,7 @@ class ListBackups(Question[Sequence[Backup]]):
     role = Role.ADMIN
     http = Http("GET", "/backups")
     command = "backups"
-    refuses = (Corrupt, Unsupported, Unavailable)
+    refuses = (Unsupported, Unavailable)
 
 
 @dataclass(frozen=True)

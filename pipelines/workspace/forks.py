@@ -13,7 +13,7 @@ from pipelines.domain.migrations import Migration, fits
 from pipelines.domain.resources import ALL
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Manifest, QueryImage
-from pipelines.domain.verdicts import Outcome, Verdict
+from pipelines.domain.verdicts import Outcome, Verdict, drops_elsewhere
 from pipelines.domain.versions import Version
 from pipelines.savepoint import targets
 from pipelines.verbs.fork import Fork, Variant
@@ -87,6 +87,12 @@ def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> Plan
     taken = job_resources.asked(like.resources if like else ALL, variant, version)
     shown = replace(shown, lock_step=following, resources=taken, means=job_resources.means(taken))
     return PlannedFork(manifest, name, run, version, restoring, names, shown, variant.new_queries, variant.force)
+
+
+def without_drop(fork: PlannedFork) -> PlannedFork:
+    """The fork as a verb plans it that has no `--drop`: its refusal names no option that is not there."""
+    refused = fork.plan.refusal
+    return fork if refused is None else replace(fork, plan=replace(fork.plan, refusal=drops_elsewhere(refused)))
 
 
 def begin(context: Context, fork: PlannedFork, ticket: Ticket) -> Run:

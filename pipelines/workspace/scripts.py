@@ -21,7 +21,7 @@ from pipelines.workspace.tickets import Ticket
 def plan(context: Context, change: RunScript) -> Planned[Run, RunPlan]:
     """Raises AlreadyExists (`job.exists`), Invalid (`job.name`, `code.syntax`, `code.script`, `runtime.not_found`), what a fork raises."""
     if change.from_savepoint:
-        fork = forks.plan_fork(context, _fork(context, change))
+        fork = forks.without_drop(forks.plan_fork(context, _fork(context, change)))
         shown = _plan(context, fork.job, fork.run, fork.version, fork.plan, fork.plan.resources)
         return Planned(shown, lambda ticket: forks.begin(context, fork, ticket))
     name, version, run = job_name(change.name), _version(change, context.now_ms()), RunId(context.new_id("r"))
