@@ -11,6 +11,8 @@ from pipelines.domain.ids import BisectionId, ExperimentId, JobName, OperationId
 WORKSPACE_FORMAT = 1
 OUTPUT, WAREHOUSE = "output", "warehouse"
 """Folders of a job that others may read, as far as the user's umask lets them: files, and tables."""
+SIGN_OUTS = "sign-outs"
+"""Sign-ins with a provider that were ended before their time."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +59,6 @@ class Layout:
     def tokens_file(self) -> Path:
         """Digests of the named tokens."""
         return self.root / "tokens.json"
-
-    @property
-    def sign_outs(self) -> Path:
-        """Sign-ins with a provider that were ended before their time."""
-        return self.root / "sign-outs"
 
     @property
     def audit_file(self) -> Path:
@@ -232,7 +229,7 @@ class Layout:
         yield from (self.server_file, self.key_file, self.tokens_file, self.audit_file, self.events_file)
         yield from self.root.glob(f"{self.catalog_file.name}*")
         yield from (self.versions, self.large_files, self.savepoints, self.homes, self.experiments, self.replays, self.bisections)
-        yield from (self.sign_outs, self.exports, self.restores, self.trash, self.sandbox, self.readings.parent)
+        yield from (self.root / SIGN_OUTS, self.exports, self.restores, self.trash, self.sandbox, self.readings.parent)
 
     def of_documents(self) -> Iterator[Path]:
         """The folders that the workspace's own documents are written into."""

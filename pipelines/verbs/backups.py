@@ -37,7 +37,7 @@ class CreateBackup(Change[Operation, BackupPlan]):
 
 @dataclass(frozen=True)
 class ListBackups(Question[Sequence[ListedBackup]]):
-    """List the backups at a place, newest first; one whose document cannot be read is named with the damage, before all others."""
+    """List the backups at a place, newest first. One whose document cannot be read is named with the damage, before all others."""
 
     url: str = argument(URL, reads=Reads.PLACE)
 

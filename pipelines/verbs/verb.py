@@ -32,8 +32,7 @@ class Reads(enum.StrEnum):
     """`2027-03-31` or `+30d` as the last ms of that day, `none` as 0."""
     DURATION = "duration"
     """`90s`, `1h30m` or `7d` as ms, `usual` as 0."""
-    SIZE = "size"
-    """`2g`, `1.5g` or `512m` as bytes, `none` as 0."""
+    SIZE = "size"  # `2g`, `1.5g` or `512m` as bytes, `none` as 0
     PLACE = "place"
     """A path, made absolute because a server has another working directory; or a URL."""
     SAVEPOINT = "savepoint"

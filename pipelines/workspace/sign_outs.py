@@ -14,6 +14,7 @@ from pathlib import Path
 from pipelines.domain.bounds import Moment
 from pipelines.domain.sign_ins import Session
 from pipelines.storage.errors import typed_errors
+from pipelines.storage.layout import SIGN_OUTS
 from pipelines.workspace.context import Context
 
 MOST = 10_000
@@ -32,7 +33,7 @@ class KeptSignOuts:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._folder = context.layout.sign_outs
+        self._folder = context.layout.root / SIGN_OUTS
 
     def has(self, session: Session) -> bool:
         return self._file(session).is_file()

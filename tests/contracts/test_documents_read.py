@@ -30,6 +30,7 @@ from pipelines.domain.operators import SourceSeen
 from pipelines.domain.plans import QueryPlan
 from pipelines.domain.progress import Progress
 from pipelines.domain.replays import Replay
+from pipelines.domain.resources import Held
 from pipelines.domain.restarts import RestartDecision
 from pipelines.domain.runs import DriverEvent, Exit, Process, QueryStarted, RunSpec
 from pipelines.domain.savepoints import Manifest
@@ -99,6 +100,7 @@ DECODED = [
     Tokens,
     Verification,
     Version,
+    Held,
     Wanted,
     WhatIf,
 ]

@@ -22,6 +22,7 @@ from pipelines.domain.access import Access, Role
 from pipelines.domain.audit import Call, Result, unrecorded
 from pipelines.domain.errors import Unauthenticated
 from pipelines.domain.sign_ins import Admission, NoRole
+from pipelines.storage.layout import SIGN_OUTS
 from pipelines.workspace.sign_outs import KeptSignOuts
 from tests.dashboard.providers import CLIENT, SECRET, Browser, IdTokens, Running, asked, running
 from tests.entering import SHOWN, TOKEN
@@ -291,7 +292,7 @@ def test_a_sign_out_is_remembered_by_the_next_server(browser: Browser, opened: O
 
 
 def test_what_could_not_be_kept_is_said_and_counts_here_all_the_same(browser: Browser, opened: Opened, house: House) -> None:
-    house.face.context.layout.sign_outs.write_text("no folder")
+    (house.root / SIGN_OUTS).write_text("no folder")
     server.api.remembers(KeptSignOuts(house.face.context))
     browser.signs_in("1")
     stolen = Browser(server.app)

@@ -17,6 +17,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from dashboard import server
+from dashboard.assembly import Api
 from dashboard.entrance import Entrance
 from dashboard.oidc import bearer, settings
 from pipelines.domain.access import CALLER, Access, Role
@@ -65,7 +66,7 @@ class Called:
         self.now_s = NOW_S
         self.refused: list[str] = []
         admission = Admission(provider.issuer, CLIENT, {"staff": Role.VIEWER, "sre": Role.OPERATOR})
-        self.api = server.assembly.Api()
+        self.api = Api()
         self.api.signs_in(settings.Oidc(admission, SECRET, audience=audience))
         access = Access(TOKEN, now_ms=lambda: self.now_s * 1_000, sign_ins=self.api.sessions)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipelines.domain.sign_ins import Session
+from pipelines.storage.layout import SIGN_OUTS
 from pipelines.workspace import sign_outs
 from pipelines.workspace.sign_outs import KeptSignOuts
 from tests.workspace.conftest import House
@@ -18,9 +19,9 @@ def test_one_counts_for_every_server_until_its_time(house: House) -> None:
     kept, other = KeptSignOuts(house.face.context), KeptSignOuts(house.face.context)
     kept.add(session("a", 2_000), 1_000)
     assert other.has(session("a", 2_000)) and not other.has(session("b", 2_000)) and not other.has(session("a", 2_001))
-    assert "a-" not in "".join(path.name for path in house.face.context.layout.sign_outs.iterdir())
+    assert "a-" not in "".join(path.name for path in (house.root / SIGN_OUTS).iterdir())
     kept.add(session("b", 5_000), 2_000)
-    assert [path.name.partition("-")[0] for path in house.face.context.layout.sign_outs.iterdir()] == ["5000"]
+    assert [path.name.partition("-")[0] for path in (house.root / SIGN_OUTS).iterdir()] == ["5000"]
 
 
 def test_there_are_no_more_than_so_many(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
