@@ -119,7 +119,7 @@ def test_a_job_of_another_user_is_exact_and_kept_apart(folder: Path, monkeypatch
         savepoint = do(server.face, Take("a"))
         for path in sorted(later.iterdir()):
             path.rename(into / path.name)
-        do(server.face, Fork(savepoint.id, name="b", lock_step=True))
+        do(server.face, Fork(savepoint.id, name="b"))
         until(lambda: has_put_out(server, "a", 7) and has_put_out(server, "b", 7), 200)
         for name in ("a", "b"):
             held = server.face.context.files.read(Held, server.face.layout.run(job(name), server.newest(name).id) / HELD_FILE)
