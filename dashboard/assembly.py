@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dashboard import session
+from dashboard.oidc.bearer import Bearers
 from dashboard.oidc.provider import Provider
 from dashboard.oidc.settings import Oidc
 from dashboard.reach import ONLY_HERE, Reach
@@ -24,7 +25,7 @@ from pipelines.domain.access import Access
 from pipelines.domain.audit import Record, unrecorded
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.events import COMMAND, SUPERVISOR
-from pipelines.domain.sign_ins import Sessions
+from pipelines.domain.sign_ins import Sessions, SignOuts
 from pipelines.storage.layout import Layout
 from pipelines.verbs.face import do
 from pipelines.verbs.system import StartExample
@@ -78,6 +79,8 @@ class Api:
         """What people sign in with, besides tokens."""
         self.sessions: Sessions | None = None
         """Whom it lets in."""
+        self.bearers: Bearers | None = None
+        """Whom its tokens let in over REST; None where none of them does."""
         self.readiness = Readiness()
 
     @property
@@ -89,6 +92,12 @@ class Api:
         """From now on people sign in with this provider; with tokens alone where there is none."""
         self.provider = Provider(oidc) if oidc else None
         self.sessions = Sessions(oidc.admission) if oidc else None
+        self.bearers = Bearers(self.provider, oidc.audience) if self.provider and oidc and oidc.audience else None
+
+    def remembers(self, sign_outs: SignOuts) -> None:
+        """From now on who signs out stays out, whichever server of the workspace he asks."""
+        if self.sessions is not None:
+            self.sessions.sign_outs = sign_outs
 
     async def refused(self, code: str, origin: str) -> None:
         """A request that nobody let in; see `Strangers.refused`."""
@@ -133,11 +142,13 @@ def active(settings: Settings, api: Api, workspace: Workspace, rest: Rest) -> It
     from pipelines.api.server import workspace_id
     from pipelines.supervisor.loop import SupervisorLoop
     from pipelines.workspace.pushes import note
+    from pipelines.workspace.sign_outs import KeptSignOuts
     from pipelines.workspace.tokens import access_to, kept
 
     try:
         workspace.background = True
         settings.reach.check_tokens(kept(workspace.context), workspace.context.now_ms(), signs_in=api.sessions is not None)
+        api.remembers(KeptSignOuts(workspace.context))
         api.access, api.strangers = access_to(workspace.context, api.sessions), Strangers(workspace.record)
         api.record = workspace.record
         supervisor = SupervisorLoop(workspace.acting(SUPERVISOR))

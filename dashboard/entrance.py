@@ -1,7 +1,8 @@
 """The middleware that lets nobody in without a token: no page, REST call, file, metric or websocket. The scope notes who asks.
 
-A program shows its token as `Authorization: Bearer`. A browser comes with `?token=` in a page's address, once: it is exchanged for a
-cookie that no script reads and no other site's page sends, and leaves the address at once. Who signs in with a provider gets one, too.
+A program shows its token as `Authorization: Bearer`: a named one, or one that the provider issued where that is set up. A browser comes
+with `?token=` in a page's address, once: it is exchanged for a cookie that no script reads and no other site's page sends, and leaves the
+address at once. Who signs in with a provider gets one, too.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dashboard import cookies, readiness
 from dashboard.oidc import places
+from dashboard.oidc.bearer import Bearers
 from dashboard.sign_in import Link, page
 from pipelines.api import problems
 from pipelines.domain.access import CALLER, Access, Caller
-from pipelines.domain.errors import STATUS_AND_EXIT_CODES, TidemarkError, Unauthenticated, Unavailable
+from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Forbidden, TidemarkError, Unauthenticated, Unavailable
 
 OPEN = frozenset({"/_stcore/health", readiness.PATH})
 """Whether the server is up, and does its work: what a supervisor of processes asks without a token, and which says no more than that."""
@@ -40,13 +42,14 @@ class Entrance:
         access: Callable[[], Access | None],
         refused: Callable[[str, str], Awaitable[None]],
         provider: Callable[[], str] = str,
+        bearers: Callable[[], Bearers | None] = lambda: None,
     ) -> None:
         """`refused` is told of each request without a token that lets in: the error's code, and the client's address. `provider` answers
-        what people sign in with; empty where that is tokens alone."""
+        what people sign in with; empty where that is tokens alone. `bearers` is whom tokens of that provider let in."""
         self._app = app
         self._access = access
         self._refused = refused
-        self._provider = provider
+        self._provider, self._bearers = provider, bearers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket") or scope["path"] in OPEN:
@@ -60,7 +63,10 @@ class Entrance:
             )
         try:
             exchanged, caller = _exchanged(access, scope), shown_by(access, Headers(scope=scope))
+            caller = caller or await self._of_provider(access, scope)
         except TidemarkError as error:
+            if isinstance(error, Unauthenticated | Forbidden):
+                await self._refused(error.code, (scope.get("client") or ("",))[0])
             return await self._refuse(error, scope, receive, send)
         if exchanged is not None:
             return await exchanged(scope, receive, send)
@@ -68,6 +74,13 @@ class Entrance:
             await self._refused(NOBODY.code, (scope.get("client") or ("",))[0])
             return await self._refuse(NOBODY, scope, receive, send)
         return await self._app({**scope, CALLER: caller}, receive, send)
+
+    async def _of_provider(self, access: Access, scope: Scope) -> Caller | None:
+        """Who shows a token that the provider issued, to what is for programs. Raises what `Bearers.caller` raises."""
+        bearers, token = self._bearers(), _bearer(Headers(scope=scope))
+        if bearers is None or not token or scope["type"] != "http" or not scope["path"].startswith(FOR_PROGRAMS):
+            return None
+        return await bearers.caller(token, access.now_ms())
 
     async def _refuse(self, error: TidemarkError, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
@@ -87,10 +100,16 @@ NOBODY = Unauthenticated(
 def shown_by(access: Access, headers: Mapping[str, str]) -> Caller | None:
     """Who sends these headers (names in lower case): by the token that they show, else by the cookie. Raises what the reading of the
     named tokens raises."""
-    kind, _, token = headers.get("authorization", "").partition(" ")
-    if kind.lower() == "bearer":
-        return access.caller(token.strip())
+    token = _bearer(headers)
+    if token is not None:
+        return access.caller(token)
     return cookies.caller_of(access, cookies.in_header(access, headers.get("cookie", "")))
+
+
+def _bearer(headers: Mapping[str, str]) -> str | None:
+    """The token that a program shows; None where it shows none."""
+    kind, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" else None
 
 
 def _exchanged(access: Access, scope: Scope) -> Response | None:

@@ -104,6 +104,7 @@ app = App(
             access=lambda: api.access,
             refused=api.refused,
             provider=lambda: api.provider_name,
+            bearers=lambda: api.bearers,
         ),
     ],
 )

@@ -160,6 +160,7 @@ def standing_by(settings: assembly.Settings, api: assembly.Api) -> Iterator[Read
     from pipelines.supervisor.follower import FollowerLoop
     from pipelines.verbs.standby import Standby
     from pipelines.workspace.opening import open_standby
+    from pipelines.workspace.sign_outs import KeptSignOuts
     from pipelines.workspace.tokens import access_to, kept
 
     active = partial(active_address, Layout(settings.workspace))
@@ -169,6 +170,7 @@ def standing_by(settings: assembly.Settings, api: assembly.Api) -> Iterator[Read
         rest = create_api(face, workspace.layout, lambda: context.catalog.generation, _refused, ServerRole.STANDBY)
 
         def serve() -> None:
+            api.remembers(KeptSignOuts(context))
             api.access, api.strangers, api.app = access_to(context, api.sessions), Strangers(_refused), rest
             api.record = _refused
             api.readiness.looks(follower.silence_s, is_standby=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.domain.backups import BACKUP_FORMAT, Backup, BackupCheckPlan, BackupPlan, BackupRestorePlan
+from pipelines.domain.backups import BACKUP_FORMAT, BackupCheckPlan, BackupPlan, BackupRestorePlan, ListedBackup
 from pipelines.domain.ids import BackupId, JobName, SavepointId
 from pipelines.verbs.backups import CheckBackup, CreateBackup, RestoreBackup
 
 JOB = JobName("post_engagement")
-BACKUP = Backup(
+BACKUP = ListedBackup(
     *(BACKUP_FORMAT, BackupId("b-00000000000a"), "w-1", 1_799_996_400_000, 4_200, (JOB,), (SavepointId("sp-000000000002"),)),
     *(320, 48_000_000, 1_200_000, "0" * 64, {"post_events": "No streaming query of job post_events has started"}),
 )

@@ -18,6 +18,8 @@ from pipelines.domain.ids import ExperimentId, JobName, QueryName, RunId, Savepo
 from pipelines.domain.job_limits import JobLimits, changed
 from pipelines.domain.jobs import Job
 from pipelines.domain.operations import Operation
+from pipelines.domain.resources import ALL, Means
+from pipelines.domain.resources import changed as taking
 from pipelines.domain.restart_strategies import USUAL
 from pipelines.domain.restart_strategies import changed as restarting
 from pipelines.domain.restores import RestorePlan
@@ -48,6 +50,7 @@ from pipelines.verbs.promote import Promote
 from pipelines.verbs.prune import Prune
 from pipelines.verbs.rename_query import RenamePlan, RenameQuery
 from pipelines.verbs.rescale import Rescale
+from pipelines.verbs.resources import ResourcesPlan, SetResources
 from pipelines.verbs.restart_strategy import RestartStrategyPlan, SetRestartStrategy
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunPlan, RunScript
@@ -155,6 +158,7 @@ PLANS: Told = {
     ),
     Attach: lambda face, it: AttachPlan(JobName(it.name), VERSION, it.checkpoints),
     SetRestartStrategy: lambda face, it: RestartStrategyPlan(JobName(it.job), USUAL, restarting(USUAL, it.strategy, it.given())),
+    SetResources: lambda face, it: ResourcesPlan(JobName(it.job), ALL, taking(ALL, it.memory_bytes, it.cpus), Means.SUPERVISOR),
     SetLimits: lambda face, it: LimitsPlan(JobName(it.job), JobLimits(), changed(JobLimits(), it.given())),
     SetSchedule: _schedule_plan,
     **alerting.PLANS,
@@ -237,6 +241,7 @@ ANSWERS: Told = {
     RunScript: lambda face, it: begun(it.name, it.from_savepoint),
     Attach: lambda face, it: begun(it.name, state=RunState.WATCHED),
     SetRestartStrategy: lambda face, it: Job(JobName(it.job), samples.NOW_MS, restarts=restarting(USUAL, it.strategy, it.given())),
+    SetResources: lambda face, it: Job(JobName(it.job), samples.NOW_MS, resources=taking(ALL, it.memory_bytes, it.cpus)),
     SetLimits: lambda face, it: Job(JobName(it.job), samples.NOW_MS, limits=changed(JobLimits(), it.given())),
     SetSchedule: _scheduled,
     **alerting.ANSWERS,

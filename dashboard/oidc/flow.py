@@ -97,11 +97,12 @@ class Flow:
         if access is None:
             return _nothing_here(access)
         session = cookies.session_in(access, request.headers.get("cookie", ""))
+        kept = ""
         if session is not None and sessions is not None and access.signed_in(session.as_json()):
-            sessions.end(session, access.now_ms())
+            kept = await _ended(sessions, session, access.now_ms())
             await self._note(LEAVE, session, request)
         links = [Link("/", "Sign in again"), *(await _farewell(provider) if session and provider else [])]
-        answer = HTMLResponse(outcome("You are signed out", "This browser is let in no longer.", "", links), headers=_HEADERS)
+        answer = HTMLResponse(outcome("You are signed out", "This browser is let in no longer.", kept, links), headers=_HEADERS)
         answer.headers.append("set-cookie", cookies.gone(access, secure=_is_secure(request)))
         return answer
 
@@ -121,6 +122,15 @@ class Flow:
 
     async def _write(self, call: Call) -> None:
         await run_in_threadpool(self._server.record, call)
+
+
+async def _ended(sessions: Sessions, session: Session, now_ms: int) -> str:
+    """Ends the session; answers with why a copy of its cookie would count again after a restart, empty where it does not."""
+    try:
+        await run_in_threadpool(sessions.end, session, now_ms)
+    except TidemarkError as error:
+        return f"A copy of its cookie counts again once the server was restarted, for this could not be kept: {error.message}"
+    return ""
 
 
 async def _farewell(provider: Provider) -> list[Link]:

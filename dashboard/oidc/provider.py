@@ -75,6 +75,11 @@ class Provider:
                 hint = "Sign in again. Where that does not help, compare the clocks of both machines."
                 raise Unauthenticated("oidc.token", f"What {self.name} sent proves nobody: {error}", hint) from error
 
+    async def keys(self, *, anew: bool = False) -> tuple[str, Any]:
+        """Its issuer as it writes it, and its keys (a JWK set); read `anew` where it may have changed them. Unavailable as `begin`."""
+        async with self._asked() as client:
+            return str(client.server_metadata["issuer"]), await client.fetch_jwk_set(force=anew)
+
     async def farewell(self) -> str:
         """Where one signs out of the provider, too; empty where it has no such page."""
         async with self._asked() as client:

@@ -16,14 +16,14 @@ from pipelines.domain.moments import duration_ms
 from pipelines.domain.sign_ins import E_MAIL, Admission
 
 PREFIX = "TIDEMARK_OIDC_"
-ISSUER, CLIENT_ID, SECRET, SECRET_FILE, SCOPES, ROLE_CLAIM, ROLES, DEFAULT_ROLE, NAME_CLAIM, SESSION = (
+ISSUER, CLIENT_ID, SECRET, SECRET_FILE, SCOPES, ROLE_CLAIM, ROLES, DEFAULT_ROLE, NAME_CLAIM, SESSION, AUDIENCE = (
     f"{PREFIX}{name}"
     for name in (
         *("ISSUER", "CLIENT_ID", "CLIENT_SECRET", "CLIENT_SECRET_FILE", "SCOPES"),
-        *("ROLE_CLAIM", "ROLES", "DEFAULT_ROLE", "NAME_CLAIM", "SESSION"),
+        *("ROLE_CLAIM", "ROLES", "DEFAULT_ROLE", "NAME_CLAIM", "SESSION", "AUDIENCE"),
     )
 )
-NAMES = (ISSUER, CLIENT_ID, SECRET, SECRET_FILE, SCOPES, ROLE_CLAIM, ROLES, DEFAULT_ROLE, NAME_CLAIM, SESSION)
+NAMES = (ISSUER, CLIENT_ID, SECRET, SECRET_FILE, SCOPES, ROLE_CLAIM, ROLES, DEFAULT_ROLE, NAME_CLAIM, SESSION, AUDIENCE)
 OPENID = "openid"
 LONGEST_SECRET = 4_096
 LEAST_SESSION_MS, MOST_SESSION_MS = 60_000, 30 * DAY_MS
@@ -36,6 +36,8 @@ class Oidc:
     admission: Admission
     secret: str = field(repr=False)
     scopes: str = f"{OPENID} profile email"
+    audience: str = ""
+    """What a token of its names that lets in over REST; empty where none does."""
 
     @property
     def issuer(self) -> str:
@@ -58,7 +60,7 @@ def chosen(environ: Mapping[str, str]) -> Oidc | None:
     for name, hint in ((ISSUER, "the address of the provider, https://login.example.org"), (CLIENT_ID, "the id that it gave this client")):
         if name not in given:
             raise _refused(name, f"is not set, but {min(given)} is", f"Give {hint}.")
-    return Oidc(_admission(given), _secret(given), _scopes(given.get(SCOPES, Oidc.scopes)))
+    return Oidc(_admission(given), _secret(given), _scopes(given.get(SCOPES, Oidc.scopes)), given.get(AUDIENCE, ""))
 
 
 def _admission(given: Mapping[str, str]) -> Admission:

@@ -22,6 +22,7 @@ from pipelines.domain.access import Role
 from pipelines.domain.audit import Result
 from pipelines.verbs.system import RebuildCatalog, ShowAbout
 from pipelines.words import connectors, formats
+from pipelines.words.resources import CAN
 
 RUNTIMES = (
     Column("Python"),
@@ -176,6 +177,7 @@ def _server(server: Server) -> None:
                 ("Version", f"{escape(server.version)}{_commit(server)}"),
                 ("Process", f"{server.pid}"),
                 ("Jobs' code runs as", _code_rights(server)),
+                ("Limits of jobs are held", f'<span class="tm-muted">{escape(CAN[server.holds])}</span>'),
                 ("Drivers' logs", f'<span class="tm-mono">{escape(server.driver_logs)}</span>'),
                 ("Log of the server", "stderr of the server"),
             ]

@@ -15,11 +15,12 @@ import typer
 from pipelines.cli import words
 from pipelines.cli.additions import Addition, Parameter
 from pipelines.verbs.declaration import default_of, hints, parts
-from pipelines.verbs.verb import Asked, Change, Reads, Shell, Spelling, spelling
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.verb import Asked, Change, Shell, Spelling, spelling
 
 LISTED = (Reads.FILES, Reads.PAIRS, Reads.SINKS, Reads.BATCHES)
 PATHS = (Reads.FILE, Reads.SCRIPT)
-READ_FROM_TEXT = (Reads.MOMENT, Reads.LAST_DAY, Reads.DURATION, Reads.FUNCTION)
+READ_FROM_TEXT = (Reads.MOMENT, Reads.LAST_DAY, Reads.DURATION, Reads.SIZE, Reads.FUNCTION)
 EMPTY = inspect.Parameter.empty
 
 

@@ -13,7 +13,9 @@ import typer
 
 from pipelines.client.scripts import read_code, read_file
 from pipelines.domain.moments import best_before_ms, duration_ms, moment_ms
-from pipelines.verbs.verb import Reads, Shell, Spelling, spelling
+from pipelines.domain.resources import size_bytes
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.verb import Shell, Spelling, spelling
 
 EMPTY = "it is empty"
 
@@ -103,6 +105,7 @@ def _read(reads: Reads, typed: Any, now: datetime) -> Any:
         Reads.MOMENT: lambda text: moment_ms(text, now),
         Reads.LAST_DAY: lambda text: 0 if text == NONE else best_before_ms(text, now),
         Reads.DURATION: lambda text: 0 if text == USUAL else duration_ms(text),
+        Reads.SIZE: lambda text: 0 if text == NONE else size_bytes(text),
         Reads.PLACE: place,
         Reads.SAVEPOINT: savepoint_name,
         Reads.CHECKPOINT: checkpoint_name,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pipelines.domain.connectors import Connector
 from pipelines.domain.pushes import Push
+from pipelines.domain.resources import Means
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,8 @@ class Server:
     """The user of the machine whose rights the code of jobs has."""
     code_apart: bool = False
     """Whether that is another user than the server's (`--run-as`)."""
+    holds: Means = Means.SUPERVISOR
+    """What holds drivers to the memory and processors that their jobs may take."""
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,14 @@ class Backup:
 
 
 @dataclass(frozen=True)
+class ListedBackup(Backup):
+    """A backup as a list has it."""
+
+    damage: str = ""
+    """Why its document cannot be read, of which then nothing else is known than its id; empty where it can."""
+
+
+@dataclass(frozen=True)
 class BackupPlan:
     """What a backup would copy. `new_bytes` is the most: what has to be read to be known counts as new."""
 

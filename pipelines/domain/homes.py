@@ -32,6 +32,8 @@ class HomeSettings:
 
     home: str = ""
     """Empty for the workspace."""
+    marked: tuple[str, ...] = ()
+    """Folders of this machine that were ever set as a home, and have a mark since: without it one is away."""
 
 
 @dataclass(frozen=True)

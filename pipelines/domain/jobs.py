@@ -18,6 +18,7 @@ from pipelines.domain.masters import Cluster
 from pipelines.domain.migrations import Migration
 from pipelines.domain.observed import ObservedNow
 from pipelines.domain.operators import Waiting
+from pipelines.domain.resources import Resources
 from pipelines.domain.restart_strategies import RestartStrategy
 from pipelines.domain.restarts import RestartDecision
 from pipelines.domain.runs import Exit, RunState
@@ -47,6 +48,8 @@ class Job:
     """Whether it runs elsewhere, under somebody else's care: we watch its checkpoint, and take savepoints and forks of it."""
     limits: JobLimits = field(default_factory=JobLimits)
     restarts: RestartStrategy = field(default_factory=RestartStrategy)
+    resources: Resources = field(default_factory=Resources)
+    """What its drivers may take of this machine, from their next start on."""
     schedule: Schedule = field(default_factory=Schedule)
     """When savepoints of it are taken by themselves, where that is not what the workspace says."""
     scheduled: Attempt | None = None

@@ -9,6 +9,7 @@ from pipelines.domain.errors import Refusal
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId, VersionId
 from pipelines.domain.lockstep import LockStepPlan
 from pipelines.domain.migrations import MigrationPlan
+from pipelines.domain.resources import ALL, Means, Resources
 from pipelines.domain.rewrites import RewritePlan
 from pipelines.domain.verdicts import Verdict
 
@@ -68,5 +69,9 @@ class RestorePlan:
     """Version of the Spark of that run where it is another release than the state's; it is rehearsed on a copy first. Empty else."""
     spark_before: str = ""
     """Version of the Spark that wrote the state, where `spark` is another."""
+    resources: Resources = ALL
+    """What its driver may take of this machine."""
+    means: Means | None = None
+    """What holds it to that; None where it has no limit."""
     lock_step: LockStepPlan | None = None
     """Whose offsets its batches will have; None for a run that plans its batches itself."""

@@ -1,10 +1,11 @@
 """A run: one driver process executing one version. What the driver is told, and what it leaves behind.
 
 A run's folder holds `run.json` (a `RunSpec`, written by the workspace before the start), `process.json` (a `processes.Process`, by the
-supervisor), and what the driver writes: `installed.json` (an `Installed`), and, growing, `queries.jsonl` (a `QueryStarted` a line),
-`progress.jsonl` (Spark's own progress JSON, one event a line), `idle.jsonl` (`{at_ms, query_id}` a line: the query had
-no data left), `plans/` (a `QueryPlan` a query), `events.jsonl` (a `DriverEvent` a line), `driver.log` (stdout and stderr) and, last,
-`exit.json` (an `Exit`). After a failure the supervisor adds `restart.json` (a `RestartDecision`).
+supervisor), `held.json` (a `Held`, by the supervisor, of a driver with limits), and what the driver writes: `installed.json` (an
+`Installed`), and, growing, `queries.jsonl` (a `QueryStarted` a line), `progress.jsonl` (Spark's own progress JSON, one event a line),
+`idle.jsonl` (`{at_ms, query_id}` a line: the query had no data left), `plans/` (a `QueryPlan` a query), `events.jsonl` (a `DriverEvent` a
+line), `driver.log` (stdout and stderr) and, last, `exit.json` (an `Exit`). After a failure the supervisor adds `restart.json` (a
+`RestartDecision`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any, Literal
 from pipelines.domain.bounds import Count, Format, Long, Moment, Took
 from pipelines.domain.ids import JobName, QueryName, RunId, VersionId
 from pipelines.domain.lockstep import Lead
+from pipelines.domain.resources import ALL, Resources
 from pipelines.domain.triggers import Trigger
 
 SPEC_FILE = "run.json"
@@ -127,6 +129,8 @@ class RunSpec:
     own_tables: Mapping[str, str] = field(default_factory=dict)
     """Query of a fork -> the folder of the Delta table that it must not write to, or `ANY_TABLE` where it is given one of its own
     whatever its code says: its parent's, or that of the parent of that."""
+    resources: Resources = ALL
+    """What its driver may take of this machine."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -160,6 +164,7 @@ class RunSpec:
             lead=Lead.from_json(raw.get("lead")),
             taken_topics=tuple(raw.get("taken_topics", ())),
             own_tables=dict(raw.get("own_tables", {})),
+            resources=Resources(**raw.get("resources", {})),
         )
 
 

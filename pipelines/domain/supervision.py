@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from pipelines.domain.ids import RunId
 from pipelines.domain.jobs import StopWanted, Wanted
+from pipelines.domain.resources import EXCEEDED
 from pipelines.domain.runs import EXIT_STATES, Exit, RunState
 
 SCRIPT_UP_MS = 1_000
@@ -43,6 +44,8 @@ class Seen:
     """Whether the script means to start queries."""
     terminated_ms: int | None = None
     """When this supervisor sent SIGTERM."""
+    exceeded: str = ""
+    """How it went beyond the memory that the job may have; empty where it did not."""
     restart_ms: int | None = None
     """When the job's next run begins, after this one failed; None where none does."""
 
@@ -109,6 +112,8 @@ def _unstarted(stop: StopWanted | None, now_ms: int) -> Action:
 
 
 def _alive(stop: StopWanted | None, seen: Seen, now_ms: int) -> Action | None:
+    if seen.exceeded:
+        return Kill()
     if seen.exit:
         return Kill() if now_ms - seen.exit.at_ms >= LINGER_MS else None
     if stop is None:
@@ -122,7 +127,9 @@ def _alive(stop: StopWanted | None, seen: Seen, now_ms: int) -> Action | None:
 def _gone(stop: StopWanted | None, seen: Seen, now_ms: int) -> Action | None:
     if seen.remains:
         lingers = seen.exit is not None and now_ms - seen.exit.at_ms < LINGER_MS
-        return None if lingers else Kill()
+        return None if lingers and not seen.exceeded else Kill()
+    if seen.exceeded:
+        return RecordExit(Exit("failed", seen.return_code, EXCEEDED, f"it was ended for its memory limit: {seen.exceeded}", now_ms))
     return RecordExit(seen.exit or _unsaid(stop, seen, now_ms))
 
 

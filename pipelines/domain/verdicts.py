@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.domain.bounds import Count, Took
-from pipelines.domain.errors import Incompatible
+from pipelines.domain.errors import Incompatible, Refusal
 from pipelines.domain.ids import SavepointId, VersionId
 
 
@@ -98,11 +98,22 @@ class Verdict:
         return tuple(name for part in self.parts for name in part.dropped)
 
 
+DROPS, ACCEPT = "code.drops", "Accept it by its name: "
+
+
 def drops(names: Iterable[str]) -> Incompatible:
     """The error of state that would be dropped, and nobody has accepted that."""
     every = sorted(names)
     flags = " ".join(f"--drop {name}" for name in every)
-    return Incompatible("code.drops", f"The code drops a part of the state: {', '.join(every)}", f"Accept it by its name: {flags}.")
+    return Incompatible(DROPS, f"The code drops a part of the state: {', '.join(every)}", f"{ACCEPT}{flags}.")
+
+
+def drops_elsewhere(error: Refusal) -> Refusal:
+    """The refusal of a verb that has no `--drop`: of state that would be dropped it says which verb has one."""
+    if error.code != DROPS:
+        return error
+    flags = error.hint.removeprefix(ACCEPT).removesuffix(".")
+    return replace(error, hint=f"Fork the savepoint with this code, where that can be accepted: fork SAVEPOINT --code FILE {flags}.")
 
 
 def worst(outcomes: Iterable[Outcome]) -> Outcome:

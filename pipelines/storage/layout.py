@@ -12,6 +12,8 @@ from pipelines.storage.cache_layout import CacheLayout
 WORKSPACE_FORMAT = 1
 OUTPUT, WAREHOUSE = "output", "warehouse"
 """Folders of a job that others may read, as far as the user's umask lets them: files, and tables."""
+SIGN_OUTS = "sign-outs"
+"""Sign-ins with a provider that were ended before their time."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +202,8 @@ class Layout(CacheLayout):
         yield from (self.server_file, self.key_file, self.tokens_file, self.audit_file, self.events_file)
         yield from self.root.glob(f"{self.catalog_file.name}*")
         yield from (self.versions, self.large_files, self.savepoints, self.homes, self.experiments, self.replays, self.bisections)
-        yield from (self.exports, self.restores, self.trash, self.sandbox, self.warm, self.readings.parent, self.idempotency)
+        yield from (self.root / SIGN_OUTS, self.exports, self.restores, self.trash, self.sandbox, self.warm)
+        yield from (self.readings.parent, self.idempotency)
 
     def of_documents(self) -> Iterator[Path]:
         """The folders that the workspace's own documents are written into."""

@@ -11,7 +11,7 @@ from pipelines.domain.jobs import Run
 from pipelines.domain.processes import Process
 from pipelines.domain.runs import QUERIES_FILE, RunState
 from pipelines.domain.supervision import Seen
-from pipelines.supervisor import processes
+from pipelines.supervisor import held, processes
 from pipelines.workspace.context import Context
 
 TERMINATED_FILE = "terminated.json"
@@ -41,6 +41,7 @@ def look(context: Context, run: Run) -> tuple[Seen, Process | None]:
         queries_up=_has_content(folder / QUERIES_FILE),
         streams=streams(context, run.version),
         terminated_ms=terminated.at_ms if terminated else None,
+        exceeded=held.exceeded(context, folder, process if alive else None) if run.state.live else "",
         restart_ms=run.restart.at_ms if run.restart and run.state is RunState.RESTARTING else None,
     )
     return seen, process

@@ -28,9 +28,9 @@ _CHILDREN: dict[int, subprocess.Popen[bytes]] = {}
 """Drivers that are children of this process, by pid: only their parent can reap them, whichever supervisor looks after them."""
 
 
-def spawn(command: Sequence[str], run_folder: Path, environ: Mapping[str, str]) -> Process:
+def spawn(command: Sequence[str], run_folder: Path, environ: Mapping[str, str], stdin: int = subprocess.DEVNULL) -> Process:
     """Starts `command` with the run's folder as its last argument; raises OSError where it cannot be started."""
-    child = processes.start(command, run_folder, environ, LOG_FILE)
+    child = processes.start(command, run_folder, environ, LOG_FILE, stdin)
     _CHILDREN[child.pid] = child
     return Process(child.pid, psutil.Process(child.pid).create_time())
 
@@ -96,6 +96,25 @@ def kill(known: Process, run_folder: Path) -> None:
 def remains(known: Process, run_folder: Path) -> bool:
     """Whether processes that the driver started still run."""
     return any(process.pid != known.pid for process in _members(known, run_folder))
+
+
+def beyond(known: Process, run_folder: Path, limit_bytes: int) -> int:
+    """The memory of the driver and all that it started, where that is more than the limit; else 0. What processes share counts once:
+    as that is slower to read, only where the plain sum is too much."""
+    members = list(_members(known, run_folder))
+    if sum(_bytes(process, "rss") for process in members) <= limit_bytes:
+        return 0
+    shared = sum(_bytes(process, "pss") for process in members)
+    return shared if shared > limit_bytes else 0
+
+
+def _bytes(process: psutil.Process, of: str) -> int:
+    """Its resident memory, or its share of that; 0 of one that is gone."""
+    try:
+        memory = process.memory_full_info() if of == "pss" else process.memory_info()
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return 0
+    return int(getattr(memory, of))
 
 
 def _same(known: Process) -> psutil.Process | None:

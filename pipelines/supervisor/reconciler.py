@@ -8,11 +8,13 @@ from pipelines.domain.errors import TidemarkError
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run, Wanted
 from pipelines.domain.processes import PROCESS_FILE, Process
+from pipelines.domain.resources import EXCEEDED
 from pipelines.domain.runs import EXIT_FILE, EXIT_STATES, LOG_FILE, SPEC_FILE, Exit, RunSpec, RunState
 from pipelines.domain.supervision import Action, FinishStop, Kill, RecordExit, Restart, Seen, Start, Terminate, decide, run_state
 from pipelines.domain.versions import Version
 from pipelines.sandbox import members, temporary
-from pipelines.supervisor import facts, processes, restarts
+from pipelines.sandbox.members import Member
+from pipelines.supervisor import facts, held, processes, restarts
 from pipelines.supervisor.commands import Driver
 from pipelines.supervisor.stops import Stopper
 from pipelines.supervisor.warmth import Warmth
@@ -95,15 +97,21 @@ class Reconciler:
     def _spawn(self, frozen: Version, folder: Path) -> Process:
         version = environments.entered(self._context, frozen)
         run_as.prepare(self._context, folder)
-        if not self._driver.module or not self._context.sparks.drivers:
-            return processes.spawn(self._driver.command(version), folder, self._driver.environ(version))
         spec = self._context.files.read(RunSpec, folder / SPEC_FILE)
-        has_begun = (folder / LOG_FILE).exists()
-        member = None if has_begun else self._context.sparks.take(version.runtime, spec.master, spec.conf)
-        self._warmth.began(version.runtime, spec)
+        member = self._warm(version, spec, folder)
         if member is not None:
             return processes.hand_over(member, self._driver.module, folder)
-        return processes.spawn(self._driver.command(version), folder, self._driver.environ(version))
+        return held.spawn(self._context, self._driver.command(version), folder, self._driver.environ(version), spec.resources)
+
+    def _warm(self, version: Version, spec: RunSpec, folder: Path) -> Member | None:
+        """A Spark that is up already, where one fits; none for a run that was begun before, and for one that is held to limits, which hold
+        from the driver's first moment on."""
+        if not self._driver.module or not self._context.sparks.drivers:
+            return None
+        self._warmth.began(version.runtime, spec)
+        if spec.resources.are_limited or (folder / LOG_FILE).exists():
+            return None
+        return self._context.sparks.take(version.runtime, spec.master, spec.conf)
 
     def _expect(self, run: Run, folder: Path) -> None:
         version = versions.get(self._context, run.version)
@@ -124,7 +132,7 @@ class Reconciler:
     def _record(self, run: Run, process: Process | None, ended: Exit) -> None:
         """The end of a run: (1) its file, (2) what the driver wrote last, (3) what becomes of the job, (4) the catalog, (5) the events."""
         folder = self._context.layout.run(run.job, run.id)
-        if self._context.files.exit(run.job, run.id) is None:
+        if self._context.files.exit(run.job, run.id) is None or ended.error_class == EXCEEDED:
             self._context.files.write(folder / EXIT_FILE, ended)
         ingestion.follow(self._context, ingestion.of_run(self._context, run.job, run.id))
         stopping = self._context.files.wanted(run.job).stop is not None
@@ -137,6 +145,7 @@ class Reconciler:
             restarts.say(self._context, run, decision)
         if state is RunState.RESTARTING:
             self._expect(run, folder)
+        held.release(self._context, folder)
         temporary.remove(folder)
         if process is not None:
             processes.forget(process)

@@ -10,7 +10,8 @@ from pipelines.domain.errors import Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.texts import LABEL, NOTE
 from pipelines.verbs.fork import SAVEPOINT
-from pipelines.verbs.verb import Change, Http, Reads, named, option
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.verb import Change, Http, named, option
 
 
 @dataclass(frozen=True)

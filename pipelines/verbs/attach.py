@@ -11,8 +11,9 @@ from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, Unavailabl
 from pipelines.domain.ids import JobName, QueryName, VersionId
 from pipelines.domain.jobs import Run
 from pipelines.domain.texts import PLACE, VALUE
+from pipelines.verbs.reads import Reads
 from pipelines.verbs.revision import AGAIN, JAVA, Revision
-from pipelines.verbs.verb import Change, Http, Reads, Shell, argument, option
+from pipelines.verbs.verb import Change, Http, Shell, argument, option
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pipelines.domain.access import Role
 from pipelines.domain.audit import AuditLine, Result, Verified
 from pipelines.domain.errors import Unavailable
-from pipelines.verbs.verb import Http, Question, Reads, option
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.verb import Http, Question, option
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.domain.access import Role
-from pipelines.domain.backups import Backup, BackupCheckPlan, BackupPlan, BackupRestorePlan
+from pipelines.domain.backups import BackupCheckPlan, BackupPlan, BackupRestorePlan, ListedBackup
 from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.operations import Operation
-from pipelines.verbs.verb import Change, Http, Kind, Question, Reads, Works, argument, option
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.verb import Change, Http, Kind, Question, Works, argument, option
 
 URL = "Path or URL of the folder that holds backups."
 WHICH = "Id of the backup; the newest if not given."
@@ -36,8 +37,8 @@ class CreateBackup(Change[Operation, BackupPlan]):
 
 
 @dataclass(frozen=True)
-class ListBackups(Question[Sequence[Backup]]):
-    """List the backups at a place, newest first."""
+class ListBackups(Question[Sequence[ListedBackup]]):
+    """List the backups at a place, newest first. One whose document cannot be read is named with the damage, before all others."""
 
     url: str = argument(URL, reads=Reads.PLACE)
 
@@ -45,7 +46,7 @@ class ListBackups(Question[Sequence[Backup]]):
     role = Role.ADMIN
     http = Http("GET", "/backups")
     command = "backups"
-    refuses = (Corrupt, Unsupported, Unavailable)
+    refuses = (Unsupported, Unavailable)
 
 
 @dataclass(frozen=True)

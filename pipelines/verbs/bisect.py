@@ -12,8 +12,9 @@ from pipelines.domain.ids import JobName, QueryName
 from pipelines.domain.texts import QUERY
 from pipelines.verbs.forget import JOB
 from pipelines.verbs.listing import Listed
+from pipelines.verbs.reads import Reads
 from pipelines.verbs.rows import Filter, Rows
-from pipelines.verbs.verb import Change, Http, Kind, Question, Reads, Works, named, option
+from pipelines.verbs.verb import Change, Http, Kind, Question, Works, named, option
 
 SQL = "One SELECT over the view 'output' ('state' with --over state): every row that it gives is wrong, none means that all is right."
 SCRIPT = (

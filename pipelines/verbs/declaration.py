@@ -10,7 +10,8 @@ from enum import Enum
 from typing import Any, get_args, get_origin
 
 from pipelines.domain.audit import without_secrets
-from pipelines.verbs.verb import Asked, Change, Question, Reads, spelling
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.verb import Asked, Change, Question, spelling
 
 NAMING = frozenset({Reads.PLACE, Reads.SAVEPOINT, Reads.CHECKPOINT})
 MOST_SUBJECT = 1_000

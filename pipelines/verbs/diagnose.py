@@ -10,7 +10,8 @@ from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.errors import NotFound, Unavailable, Unsupported
 from pipelines.domain.ids import JobName
 from pipelines.domain.operations import DAMAGED, SOUND
-from pipelines.verbs.verb import Change, Http, Kind, Reads, Shell, Works, option
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.verb import Change, Http, Kind, Shell, Works, option
 
 
 @dataclass(frozen=True)

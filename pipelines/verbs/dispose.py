@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from pipelines.domain.access import Role
 from pipelines.domain.disposals import Disposal
-from pipelines.verbs.verb import Change, Http, Reads, argument
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.verb import Change, Http, argument
 
 
 @dataclass(frozen=True)

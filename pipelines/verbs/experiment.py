@@ -12,8 +12,9 @@ from pipelines.domain.ids import ExperimentId, JobName, SavepointId
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.texts import LABEL
 from pipelines.verbs.fork import FORKING, SAVEPOINT, Variant
+from pipelines.verbs.reads import Reads
 from pipelines.verbs.shell import NO_NAME, words_of_fields
-from pipelines.verbs.verb import Change, Http, Reads, Shell, Works, argument, option
+from pipelines.verbs.verb import Change, Http, Shell, Works, argument, option
 
 
 @dataclass(frozen=True)

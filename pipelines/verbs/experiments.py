@@ -12,9 +12,10 @@ from pipelines.domain.experiments import Comparison, Experiment, Tree
 from pipelines.domain.intervals import Interval
 from pipelines.domain.versions import Version
 from pipelines.verbs.listing import Listed
+from pipelines.verbs.reads import Reads
 from pipelines.verbs.revision import AGAIN
 from pipelines.verbs.rows import Filter, Rows
-from pipelines.verbs.verb import Http, Question, Reads, argument, named, option
+from pipelines.verbs.verb import Http, Question, argument, named, option
 
 ONE, OTHER = "Name of a job.", "Name of another job."
 POINT = "A savepoint, a job (its present checkpoint), a run or a version."

@@ -9,7 +9,8 @@ from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound, 
 from pipelines.domain.operations import Operation
 from pipelines.domain.savepoints import ExportPlan
 from pipelines.verbs.fork import SAVEPOINT
-from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, argument, named, option
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.verb import Change, Http, Kind, Works, argument, named, option
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,10 @@ from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.rewrites import MOST_PARTITIONS
 from pipelines.verbs.migrating import Migrating
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.resources import Taking
 from pipelines.verbs.revision import FORCE, NEW_QUERY, Revision
-from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, named, option
+from pipelines.verbs.verb import Change, Http, Kind, Works, named, option
 
 FORKING = Kind("Forking", "Forked", makes=True, about="{subject} as {job}")
 PARTITIONS = "Give its state this many partitions: Spark rewrites it on the new checkpoint before the job begins. RocksDB only."
@@ -32,7 +34,7 @@ UNTIL_TIME = "Like --until, up to the parent's newest batch at or before: 2027-0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Variant(Migrating, Revision):
+class Variant(Migrating, Taking, Revision):
     """A job to begin from a savepoint. `sinks` says per query (`*`: every other) whether a file sink is to `continue` the parent's output
     (what is not said does) or to begin `fresh`."""
 

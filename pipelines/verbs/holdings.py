@@ -9,7 +9,8 @@ from pipelines.domain.errors import Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.holdings import HoldingsPlan
 from pipelines.domain.savepoints import Savepoint
 from pipelines.verbs.fork import SAVEPOINT
-from pipelines.verbs.verb import Change, Http, Reads, named
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.verb import Change, Http, named
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from pipelines.domain.access import Role
 from pipelines.domain.errors import Corrupt, NotFound, Unsupported
 from pipelines.domain.homes import HomeCheck, Homes
 from pipelines.domain.ids import JobName
-from pipelines.verbs.verb import Change, Http, Question, Reads, argument, option
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.verb import Change, Http, Question, argument, option
 
 
 @dataclass(frozen=True)

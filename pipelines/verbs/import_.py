@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pipelines.domain.access import Role
 from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.operations import Operation
-from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, argument
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.verb import Change, Http, Kind, Works, argument
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import RetainedBatch
 from pipelines.verbs.forget import JOB
 from pipelines.verbs.listing import Listed
+from pipelines.verbs.reads import Reads
 from pipelines.verbs.rows import Filter, Rows
-from pipelines.verbs.verb import Http, Question, Reads, named, option
+from pipelines.verbs.verb import Http, Question, named, option
 
 POINTS = "At most this many points."
 MOST_POINTS = 10_000

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pipelines.verbs.verb import Reads, option
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.verb import option
 
 MIGRATE = (
     "Rewrite its state for the changed code before the job begins: aggregations by columns, or by a function that makes the new rows of "

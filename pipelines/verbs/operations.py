@@ -10,8 +10,9 @@ from pipelines.domain.access import Role
 from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.verbs.listing import Listed
+from pipelines.verbs.reads import Reads
 from pipelines.verbs.rows import Filter, Rows
-from pipelines.verbs.verb import Change, Http, Question, Reads, named, option
+from pipelines.verbs.verb import Change, Http, Question, named, option
 
 OPERATION = "Id of an operation."
 

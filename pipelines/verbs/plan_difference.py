@@ -10,7 +10,8 @@ from pipelines.domain.errors import Corrupt, Incompatible, NotFound, Unavailable
 from pipelines.domain.ids import JobName, VersionId
 from pipelines.domain.plan_differences import PlanDifference
 from pipelines.verbs.experiments import POINT
-from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, argument
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.verb import Change, Http, Kind, Works, argument
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,10 @@ from pipelines.domain.replays import Outcome, Replay
 from pipelines.domain.restores import RestorePlan
 from pipelines.verbs.fork import SAVEPOINT
 from pipelines.verbs.listing import Listed
+from pipelines.verbs.reads import Reads
 from pipelines.verbs.revision import Revision
 from pipelines.verbs.rows import Filter, Rows
-from pipelines.verbs.verb import Change, Http, Kind, Question, Reads, Works, argument, named, option
+from pipelines.verbs.verb import Change, Http, Kind, Question, Works, argument, named, option
 
 OUTSIDE = (
     "Run it although its queries write elsewhere than to files (foreachBatch, Kafka, tables): its code writes to a place of its own, and "

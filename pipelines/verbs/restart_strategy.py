@@ -10,7 +10,8 @@ from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Job
 from pipelines.domain.restart_strategies import LONGEST_MS, MOST_ATTEMPTS, OPTIONS, RestartStrategy, Strategy
 from pipelines.verbs.forget import JOB
-from pipelines.verbs.verb import Change, Http, Reads, named, option
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.verb import Change, Http, named, option
 
 
 @dataclass(frozen=True)

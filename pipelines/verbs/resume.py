@@ -10,14 +10,16 @@ from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
 from pipelines.verbs.forget import JOB
 from pipelines.verbs.migrating import Migrating
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.resources import Taking
 from pipelines.verbs.revision import FORCE, NEW_QUERY, Revision
-from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, named, option
+from pipelines.verbs.verb import Change, Http, Kind, Works, named, option
 
 RESUMING = Kind("Resuming", "Resumed", makes=True, about="{job} from {subject}")
 
 
 @dataclass(frozen=True)
-class Resume(Change[Run, RestorePlan], Migrating, Revision):
+class Resume(Change[Run, RestorePlan], Migrating, Taking, Revision):
     """Resume a job that does not run. It begins from its own checkpoint, from a retained `batch` of it, or from one of its savepoints,
     and keeps its query id. What is given besides makes a new version of it: an upgrade; an earlier `version` takes one back. The present
     point is saved before a step back and an upgrade. Where its state is migrated, it goes on from a copy of that savepoint."""

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from pipelines.domain.texts import VALUE
-from pipelines.verbs.verb import Reads, Shell, option
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.verb import Shell, option
 
 AGAIN = "may be given again"
 JAVA = "JAVA_HOME of the runtime; a Java that fits its PySpark is found if not given"

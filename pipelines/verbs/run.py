@@ -10,12 +10,15 @@ from pipelines.domain.access import Role
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, RunId, VersionId
 from pipelines.domain.jobs import Run
+from pipelines.domain.resources import ALL, Means, Resources
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.spark_metrics import PRESETS
 from pipelines.domain.texts import CODE, NAME, VALUE
 from pipelines.verbs.fork import FORKING
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.resources import Taking
 from pipelines.verbs.revision import AGAIN, FILES, JAVA, NEW_QUERY, OUTSIDE, Revision
-from pipelines.verbs.verb import Change, Http, Kind, Reads, Shell, Works, argument, option
+from pipelines.verbs.verb import Change, Http, Kind, Shell, Works, argument, option
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,14 @@ class RunPlan:
     """Whether an environment of its requirements is made first."""
     java_home: str = ""
     """JAVA_HOME that was given for it."""
+    resources: Resources = ALL
+    """What its driver may take of this machine."""
+    means: Means | None = None
+    """What holds it to that; None where it has no limit."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunScript(Change[Run, RunPlan], Revision):
+class RunScript(Change[Run, RunPlan], Taking, Revision):
     """Run a PySpark script or a SQL file as a new job. With a savepoint's state it is a fork with that script. `{output}` in an argument
     becomes the job's own output directory, `{job}` its name."""
 

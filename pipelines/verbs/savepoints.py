@@ -12,9 +12,10 @@ from pipelines.domain.savepoints import Manifest, Reason, Savepoint
 from pipelines.domain.trust import Trust, Verification
 from pipelines.verbs.fork import SAVEPOINT
 from pipelines.verbs.listing import Listed
+from pipelines.verbs.reads import Reads
 from pipelines.verbs.rows import Filter, Rows
 from pipelines.verbs.system import ONLY_JOB
-from pipelines.verbs.verb import Http, Question, Reads, argument, named, option
+from pipelines.verbs.verb import Http, Question, argument, named, option
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pipelines.domain.access import Role
 from pipelines.domain.errors import Corrupt, NotFound
 from pipelines.domain.schedules import Given, SchedulePlan, ScheduleState
-from pipelines.verbs.verb import Change, Http, Question, Reads, argument, option
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.verb import Change, Http, Question, argument, option
 
 OF_JOB = "Name of a job; without one it is the workspace's, which holds for every job that does not say otherwise."
 MOST_KEPT = 1_000_000

@@ -10,7 +10,8 @@ from pipelines.domain.alerts import Alerts
 from pipelines.domain.errors import Corrupt, NotFound
 from pipelines.domain.ids import JobName
 from pipelines.verbs.alerts import ALERT
-from pipelines.verbs.verb import Change, Http, Reads, named, option
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.verb import Change, Http, named, option
 
 
 @dataclass(frozen=True)

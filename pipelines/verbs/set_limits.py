@@ -11,7 +11,8 @@ from pipelines.domain.ids import JobName
 from pipelines.domain.job_limits import LONGEST_MS, MOST_RESTARTS, JobLimits
 from pipelines.domain.jobs import Job
 from pipelines.verbs.forget import JOB
-from pipelines.verbs.verb import Change, Http, Reads, named, option
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.verb import Change, Http, named, option
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,10 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from pipelines.domain.moments import spelt_duration
+from pipelines.domain.resources import spelt_bytes
 from pipelines.verbs.declaration import default_of, parts
-from pipelines.verbs.verb import Asked, Reads, Shell, Spelling, spelling
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.verb import Asked, Shell, Spelling, spelling
 
 COMMAND = "python -m pipelines"
 TO_FILL_IN = "…"
@@ -82,6 +84,8 @@ def _typed(request: Asked[Any], part: Field[Any]) -> Sequence[str]:
             return [_moment(value) if value else "none"]
         case Reads.DURATION:
             return [spelt_duration(value) if value else "usual"]
+        case Reads.SIZE:
+            return [spelt_bytes(value) if value else "none"]
         case Reads.FILE if part.name != CODE:
             return [f"{part.name}.txt"]
         case Reads.FILE | Reads.SCRIPT:

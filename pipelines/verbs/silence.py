@@ -8,7 +8,8 @@ from pipelines.domain.access import Role
 from pipelines.domain.alert_rules import LONGEST_MS
 from pipelines.domain.alerts import Alerts, Silence
 from pipelines.domain.errors import Corrupt, NotFound
-from pipelines.verbs.verb import Change, Http, Reads, argument, option
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.verb import Change, Http, argument, option
 
 
 @dataclass(frozen=True)

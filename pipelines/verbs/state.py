@@ -14,8 +14,9 @@ from pipelines.domain.states import MOST_ROWS, StateRows, StateTable
 from pipelines.domain.texts import QUERY
 from pipelines.verbs.forget import JOB
 from pipelines.verbs.fork import SAVEPOINT
+from pipelines.verbs.reads import Reads
 from pipelines.verbs.shell import words_of_fields
-from pipelines.verbs.verb import Change, Http, Kind, Question, Reads, Shell, Works, named, option
+from pipelines.verbs.verb import Change, Http, Kind, Question, Shell, Works, named, option
 
 
 @dataclass(frozen=True, kw_only=True)

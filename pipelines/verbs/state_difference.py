@@ -12,9 +12,10 @@ from pipelines.domain.operations import Operation
 from pipelines.domain.state_differences import StateDifference
 from pipelines.domain.states import StateRows
 from pipelines.domain.texts import QUERY
+from pipelines.verbs.reads import Reads
 from pipelines.verbs.shell import words_of_fields
 from pipelines.verbs.state import TableNamed
-from pipelines.verbs.verb import Change, Http, Kind, Question, Reads, Shell, Works, argument, named, option
+from pipelines.verbs.verb import Change, Http, Kind, Question, Shell, Works, argument, named, option
 
 POINT = "A savepoint; a job, which is its newest committed batch; or JOB@N, a batch that Spark still keeps."
 

@@ -10,8 +10,9 @@ from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unavailable, Un
 from pipelines.domain.ids import JobName
 from pipelines.domain.state_keys import KeyRows
 from pipelines.verbs.forget import JOB
+from pipelines.verbs.reads import Reads
 from pipelines.verbs.state import TableNamed
-from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, named, option
+from pipelines.verbs.verb import Change, Http, Kind, Works, named, option
 
 
 @dataclass(frozen=True)

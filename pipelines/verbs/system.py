@@ -13,7 +13,8 @@ from pipelines.domain.experiments import Health
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Event, Run
 from pipelines.domain.space import Space
-from pipelines.verbs.verb import Change, Http, Question, Reads, argument, option
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.verb import Change, Http, Question, argument, option
 
 EXAMPLE = "post_engagement"
 """What everything is shown with."""

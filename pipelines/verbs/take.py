@@ -10,7 +10,8 @@ from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound, 
 from pipelines.domain.savepoints import Savepoint, TakePlan
 from pipelines.domain.texts import LABEL
 from pipelines.verbs.forget import JOB
-from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, named, option
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.verb import Change, Http, Kind, Works, named, option
 
 
 @dataclass(frozen=True)

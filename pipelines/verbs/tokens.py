@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pipelines.domain.access import DAY_MS, USUAL_DAYS, Role, Token
 from pipelines.domain.errors import AlreadyExists, NotFound, Unavailable
 from pipelines.verbs.listing import Listed
+from pipelines.verbs.reads import Reads
 from pipelines.verbs.rows import Filter, Rows
 from pipelines.verbs.shown_once import ShownOnce
-from pipelines.verbs.verb import Change, Http, Question, Reads, argument, named, option
+from pipelines.verbs.verb import Change, Http, Question, argument, named, option
 
 NAME = "Name of a token."
 LONGEST_MS = 3_650 * DAY_MS

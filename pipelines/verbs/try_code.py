@@ -9,8 +9,9 @@ from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unavailable, Un
 from pipelines.domain.ids import JobName, SavepointId, VersionId
 from pipelines.domain.trials import Trial
 from pipelines.verbs.fork import SAVEPOINT
+from pipelines.verbs.reads import Reads
 from pipelines.verbs.revision import NEW_QUERY, Revision
-from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, named, option
+from pipelines.verbs.verb import Change, Http, Kind, Works, named, option
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.operations import DAMAGED
 from pipelines.domain.trust import Trust, Verification
 from pipelines.verbs.fork import SAVEPOINT
-from pipelines.verbs.verb import Change, Http, Kind, Reads, Works, named, option
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.verb import Change, Http, Kind, Works, named, option
 
 CHECKED = "{done} {about}: {result}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pipelines.domain.backups import Backup, BackupCheckPlan, BackupPlan, BackupRestorePlan
+from pipelines.domain.backups import BackupCheckPlan, BackupPlan, BackupRestorePlan, ListedBackup
 from pipelines.words import formats
 from pipelines.words.formats import Facts
 
@@ -45,8 +45,10 @@ def restore(plan: BackupRestorePlan, now_ms: int) -> Facts:
     ]
 
 
-def row(backup: Backup, now_ms: float) -> tuple[str, str, str, str, str, str]:
-    """Id, when, jobs, savepoints, files with their size, what it added."""
+def row(backup: ListedBackup, now_ms: float) -> tuple[str, str, str, str, str, str]:
+    """Id, when, jobs, savepoints, files with their size, what it added; of one that cannot be read the damage in place of its files."""
+    if backup.damage:
+        return (backup.id, *(formats.MISSING,) * 3, f"cannot be read: {backup.damage}", formats.MISSING)
     return (
         backup.id,
         formats.when(backup.created_ms, now_ms, None),

@@ -14,7 +14,7 @@ from pipelines.domain.restores import RestorePlan, SinkPlan
 from pipelines.domain.rewrites import OperatorRewrite, RewritePlan
 from pipelines.domain.savepoints import ExportPlan, TakePlan
 from pipelines.domain.verdicts import Verdict
-from pipelines.words import formats, verdicts
+from pipelines.words import formats, resources, verdicts
 from pipelines.words.formats import Facts
 
 WAYS: Mapping[str, str] = {
@@ -69,6 +69,7 @@ def restore(plan: RestorePlan) -> Facts:
         *([("master", f"{plan.master}, where it was {plan.master_before}")] if plan.master != plan.master_before else []),
         *([("Spark", f"{plan.spark}, where it was {plan.spark_before}: {REHEARSED}")] if plan.spark else []),
         *([("environment", ENVIRONMENT)] if plan.builds else []),
+        *([("limits", resources.held(plan.resources, plan.means))] if plan.means else []),
         *(migration(plan.migration) if plan.migration else []),
         *(conversion(plan.conversion) if plan.conversion else []),
         *(rewrite(plan.rewrite) if plan.rewrite else []),

@@ -20,7 +20,7 @@ from pipelines.domain.errors import TidemarkError, Unavailable
 from pipelines.domain.json_text import read_json
 from pipelines.domain.runs import LOG_FILE
 from pipelines.domain.runtimes import OWN, Runtime, problems
-from pipelines.sandbox import environment, installed, sparks
+from pipelines.sandbox import environment, holding, installed, sparks
 from pipelines.sandbox.java import JavaHome
 from pipelines.storage import capabilities, users
 from pipelines.verbs.system import ShowAbout
@@ -133,7 +133,9 @@ def _server(context: Context) -> Server:
     role = ServerRole.STANDBY if context.is_standby else ServerRole.ACTIVE
     is_here, provider = not document.get("open", False), str(document.get("provider", ""))
     whose = users.name(), users.other() is not None
-    return Server(url, is_here, __version__, _commit(ROOT), os.getpid(), DRIVER_LOGS, encryption, role, provider, *whose)
+    return Server(
+        url, is_here, __version__, _commit(ROOT), os.getpid(), DRIVER_LOGS, encryption, role, provider, *whose, holds=holding.means()
+    )
 
 
 def _document(path: Path) -> dict[str, Any]:

@@ -8,16 +8,29 @@ from pipelines.catalog import jobs as job_rows
 from pipelines.domain import kafka
 from pipelines.domain.errors import Refusal, refusal
 from pipelines.domain.ids import ExperimentId, JobName, RunId, job_name
-from pipelines.domain.jobs import Origin, Run
+from pipelines.domain.jobs import Job, Origin, Run
 from pipelines.domain.migrations import Migration, fits
+from pipelines.domain.resources import ALL
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Manifest, QueryImage
-from pipelines.domain.verdicts import Outcome, Verdict
+from pipelines.domain.verdicts import Outcome, Verdict, drops_elsewhere
 from pipelines.domain.versions import Version
 from pipelines.savepoint import targets
 from pipelines.verbs.fork import Fork, Variant
 from pipelines.words import plans as plans_words
-from pipelines.workspace import environments, events, lockstep, query_names, restores, runs, savepoints, spark_changes, verdicts, versions
+from pipelines.workspace import (
+    environments,
+    events,
+    job_resources,
+    lockstep,
+    query_names,
+    restores,
+    runs,
+    savepoints,
+    spark_changes,
+    verdicts,
+    versions,
+)
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.holdings import gaps
@@ -70,8 +83,16 @@ def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> Plan
     builds = environments.is_missing(context, version)
     restored = spark_changes.told_of_savepoint(context, replace(restored, refusal=refused), manifest, version)
     shown = replace(restored, run=run, version=version.id, verdict=verdict, judged=manifest.id, builds=builds)
-    shown = replace(shown, lock_step=following)
+    like = _like(context, manifest.job)
+    taken = job_resources.asked(like.resources if like else ALL, variant, version)
+    shown = replace(shown, lock_step=following, resources=taken, means=job_resources.means(taken))
     return PlannedFork(manifest, name, run, version, restoring, names, shown, variant.new_queries, variant.force)
+
+
+def without_drop(fork: PlannedFork) -> PlannedFork:
+    """The fork as a verb plans it that has no `--drop`: its refusal names no option that is not there."""
+    refused = fork.plan.refusal
+    return fork if refused is None else replace(fork, plan=replace(fork.plan, refusal=drops_elsewhere(refused)))
 
 
 def begin(context: Context, fork: PlannedFork, ticket: Ticket) -> Run:
@@ -92,20 +113,26 @@ def prepare(context: Context, fork: PlannedFork, experiment: ExperimentId | None
     migrate = fork.restoring.migrate
     spark_changes.rehearse(context, fork.manifest, frozen, fork.new_queries, ticket, is_forced=fork.is_forced, migrate=migrate)
     origin = Origin(fork.manifest.id, fork.manifest.job, experiment)
-    with context.catalog.reading() as reader:
-        like = job_rows.find(reader, origin.job)
+    like = _like(context, origin.job)
     lead = fork.plan.lock_step.lead if fork.plan.lock_step else None
     taken = tuple(topic for image in fork.manifest.queries for topic in _topics(image, origin.job))
     own = targets.own_tables(fork.manifest, fork.restoring.target)
     noted: list[Migration] = []
     prepared = runs.prepare(
-        context, fork.job, fork.run, frozen, origin, lambda: fork.restoring.apply(ticket, noted.append), fork.names, like, lead, taken, own
+        *(context, fork.job, fork.run, frozen, origin, lambda: fork.restoring.apply(ticket, noted.append)),
+        *(fork.names, like, lead, taken, own, fork.plan.resources),
     )
     if not noted:
         return prepared
     job = replace(prepared.job, origin=replace(origin, migration=noted[0]))
     context.files.write(context.layout.job_file(job.name), job)
     return replace(prepared, job=job)
+
+
+def _like(context: Context, parent: JobName) -> Job | None:
+    """The parent, whose limits the fork begins with; None where it is not of this workspace."""
+    with context.catalog.reading() as reader:
+        return job_rows.find(reader, parent)
 
 
 def _topics(image: QueryImage, job: JobName) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 
-from pipelines.domain.errors import TidemarkError, Unavailable
+from pipelines.domain.errors import TidemarkError
 from pipelines.domain.homes import Home
 from pipelines.domain.ids import SavepointId
 from pipelines.savepoint import library
@@ -26,7 +26,7 @@ class Completion:
         self._turn = threading.Lock()
         """Held while something is written down here; nothing is after the end."""
         self._ended = False
-        self._away: set[str] = set()
+        self._asked = homes.Asked()
 
     def start(self) -> None:
         """Nothing where there is nothing to do, which takes one look at the notes."""
@@ -53,17 +53,16 @@ class Completion:
         for savepoint, home in todo.items():
             if self._ended:
                 return
-            if home.url not in self._away:
+            if not self._asked.is_away(home.url):
                 self._complete(savepoint, home)
 
     def _complete(self, savepoint: SavepointId, home: Home) -> None:
         """One savepoint; what keeps it from being completed is an event, and the next opening tries again."""
         try:
-            if home.settled or self._is_whole(savepoint, home):
-                self._list(savepoint)
+            with self._asked.asking(home.url):
+                if home.settled or self._is_whole(savepoint, home):
+                    self._list(savepoint)
         except TidemarkError as error:
-            if isinstance(error, Unavailable):
-                self._away.add(home.url)
             self._say(error.code, savepoint, f"savepoint {savepoint} at {home.url}: {error.message}; the next start tries again")
 
     def _is_whole(self, savepoint: SavepointId, home: Home) -> bool:

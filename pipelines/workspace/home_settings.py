@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pipelines.domain.errors import Invalid, TidemarkError, Unavailable
-from pipelines.domain.homes import USUAL, WORKSPACE, HomeCheck, Homes, HomeSettings, Step, TriedStep, UsedHome
+from pipelines.domain.homes import USUAL, WORKSPACE, HomeCheck, Homes, Step, TriedStep, UsedHome
 from pipelines.domain.ids import JobName
 from pipelines.domain.savepoints import Savepoint
 from pipelines.storage import folders
@@ -24,6 +24,7 @@ from pipelines.workspace.tickets import Ticket
 
 CONTENT = b"Written to try out whether savepoints can be kept here.\n"
 EVERY_JOB = JobName("")
+MOST_MARKED = 1_000
 
 
 @answers(ListHomes)
@@ -108,19 +109,32 @@ def _delete(storage: Storage, folder: str, paths: list[str]) -> str:
 def _set(context: Context, job: JobName, home: str, ticket: Ticket) -> Homes:
     """Only a place that is fit becomes a home."""
     if home not in (USUAL, WORKSPACE):
+        homes.refuse_away(context, open_storage(home))
         failed = checked(context, home, ticket).failed
         if failed is not None:
             hint = "Mend its rights, or its settings in the environment of the server (`about` names them)."
             raise Unavailable("home.unfit", f"Savepoints cannot be kept at {home}: {failed.step} fails: {failed.failed}", hint)
+        _mark(context, home)
     if job:
         with context.holding(job):
             repairs.save(context, replace(repairs.known_job(context, job), home="" if home == USUAL else home))
     else:
         with context.claiming("home"):
-            context.files.write(context.layout.usual_home_file, HomeSettings("" if home == WORKSPACE else home))
+            context.files.write(context.layout.usual_home_file, replace(context.files.usual_home(), home="" if home == WORKSPACE else home))
     of = f"of {job}" if job else "of every job that does not say otherwise"
     events.say(context, "home.set", job or None, home, f"new savepoints {of} are kept at {home}")
     return shown(context, ListHomes())
+
+
+def _mark(context: Context, home: str) -> None:
+    """Marks a folder of this machine, and keeps that: from here on it is known to be away when it is."""
+    storage = open_storage(home)
+    homes.mark(storage)
+    with context.claiming("home"):
+        before = context.files.usual_home()
+        if folders.local(storage) and storage.url not in before.marked:
+            after = replace(before, marked=(*before.marked, storage.url)[-MOST_MARKED:])
+            context.files.write(context.layout.usual_home_file, after)
 
 
 def _used(context: Context) -> Iterator[UsedHome]:

@@ -6,6 +6,7 @@ The workspace keeps a note for each, and goes to no other folder of a home: seve
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from pipelines.domain.errors import Invalid, TidemarkError, Unavailable, Unsupported
@@ -22,6 +23,25 @@ from pipelines.workspace.files import readable
 
 MARK = ".tidemark-home"
 MARK_SAYS = b"Savepoints of Tidemark are kept in this folder. While this file is missing, the disk counts as not mounted.\n"
+
+
+class Asked:
+    """Which homes are away, for one piece of work: a home that did not answer is not asked by it again."""
+
+    def __init__(self) -> None:
+        self._away: set[str] = set()
+
+    def is_away(self, url: str) -> bool:
+        return url in self._away
+
+    @contextmanager
+    def asking(self, url: str) -> Iterator[None]:
+        """Something is asked of this home; what that raises is passed on, and where it is that nobody answers the home is away."""
+        try:
+            yield
+        except Unavailable:
+            self._away.add(url)
+            raise
 
 
 def of_job(context: Context, job: JobName) -> str:
@@ -53,13 +73,26 @@ def begin(context: Context, savepoint: SavepointId, job: JobName, url: str) -> S
     Unavailable (`home.away`) where it is: what is put below a disk that is not mounted would hide what lies on it.
     """
     home = open_storage(url)
-    if is_away(home) and any(note.settled and note.url == url for note in noted(context, []).values()):
+    refuse_away(context, home)
+    mark(home)
+    _note(context, savepoint, Home(url, job, settled=False))
+    return context.shelf(savepoint)
+
+
+def refuse_away(context: Context, home: Storage) -> None:
+    """Raises Unavailable (`home.away`) for a folder that is not there, or empty, and was a home: set as one, or with savepoints in it."""
+    url = home.url
+    if is_away(home) and (
+        url in context.files.usual_home().marked or any(note.settled and note.url == url for note in noted(context, []).values())
+    ):
         raise away(home)
+
+
+def mark(home: Storage) -> None:
+    """Makes a folder of this machine, with the mark by which it is known to be there."""
     folders.make_shared(home)
     if folders.local(home):
         home.write(MARK, MARK_SAYS)
-    _note(context, savepoint, Home(url, job, settled=False))
-    return context.shelf(savepoint)
 
 
 def unsettle(context: Context, savepoint: SavepointId) -> None:
@@ -116,36 +149,28 @@ def gone(context: Context, savepoint: SavepointId) -> bool:
 def read(context: Context, listed: Mapping[SavepointId, Savepoint], errors: list[TidemarkError]) -> Iterator[Savepoint]:
     """The savepoints that lie elsewhere, read there; of a home that is away those that are `listed`, as they are, and so those that are
     being disposed of. Each such home is asked once, and its error goes to `errors`, like those of savepoints that cannot be read."""
-    away: set[str] = set()
+    asked = Asked()
     for savepoint, home in noted(context, errors).items():
         try:
-            if home.settled and home.url not in away:
-                yield library.load(context.shelf(savepoint), savepoint)
+            if home.settled and not asked.is_away(home.url):
+                with asked.asking(home.url):
+                    yield library.load(context.shelf(savepoint), savepoint)
         except TidemarkError as error:
             errors.append(error)
-            if isinstance(error, Unavailable):
-                away.add(home.url)
-        if (not home.settled or home.url in away) and savepoint in listed:
+        if (not home.settled or asked.is_away(home.url)) and savepoint in listed:
             yield listed[savepoint]
 
 
 def reachable(context: Context, savepoints: Iterable[Savepoint]) -> Iterator[Savepoint]:
     """Those of `savepoints` whose files can be asked for: all in the workspace, and those of homes that answer, each asked once."""
-    answers: dict[str, bool] = {}
+    asked, answering = Asked(), set[str]()
     for savepoint in savepoints:
-        if not context.layout.home_file(savepoint.id).exists():
-            yield savepoint
-            continue
         home = savepoint.path.rpartition("/")[0]
-        if home not in answers:
-            answers[home] = _answers(context, savepoint.id)
-        if answers[home]:
-            yield savepoint
-
-
-def _answers(context: Context, savepoint: SavepointId) -> bool:
-    try:
-        next(iter(context.shelf(savepoint).list(savepoint)), None)
-    except TidemarkError:
-        return False
-    return True
+        if context.layout.home_file(savepoint.id).exists() and home not in answering:
+            with suppress(TidemarkError), asked.asking(home):
+                if not asked.is_away(home):
+                    next(iter(context.shelf(savepoint.id).list(savepoint.id)), None)
+                    answering.add(home)
+            if home not in answering:
+                continue
+        yield savepoint

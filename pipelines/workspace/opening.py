@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from pipelines.catalog.opening import open_catalog, open_in_memory
@@ -19,7 +18,7 @@ from pipelines.domain.ids import random_id
 from pipelines.storage import rights
 from pipelines.storage.errors import translated, typed_errors
 from pipelines.storage.layout import WORKSPACE_FORMAT, Layout
-from pipelines.workspace import audit, cleanup, events, ingestion, rebuild
+from pipelines.workspace import audit, cleanup, events, ingestion, rebuild, standby_index
 from pipelines.workspace.backups import restores
 from pipelines.workspace.context import ID_BYTES, Context
 from pipelines.workspace.files import Files
@@ -131,11 +130,11 @@ def open_standby(
     entropy: Callable[[int], bytes] = os.urandom,
 ) -> Iterator[Workspace]:
     """The workspace that another server has: with an index of its own in a temporary file, filled from the files. Nothing is cleaned and
-    nothing written in the workspace. `pipelines.supervisor.follower` keeps the index up to date."""
+    nothing written in the workspace but `sign_outs`. `pipelines.supervisor.follower` keeps the index up to date."""
     rights.keep_private()
     layout = Layout(root.resolve())
-    with TemporaryDirectory(prefix="tidemark-standby-") as folder:
-        catalog = open_catalog(Path(folder, layout.catalog_file.name))
+    with standby_index.folder() as folder:
+        catalog = open_catalog(folder / layout.catalog_file.name)
         try:
             context = Context(layout, Files(layout), catalog, clock, entropy, is_unwritable=True, is_standby=True, announced=announced)
             rebuild.fill(context)

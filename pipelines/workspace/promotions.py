@@ -1,8 +1,8 @@
 """Promotions: the parent of a variant goes on with the variant's version.
 
 The order: (1) the parent is stopped with a savepoint, where it runs; (2) it is resumed with the variant's version, the same upgrade that
-people ask for by hand; (3) the experiment records the decision. A crash before (2) leaves the parent stopped with its savepoint; one before
-(3) leaves it upgraded, and promoting again only records.
+people ask for by hand; where that fails, or is cancelled, a parent that ran goes on as it was; (3) the experiment records the decision. A
+crash before (2) leaves the parent stopped with its savepoint; one before (3) leaves it upgraded, and promoting again only records.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 from pipelines.domain import files
 from pipelines.domain.decisions import Choice, Decision, Does, PromotePlan, StateFrom, Step, refusal_of_failed
 from pipelines.domain.differences import code_difference, file_differences
-from pipelines.domain.errors import Conflict, NotFound
+from pipelines.domain.errors import GROUPS, Conflict, NotFound, TidemarkError
 from pipelines.domain.ids import RunId, SavepointId
 from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
@@ -29,7 +29,7 @@ from pipelines.workspace.context import Context
 from pipelines.workspace.decisions import Variant
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.holdings import gaps
-from pipelines.workspace.tickets import Ticket
+from pipelines.workspace.tickets import Cancelled, Ticket
 
 
 @plans(Promote)
@@ -159,12 +159,24 @@ def _promote(context: Context, variant: Variant, plan: PromotePlan, change: Prom
             savepoint = decisions.stopped(context, Stop(variant.parent, label=f"before {variant.job} was promoted"), ticket)
         elif step.does is Does.RESUME:
             ticket.step(f"starting {variant.parent}")
-            present = resumes.plan(context, _upgrade(context, variant, present, change)).do(ticket)
+            try:
+                present = resumes.plan(context, _upgrade(context, variant, present, change)).do(ticket)
+            except TidemarkError as error:
+                raise _goes_on(context, variant, plan, error) from error
         elif step.does is Does.RECORD:
             decision = Decision(variant.job, Choice.PROMOTED, context.now_ms(), variant.parent, plan.version, present.id, savepoint)
             message = f"{variant.job} was promoted: {variant.parent} goes on with version {plan.version}"
             decisions.record(context, variant, decision, message)
     return present.id
+
+
+def _goes_on(context: Context, variant: Variant, plan: PromotePlan, error: TidemarkError) -> TidemarkError:
+    """Has a parent that was stopped for it go on as it was; the error that says so. Whoever cancelled has it go on, too."""
+    if not plan.stops:
+        return error
+    resumes.plan(context, Resume(variant.parent, force=True)).do(Ticket())
+    message = f"{error.message.rstrip('.')}. {variant.parent} goes on as it was"
+    return error if isinstance(error, Cancelled) else GROUPS.get(error.group, TidemarkError)(error.code, message, error.hint)
 
 
 def _upgrade(context: Context, variant: Variant, present: Run, change: Promote) -> Resume:

@@ -9,10 +9,11 @@ from pathlib import Path
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Run, Wanted
 from pipelines.domain.migrations import Migration
+from pipelines.domain.resources import ALL, Resources
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
 from pipelines.words import plans as plans_words
-from pipelines.workspace import events, query_names, restores, runs, spark_changes
+from pipelines.workspace import events, query_names, repairs, restores, runs, spark_changes
 from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.context import Context
 from pipelines.workspace.query_names import QueryNames
@@ -34,6 +35,8 @@ class Going:
     force: bool = False
     migrate: Asked | None = None
     """How a copy of its state is rewritten for the version, where it is."""
+    taken: Resources = ALL
+    """What its driver may take of this machine."""
 
 
 def left_sink_logs(context: Context, newest: Run) -> dict[str, str]:
@@ -76,12 +79,14 @@ def begin(
 ) -> Run:
     """The run, wanted from now on, on `checkpoints` as they are; `savepoint` is what they were made from, empty for the job's own."""
     job, run = going.job, going.run
-    spec = runs.make_spec(context, job, run, frozen, checkpoints, sink_logs, savepoint, names)
+    spec = runs.make_spec(context, job, run, frozen, checkpoints, sink_logs, savepoint, names, going.taken)
     listed = context.files.job(job)
     before = context.files.spec(job, going.newest.id)
     spec = replace(spec, attempt=going.attempt, lead=listed.lead if listed else None)
     spec = replace(spec, taken_topics=before.taken_topics, own_tables=before.own_tables)
     runs.write_spec(context, spec)
+    if listed is not None and listed.resources != going.taken:
+        repairs.save(context, replace(listed, resources=going.taken))
     context.files.write(context.layout.wanted_file(job), Wanted(run))
     begun = runs.follow(context, going.newest.id, runs.wanted_run(spec))
     origin = f"from savepoint {savepoint}" if savepoint else "from its checkpoint"

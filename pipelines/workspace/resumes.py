@@ -20,8 +20,10 @@ from pipelines.verbs.resume import Resume
 from pipelines.verbs.take import Take
 from pipelines.workspace import (
     attachments,
+    job_resources,
     migrations,
     query_names,
+    repairs,
     restores,
     resumable,
     resumed,
@@ -78,10 +80,12 @@ def planned(
     )
     versions.check_here(context, version)
     begins, migrate = run or RunId(context.new_id("r")), migrations.asked(change, change.new_queries)
-    going = Going(name, newest, begins, version, change.new_queries, attempt, partitions, change.force, migrate)
+    taken = job_resources.asked(repairs.known_job(context, name).resources, change, version)
+    going = Going(name, newest, begins, version, change.new_queries, attempt, partitions, change.force, migrate, taken)
     shown, go = _way(context, going, change)
     refused = shown.refusal or (None if change.force else refusal(shown.verdict, change))
     shown = replace(shown, run=going.run, version=version.id, builds=is_missing(context, version), refusal=refused)
+    shown = replace(shown, resources=taken, means=job_resources.means(taken))
     return Planned(shown, lambda ticket: _resume(context, going, go, ticket, refused), version)
 
 

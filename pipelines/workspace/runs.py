@@ -14,11 +14,12 @@ from typing import Any
 
 from pipelines.catalog import jobs as job_rows
 from pipelines.catalog import runs as run_rows
-from pipelines.domain import files, spark_metrics
+from pipelines.domain import files, resources, spark_metrics
 from pipelines.domain.errors import AlreadyExists, NotFound
 from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import Job, Origin, Run, Wanted
 from pipelines.domain.lockstep import Lead
+from pipelines.domain.resources import ALL, Resources
 from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, RunSpec, RunState
 from pipelines.domain.versions import Version
 from pipelines.storage import rights
@@ -59,17 +60,18 @@ def prepare(
     lead: Lead | None = None,
     taken_topics: tuple[str, ...] = (),
     own_tables: Mapping[str, str] = NO_TABLES,
+    taken: Resources = ALL,
 ) -> Prepared:
     """All of a new job but `wanted.json`; AlreadyExists if the name is taken. Leaves nothing behind on an error. It begins with the limits,
     the restart strategy, the schedule (but not that of its runs) and the alert rules of `like`, follows `lead`, and writes to none of
-    `taken_topics`; `own_tables` as in `RunSpec`."""
+    `taken_topics`; `own_tables` as in `RunSpec`, and `taken` as its `resources`."""
     claim(context, name)
-    job = Job(name, context.now_ms(), origin, lead=lead)
+    job = Job(name, context.now_ms(), origin, lead=lead, resources=taken)
     if like is not None:
         job = replace(job, limits=like.limits, restarts=like.restarts, schedule=replace(like.schedule, run_at=None), alerts=like.alerts)
     try:
         checkpoints = str(context.layout.checkpoints(name, run))
-        spec = make_spec(context, name, run, frozen, checkpoints, carry(), origin.savepoint if origin else "", names)
+        spec = make_spec(context, name, run, frozen, checkpoints, carry(), origin.savepoint if origin else "", names, taken)
         spec = replace(spec, lead=lead, taken_topics=taken_topics, own_tables=own_tables)
         write_spec(context, spec)
         context.files.write(context.layout.job_file(name), job)
@@ -116,8 +118,9 @@ def make_spec(
     sink_logs: Mapping[str, str],
     from_savepoint: str,
     names: QueryNames = ANY,
+    taken: Resources = ALL,
 ) -> RunSpec:
-    """The specification for the driver of `run`."""
+    """The specification for the driver of `run`; raises what `resources.confs` raises."""
     output, code = str(context.layout.output(job)), context.layout.code(frozen.id)
     places = large_files.places(context, frozen)
     args, conf = settings(frozen, job, str(code), output, places)
@@ -128,7 +131,7 @@ def make_spec(
         version=frozen.id,
         script=str(code / frozen.script),
         args=args,
-        conf=conf,
+        conf=resources.confs(taken, conf),
         master=frozen.master,
         checkpoints=checkpoints,
         output=output,
@@ -142,6 +145,7 @@ def make_spec(
         outside=large_files.found(frozen, places),
         locations=dict(names.locations),
         warehouse=str(context.layout.warehouse(job)),
+        resources=taken,
     )
 
 

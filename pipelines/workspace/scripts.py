@@ -8,12 +8,13 @@ from pipelines.domain import files, secrets, spark_metrics
 from pipelines.domain.errors import Invalid
 from pipelines.domain.ids import JobName, RunId, job_name
 from pipelines.domain.jobs import Run
+from pipelines.domain.resources import ALL, Resources
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.runtimes import Runtime
 from pipelines.domain.versions import Version, version
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.run import RunPlan, RunScript
-from pipelines.workspace import environments, forks, runs, runtimes, savepoints, versions
+from pipelines.workspace import environments, forks, job_resources, runs, runtimes, savepoints, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.tickets import Ticket
@@ -23,13 +24,15 @@ from pipelines.workspace.tickets import Ticket
 def plan(context: Context, change: RunScript) -> Planned[Run, RunPlan]:
     """Raises AlreadyExists (`job.exists`), Invalid (`job.name`, `code.syntax`, `code.script`, `runtime.not_found`), what a fork raises."""
     if change.from_savepoint:
-        fork = forks.plan_fork(context, _fork(context, change))
-        shown = _plan(context, fork.job, fork.run, fork.version, fork.plan)
+        fork = forks.without_drop(forks.plan_fork(context, _fork(context, change)))
+        shown = _plan(context, fork.job, fork.run, fork.version, fork.plan, fork.plan.resources)
         return Planned(shown, lambda ticket: forks.begin(context, fork, ticket), fork.version)
     name, version, run = job_name(change.name), _version(change, context.now_ms()), RunId(context.new_id("r"))
     versions.check_here(context, version)
     runs.free(context, name)
-    return Planned(_plan(context, name, run, version, None), lambda ticket: _begin(context, name, run, version, ticket), version)
+    taken = job_resources.asked(ALL, change, version)
+    shown = _plan(context, name, run, version, None, taken)
+    return Planned(shown, lambda ticket: _begin(context, name, run, version, taken, ticket), version)
 
 
 def _fork(context: Context, change: RunScript) -> Fork:
@@ -49,6 +52,8 @@ def _fork(context: Context, change: RunScript) -> Fork:
         files=files.instead_of(theirs, change.files),
         outside=change.outside,
         requirements=change.requirements,
+        memory_bytes=change.memory_bytes,
+        cpus=change.cpus,
     )
 
 
@@ -80,7 +85,7 @@ def _version(change: RunScript, now_ms: int) -> Version:
     )
 
 
-def _plan(context: Context, job: JobName, run: RunId, version: Version, restore: RestorePlan | None) -> RunPlan:
+def _plan(context: Context, job: JobName, run: RunId, version: Version, restore: RestorePlan | None, taken: Resources) -> RunPlan:
     output = str(context.layout.output(job))
     return RunPlan(
         job,
@@ -96,10 +101,12 @@ def _plan(context: Context, job: JobName, run: RunId, version: Version, restore:
         tuple(sorted(version.files)),
         environments.is_missing(context, version),
         version.java_home,
+        taken,
+        job_resources.means(taken),
     )
 
 
-def _begin(context: Context, name: JobName, run: RunId, version: Version, ticket: Ticket) -> Run:
+def _begin(context: Context, name: JobName, run: RunId, version: Version, taken: Resources, ticket: Ticket) -> Run:
     frozen = versions.freeze(context, version, ticket)
     with context.holding(name):
-        return runs.publish(context, runs.prepare(context, name, run, frozen, None, dict))
+        return runs.publish(context, runs.prepare(context, name, run, frozen, None, dict, taken=taken))

@@ -47,7 +47,7 @@ def begin(context: Context, fork: PlannedFork, what_if: WhatIf, ticket: Ticket) 
         prepared = forks.prepare(context, fork, None, ticket)
         context.files.write(context.layout.what_if_file(fork.job), what_if)
         begun = prepared.job
-        job = Job(begun.name, begun.created_ms, begun.origin, limits=begun.limits, lead=begun.lead)
+        job = Job(begun.name, begun.created_ms, begun.origin, limits=begun.limits, resources=begun.resources, lead=begun.lead)
         job = replace(job, restarts=RestartStrategy(Strategy.NONE))
         context.files.write(context.layout.job_file(job.name), job)
         runs.publish(context, replace(prepared, job=job))

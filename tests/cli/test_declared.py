@@ -36,6 +36,7 @@ CHANGES = {
     "attach": ["far", "s3://lake/far"],
     "rename-query": [JOB, "query-0", "counts"],
     "limits": [JOB, "--lag", "5m"],
+    "resources": [JOB, "--memory", "2g"],
     "restart-strategy": [JOB, "--strategy", "none"],
     "schedule": [JOB, "--every", "30m", "--keep", "24"],
     "alert set": ["lag", "--when", "event_time_lag_seconds > 5m", "--for", "5m"],

@@ -16,7 +16,8 @@ from pipelines.cli.descriptions import described, text
 from pipelines.cli.output import Table
 from pipelines.cli.session import Session
 from pipelines.domain.trust import Trust
-from pipelines.verbs.verb import Begun, Change, Http, Reads, argument, named, option
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.verb import Begun, Change, Http, argument, named, option
 from tests.cli.doors import NOW
 from tests.faces import NOW_MS
 

@@ -32,6 +32,7 @@ from pipelines.domain.plans import QueryPlan
 from pipelines.domain.processes import Process
 from pipelines.domain.progress import Progress
 from pipelines.domain.replays import Replay
+from pipelines.domain.resources import Held
 from pipelines.domain.restarts import RestartDecision
 from pipelines.domain.runs import DriverEvent, Exit, QueryStarted, RunSpec
 from pipelines.domain.savepoints import Manifest
@@ -102,6 +103,7 @@ DECODED = [
     Tokens,
     Verification,
     Version,
+    Held,
     Wanted,
     WhatIf,
 ]

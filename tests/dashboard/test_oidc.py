@@ -22,12 +22,16 @@ from pipelines.domain.access import Access, Role
 from pipelines.domain.audit import Call, Result, unrecorded
 from pipelines.domain.errors import Unauthenticated
 from pipelines.domain.sign_ins import Admission, NoRole
+from pipelines.storage.layout import SIGN_OUTS
+from pipelines.workspace.sign_outs import KeptSignOuts
 from tests.dashboard.providers import CLIENT, SECRET, Browser, IdTokens, Running, asked, running
 from tests.entering import SHOWN, TOKEN
 from tests.faces import FakeFace
+from tests.workspace.conftest import House, house
 
 pytestmark = pytest.mark.filterwarnings("ignore:get_jwt_config:DeprecationWarning")  # of the provider's own code
 
+__all__ = ["house"]
 HOUR_MS = 3_600_000
 JSON = {"content-type": "application/json"}
 STOP = "/api/v1/jobs/post_engagement/stop"
@@ -271,6 +275,31 @@ def test_who_signs_out_is_out_whoever_has_his_cookie(browser: Browser, opened: O
     assert browser.open("/api/v1/jobs").status_code == 401 and stolen.open("/api/v1/jobs").status_code == 401
     assert [call.verb for call in opened.calls] == ["enter", "leave"]
     assert browser.signs_in("1").status_code == 200 and browser.open("/api/v1/jobs").status_code == 200
+
+
+def test_a_sign_out_is_remembered_by_the_next_server(browser: Browser, opened: Opened, admission: Admission, house: House) -> None:
+    kept = KeptSignOuts(house.face.context)
+    server.api.remembers(kept)
+    browser.signs_in("1")
+    stolen = Browser(server.app)
+    stolen.cookies = httpx.Cookies(browser.cookies)
+    assert browser.open("/sign-out", "POST").status_code == 200
+    opened.serves(admission)
+    assert stolen.open("/api/v1/jobs").status_code == 200, "a server that keeps nothing"
+    server.api.remembers(KeptSignOuts(house.face.context))
+    assert stolen.open("/api/v1/jobs").status_code == 401
+    assert stolen.signs_in("1").status_code == 200 and stolen.open("/api/v1/jobs").status_code == 200
+
+
+def test_what_could_not_be_kept_is_said_and_counts_here_all_the_same(browser: Browser, opened: Opened, house: House) -> None:
+    (house.root / SIGN_OUTS).write_text("no folder")
+    server.api.remembers(KeptSignOuts(house.face.context))
+    browser.signs_in("1")
+    stolen = Browser(server.app)
+    stolen.cookies = httpx.Cookies(browser.cookies)
+    answer = browser.open("/sign-out", "POST")
+    assert answer.status_code == 200 and "counts again once the server was restarted" in answer.text
+    assert stolen.open("/api/v1/jobs").status_code == 401
 
 
 def test_a_sign_out_hands_out_nothing(browser: Browser, opened: Opened) -> None:

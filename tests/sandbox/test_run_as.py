@@ -11,7 +11,9 @@ import pytest
 from dashboard import server
 from dashboard.reach import ONLY_HERE
 from pipelines.domain.errors import Unavailable
-from pipelines.sandbox import processes
+from pipelines.domain.resources import Means, Resources
+from pipelines.sandbox import holding, processes
+from pipelines.sandbox.holding import cgroups
 from pipelines.storage import users
 from pipelines.workspace import run_as
 from tests import other_user
@@ -78,3 +80,25 @@ def test_a_server_does_not_start_with_a_user_that_cannot_be(workspace: Path, cap
     assert server.main(ONLY_HERE, 0, str(workspace), False, run_as=name) == 2
     assert capsys.readouterr().err == f"There is no user '{name}' on this machine\nMake one: useradd --system NAME\n"
     assert not (workspace / "workspace.json").exists()
+
+
+def test_a_process_with_limits_is_that_users_and_held_before_it_begins(workspace: Path) -> None:
+    if not assumed(workspace):
+        return
+    folder = workspace / "sandbox" / "x-1" / "run"
+    folder.mkdir(parents=True, mode=0o700)
+    gate, way = os.pipe()
+    command = [*holding.GATE, "/bin/sh", "-c", "id -u; nproc; cat"]
+    child = processes.start(command, folder, dict(os.environ), "run.log", stdin=gate)
+    held = holding.hold(child.pid, f"test-{child.pid}", Resources(cpus=1.0))
+    assert (folder / "run.log").read_text() == ""
+    os.write(way, holding.OPEN)
+    assert child.wait(60) == 0, (folder / "run.log").read_text()
+    os.close(gate)
+    os.close(way)
+    uid, processors = (folder / "run.log").read_text().split()  # its input is empty, whatever the gate's was
+    assert int(uid) == users.named(NAME).uid
+    if held.means is Means.SUPERVISOR:
+        assert processors == "1"
+    else:
+        cgroups.end(Path(held.place))

@@ -81,6 +81,10 @@ def main() -> None:
     if deed == "parent":
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
         (folder / "child.pid").write_text(str(child.pid))
+    if deed == "greedy":
+        start_query(folder, spec)
+        child = subprocess.Popen([sys.executable, "-c", "import time; held = bytearray(b'x') * (1200 << 20); time.sleep(600)"])
+        (folder / "child.pid").write_text(str(child.pid))
     (folder / "ready").touch()
     while True:
         signal.pause()

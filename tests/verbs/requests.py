@@ -52,6 +52,7 @@ from pipelines.verbs.prune import Prune
 from pipelines.verbs.rename_query import RenameQuery
 from pipelines.verbs.replay import ListReplays, RunReplay, ShowReplay
 from pipelines.verbs.rescale import Rescale
+from pipelines.verbs.resources import SetResources
 from pipelines.verbs.restart_strategy import SetRestartStrategy
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
@@ -187,6 +188,8 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
         SetRestartStrategy(JOB, Strategy.EXPONENTIAL_DELAY, backoff_multiplier=2.0, jitter_factor=0.25),
         f"restart-strategy {JOB} --strategy exponential-delay --backoff-multiplier 2.0 --jitter-factor 0.25",
     ),
+    "resources": (SetResources(JOB, memory_bytes=3 * 2**29, cpus=1.5), f"resources {JOB} --memory 1536m --cpus 1.5"),
+    "no resources": (SetResources(JOB, memory_bytes=0, cpus=0.0), f"resources {JOB} --memory none --cpus 0.0"),
     "limits": (
         SetLimits(JOB, quiet_ms=5_400_000, lag_ms=0, restarts=5, growth_bytes=7),
         f"limits {JOB} --no-batch 1h30m --lag usual --restarts 5 --growth 7",

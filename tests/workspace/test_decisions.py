@@ -12,7 +12,7 @@ import pytest
 
 from pipelines.domain import verdicts
 from pipelines.domain.decisions import Choice, StateFrom
-from pipelines.domain.errors import Conflict, NotFound
+from pipelines.domain.errors import Conflict, NotFound, Unavailable
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.ids import OperationId
 from pipelines.domain.jobs import Job, Run, StopWanted, Wanted
@@ -20,6 +20,7 @@ from pipelines.domain.operations import OperationState
 from pipelines.domain.runs import QUERIES_FILE, RunState
 from pipelines.domain.savepoints import Reason
 from pipelines.domain.verdicts import Outcome, Part
+from pipelines.domain.versions import Version
 from pipelines.verbs.drop import Drop, Undrop
 from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.experiments import ShowExperiment, ShowVersion
@@ -29,11 +30,14 @@ from pipelines.verbs.fork import Variant
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.resume import Resume
+from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ReadManifest, ShowSavepoint
 from pipelines.verbs.system import ListEvents, RebuildCatalog
 from pipelines.verbs.take import Take
-from pipelines.workspace import operations, stops
+from pipelines.workspace import forks, operations, scripts, stops, versions
 from pipelines.workspace import verdicts as known
+from pipelines.workspace.context import Context
+from pipelines.workspace.tickets import Ticket
 from tests.savepoint.golden import lay_checkpoint
 from tests.workspace.conftest import CODE, House, query_line
 
@@ -108,6 +112,38 @@ def test_a_running_parent_is_stopped_with_a_savepoint_and_goes_on_with_the_varia
     assert "split was promoted" in house.face.ask(ListEvents("a"))[0].message
     do(house.reopen(), RebuildCatalog())
     assert house.face.ask(ShowExperiment(made.id)).decisions == (decided,)
+
+
+def test_a_parent_goes_on_as_it_was_where_its_upgrade_fails(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, began = experiment(house, RunState.RUNNING), newest(house, "a")
+    freeze = versions.freeze
+
+    def fails(context: Context, version: Version, ticket: Ticket) -> Version:
+        if version.id != began.version:
+            raise Unavailable("state.unreadable", "The state could not be rewritten.", "Look at the log.")
+        return freeze(context, version, ticket)
+
+    monkeypatch.setattr(versions, "freeze", fails)
+    begun = house.face.begin(Promote("split"))
+    stop_as_the_supervisor_would(house, "a")
+    with pytest.raises(Unavailable) as failed:
+        house.face.answer(begun)
+    assert (failed.value.code, failed.value.message) == ("state.unreadable", "The state could not be rewritten. a goes on as it was")
+    run = newest(house, "a")
+    assert (run.state, run.version, run.checkpoints) == (RunState.WANTED, began.version, began.checkpoints) and run.id != began.id
+    assert house.face.ask(ShowExperiment(made.id)).decisions == ()
+
+
+def test_a_verb_without_drop_names_the_one_that_has_it(house: House) -> None:
+    made = experiment(house)
+    begin = RunScript(name="c", script="job.py", code=CODE, args=("--output", "{output}", "x"), from_savepoint=made.savepoint)
+    manifest = house.face.ask(ReadManifest(made.savepoint))
+    version = forks.plan_fork(house.face.context, scripts._fork(house.face.context, begin)).version
+    part = Part("counts", 0, "dedupe", Outcome.PARTLY_KEPT, ("it is gone",), dropped=("counts.0",))
+    known.keep(house.face.context, manifest, version, (), verdicts.of(made.savepoint, version.id, (part,)), {})
+    restore = house.face.plan(begin).restore
+    assert restore is not None and restore.refusal is not None and restore.refusal.code == "code.drops"
+    assert restore.refusal.hint.endswith("fork SAVEPOINT --code FILE --drop counts.0.")
 
 
 def test_from_the_savepoint_all_since_is_done_again(house: House) -> None:

@@ -299,6 +299,27 @@ def test_a_check_that_fails_leaves_nothing(house: House, tmp_path: Path, monkeyp
     assert list(home.iterdir()) == []
 
 
+def test_a_home_that_was_set_and_never_used_is_known_to_be_away(house: House, tmp_path: Path) -> None:
+    house.ran("a")
+    home, aside = tmp_path / "disk" / "savepoints", tmp_path / "elsewhere"
+    do(house.face, SetHome(str(home)))
+    assert [path.name for path in home.iterdir()] == [homes.MARK]
+    home.rename(aside)
+    for change in (Take("a"), SetHome(str(home), "a")):
+        with pytest.raises(Unavailable, match="is not there"):
+            do(house.face, change)
+    home.mkdir()  # where nothing is mounted
+    with pytest.raises(Unavailable, match="is not there"):
+        do(house.face, Take("a"))
+    do(house.face, SetHome(WORKSPACE))
+    do(house.face, SetHome(str(tmp_path / "other"), "a"))
+    with pytest.raises(Unavailable, match="is not there"):
+        do(house.face, Take("a", home=str(home)))
+    home.rmdir()
+    aside.rename(home)
+    assert do(house.face, Take("a", home=str(home))).path.startswith(str(home))
+
+
 def test_a_folder_of_another_disk(house: House, tmp_path: Path) -> None:
     """While it is not mounted nothing is made in its place, and nothing of it forgotten."""
     house.ran("a")

@@ -6,11 +6,13 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pipelines.domain.errors import TidemarkError, Unavailable
+from pipelines.domain.resources import HELD_FILE, Held, Resources
 from pipelines.sandbox.environment import ROOT
 from pipelines.storage import users
 from pipelines.verbs.face import do
@@ -58,11 +60,14 @@ output.mkdir(exist_ok=True)
 spark = SparkSession.builder.getOrCreate()
 rows = spark.readStream.schema("k STRING, ts TIMESTAMP, n INT").option("maxFilesPerTrigger", 1).json(into).withWatermark("ts", "1 minute")
 windows = rows.groupBy(F.window("ts", "2 minutes"), "k").agg(F.sum("n").alias("s"), F.count("*").alias("c"))
+seen = rows.dropDuplicates(["k", "ts"]).select("k", "n")  # on Spark's own store, the HDFS-backed one
+seen.writeStream.queryName("hdfs").format("parquet").trigger(processingTime="0 seconds").start(f"{output}/hdfs")
 spark.conf.set("spark.sql.streaming.stateStore.providerClass", "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider")
 spark.conf.set("spark.sql.streaming.minBatchesToRetain", "2")
 frame = windows.select("k", F.minute("window.start").alias("at"), "s", "c")
 frame.writeStream.queryName("rocks").format("parquet").trigger(processingTime="0 seconds").start(f"{output}/rocks")
 """
+GIB = 2**30
 CONF = {"spark.sql.shuffle.partitions": "1", "spark.ui.enabled": "false", "spark.log.level": "ERROR", "spark.sql.session.timeZone": "UTC"}
 PYTHONS = (sys.executable, "/usr/bin/python3", "/usr/local/bin/python3")
 
@@ -108,13 +113,17 @@ def test_a_job_of_another_user_is_exact_and_kept_apart(folder: Path, monkeypatch
         for name in ("access.key", "tokens.json"):
             server.face.context.files.write(folder / "ws" / name, {})
         args = (str(into), "{output}")
-        do(server.face, RunScript(name="a", script="job.py", code=CODE, args=args, conf=CONF, master="local[1]", python=python))
+        begin = RunScript(name="a", script="job.py", code=CODE, args=args, conf=CONF, master="local[1]", python=python)
+        do(server.face, replace(begin, memory_bytes=2 * GIB, cpus=1.0))
         until(lambda: has_put_out(server, "a", 3), 200)
         savepoint = do(server.face, Take("a"))
         for path in sorted(later.iterdir()):
             path.rename(into / path.name)
         do(server.face, Fork(savepoint.id, name="b"))
         until(lambda: has_put_out(server, "a", 7) and has_put_out(server, "b", 7), 200)
+        for name in ("a", "b"):
+            held = server.face.context.files.read(Held, server.face.layout.run(job(name), server.newest(name).id) / HELD_FILE)
+            assert held.resources == Resources(2 * GIB, 1.0) and not held.taken_bytes, "a fork has its parent's limits"
         assert told(server, "a") == {"user": NAME, "secrets": [], "reads": [], "kept": 0, "writes": []}
         of_fork = told(server, "b")
         assert of_fork.pop("kept") and of_fork == {"user": NAME, "secrets": [], "reads": [], "writes": []}
@@ -129,6 +138,9 @@ def has_put_out(server: Server, name: str, files: int) -> bool:
     """Whether the sink has what one uninterrupted run puts out: the last two windows are still open."""
     newest = server.newest(name)
     assert not newest.state.has_failed and not newest.attempt, server.face.ask(ReadLog(name)).text
-    sink = server.face.layout.output(job(name)) / "rocks"
+    sink, seen = (server.face.layout.output(job(name)) / query for query in ("rocks", "hdfs"))
+    once = sorted((f"k{key}", minute + key) for minute in range(0, 2 * files, 2) for key in range(4))
+    if not (seen / "_spark_metadata").is_dir() or sorted(rows_of(seen)) != once:
+        return False
     wanted = sorted((f"k{key}", minute, 2 * (minute + key), 2) for minute in range(0, 2 * files - 4, 2) for key in range(4))
     return (sink / "_spark_metadata").is_dir() and sorted(rows_of(sink)) == wanted

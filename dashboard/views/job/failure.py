@@ -15,6 +15,7 @@ from dashboard.widgets import message_box
 from pipelines.domain.access import Role
 from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.jobs import JobDetail, Run
+from pipelines.domain.resources import EXCEEDED
 from pipelines.domain.restarts import MISFIT
 
 HINTS = (
@@ -30,6 +31,9 @@ HINTS = (
      "A path that the job reads or writes does not exist. Check its arguments under Configuration."),
     (r"DATA_SOURCE_NOT_FOUND|ClassNotFound|NoClassDef|ModuleNotFoundError|ImportError",
      "Something the job needs is not installed in its runtime: a package with spark.jars.packages, or a Python module."),
+    (EXCEEDED,
+     "The driver took more memory than the job may have. Raise its limit (•••), let it read less in a batch, or keep its state "
+     "in RocksDB."),
     (r"OutOfMemory|OOM|killed",
      "The driver was killed or ran out of memory. Give it more memory (spark.driver.memory), or let it read less in a batch."),
     (r"SyntaxError|NameError|TypeError|AttributeError|KeyError|ValueError|IndexError|UNRESOLVED_COLUMN|AnalysisException",

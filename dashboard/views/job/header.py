@@ -12,7 +12,7 @@ from dashboard import navigation, permitted, session
 from dashboard.health import health_chip
 from dashboard.views import changes, decisions
 from dashboard.views.commands import Shown, commands
-from dashboard.views.job import actions, failure, limits, rescale, restarts, resume
+from dashboard.views.job import actions, failure, limits, rescale, resources, restarts, resume
 from dashboard.views.live import live_switch
 from dashboard.widgets import chip, entry, menu, page_header, when
 from pipelines.domain.access import Role
@@ -118,6 +118,8 @@ def _more(name: str, detail: JobDetail, running: bool, dropped: bool) -> None:
             rescale.ask_rescale(name)
         if streams(detail) and entry("Limits…", icon=":material/notifications:", key="limits", of="more", role=Role.OPERATOR):
             limits.ask_limits(name)
+        if not job.attached and entry("Memory…", icon=":material/memory:", key="resources", of="more", role=Role.OPERATOR):
+            resources.ask_resources(name)
         asks = streams(detail) and not job.attached
         if asks and entry("Restarts…", icon=":material/restart_alt:", key="restart_strategy_ask", of="more", role=Role.OPERATOR):
             restarts.ask_strategy(name)

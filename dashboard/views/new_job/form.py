@@ -15,9 +15,11 @@ from dashboard import gallery, session, undo
 from dashboard.gallery import Script
 from dashboard.typed import free_name, names, words
 from dashboard.views.code_rights import code_rights
+from dashboard.views.job import resources
 from dashboard.widgets import section
 from pipelines.domain import sql_jobs
 from pipelines.domain.errors import Invalid, NotFound
+from pipelines.domain.resources import ALL
 from pipelines.domain.spark_metrics import PRESETS
 from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.run import RunScript
@@ -124,7 +126,8 @@ def _unchanged(draft: Draft) -> str:
 
 
 def draw(draft: Draft) -> RunScript:
-    """Draws the form and returns its change. Invalid (`form.arguments`, `job.confs`) where the text cannot be read."""
+    """Draws the form and returns its change. Invalid (`form.arguments`, `job.confs`, `resources.size`, `resources.cpus`) where the text
+    cannot be read."""
     turn = draft.revision
     taken = {job.job.name for job in session.workspace().ask(ListJobs())}
     with st.container(border=True, key="card_new_job"):
@@ -150,6 +153,7 @@ def draw(draft: Draft) -> RunScript:
             "Spark's own metrics", key=f"new_sinks_{turn}", placeholder="graphite://host:2003",
             help=f"Where Spark itself sends them: {PRESETS}. Several with spaces between them. They become confs of the job.",
         )  # fmt: skip
+        memory, cpus = resources.inputs(ALL, f"new_{turn}")
         st.html('<p class="tm-field">Spark confs</p>')
         confs = st.data_editor(
             [*({"Conf": name, "Value": value} for name, value in draft.conf.items()), {"Conf": "", "Value": ""}],
@@ -162,6 +166,7 @@ def draw(draft: Draft) -> RunScript:
         _connectors(draft.code)
         code_rights()
     args, conf = words(arguments or ""), pairs([(row.get("Conf"), row.get("Value")) for row in confs])
+    memory_bytes, processors = resources.read(memory, cpus)
     title = (name or "").strip()
     return RunScript(
         name=title,
@@ -174,6 +179,8 @@ def draw(draft: Draft) -> RunScript:
         source=draft.source,
         files=draft.files,
         requirements=(requirements or "").strip() or None,
+        memory_bytes=memory_bytes or None,
+        cpus=processors or None,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipelines.cli import output
 from pipelines.cli.descriptions import describes
 from pipelines.domain.about import About, Runtime, Server, Storage
-from pipelines.words import code_rights, connectors, formats, pushes
+from pipelines.words import code_rights, connectors, formats, pushes, resources
 
 
 @describes(About)
@@ -54,4 +54,5 @@ def _server(server: Server) -> list[tuple[str, str]]:
         ("Tidemark", f"{server.version}{f', commit {server.commit[:12]}' if server.commit else ''}"),
         ("drivers' logs", server.driver_logs),
         ("jobs' code runs as", code_rights.short(server)),
+        ("limits of jobs are held", resources.CAN[server.holds]),
     ]

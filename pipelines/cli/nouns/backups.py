@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pipelines.cli import output
 from pipelines.cli.additions import group, plans, shows
 from pipelines.cli.session import Here
-from pipelines.domain.backups import Backup, BackupCheckPlan, BackupPlan, BackupRestorePlan
+from pipelines.domain.backups import BackupCheckPlan, BackupPlan, BackupRestorePlan, ListedBackup
 from pipelines.domain.operations import Operation
 from pipelines.verbs.backups import CheckBackup, CreateBackup, ListBackups, RestoreBackup
 from pipelines.words import backups as words
@@ -36,6 +36,6 @@ def _restored(here: Here, change: RestoreBackup, done: Operation) -> None:
 
 
 @shows(ListBackups)
-def _listed(here: Here, question: ListBackups, backups: Sequence[Backup]) -> str | output.Table:
+def _listed(here: Here, question: ListBackups, backups: Sequence[ListedBackup]) -> str | output.Table:
     rows = [words.row(backup, here.session.now_ms) for backup in backups]
     return output.Table(("BACKUP", "MADE", "JOBS", "SAVEPOINTS", "FILES", "NEW"), rows) if rows else ""

@@ -19,7 +19,7 @@ from pipelines.domain.savepoints import RetainedBatch
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ListBatches, ListJobs, ListRetained, ShowJob
 from pipelines.verbs.savepoints import ReadVerification, ShowSavepoint
-from pipelines.words import backlog, catching_up, clusters, formats, limits, restarts, schedules, triggers
+from pipelines.words import backlog, catching_up, clusters, formats, limits, resources, restarts, schedules, triggers
 from pipelines.words import observed as observed_words
 from pipelines.words import savepoints as words
 
@@ -123,6 +123,7 @@ def _job_pairs(detail: JobDetail, now_ms: int) -> list[tuple[str, str]]:
         ("needs attention", "; ".join(f"{finding.title}: {finding.words}" for finding in job.findings) or formats.MISSING),
         ("trigger", triggers.spelt(job.trigger)),
         ("limits of its own", limits.spelt(job.job.limits) or formats.MISSING),
+        ("memory, processors", resources.spelt(job.job.resources) or formats.MISSING),
         ("restart strategy", formats.MISSING if job.job.attached else restarts.strategy(job.job)),
         *restarts.poison(job.run),
         ("schedule of its own", schedules.spelt_own(job.job.schedule) or formats.MISSING),

@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
-from pipelines.domain.backups import BACKUP_FORMAT, BackedFile, Backup, BackupPlan, Listing
-from pipelines.domain.errors import Corrupt, Invalid, NotFound
+from pipelines.domain.backups import BACKUP_FORMAT, BackedFile, Backup, BackupPlan, ListedBackup, Listing
+from pipelines.domain.errors import Corrupt, Invalid, NotFound, Unsupported
+from pipelines.domain.ids import BackupId
 from pipelines.storage import documents
 from pipelines.storage.addresses import is_whole, open_storage
 from pipelines.storage.contents import Contents
@@ -42,8 +43,10 @@ def plan(context: Context, change: CreateBackup) -> Planned[str, BackupPlan]:
 
 
 @answers(ListBackups)
-def listed(context: Context, question: ListBackups) -> Sequence[Backup]:
-    return newest_first(at(question.url))
+def listed(context: Context, question: ListBackups) -> Sequence[ListedBackup]:
+    storage = at(question.url)
+    every = [_listed(storage, path) for path in _documents(storage, "")]
+    return sorted(every, key=lambda backup: (bool(backup.damage), backup.created_ms, backup.id), reverse=True)
 
 
 def at(url: str) -> Storage:
@@ -70,8 +73,24 @@ def chosen(storage: Storage, backup: str) -> Backup:
 
 def _read(storage: Storage, backup: str) -> list[Backup]:
     """The documents of all backups, or of the one of this id."""
-    paths = [entry.path for entry in storage.list(FOLDER) if entry.path.endswith(f"/{backup}.json" if backup else ".json")]
-    return [documents.decode(Backup, storage.read(path), path, BACKUP_FORMAT) for path in paths]
+    return [_document(storage, path) for path in _documents(storage, backup)]
+
+
+def _documents(storage: Storage, backup: str) -> list[str]:
+    return [entry.path for entry in storage.list(FOLDER) if entry.path.endswith(f"/{backup}.json" if backup else ".json")]
+
+
+def _document(storage: Storage, path: str) -> Backup:
+    return documents.decode(Backup, storage.read(path), path, BACKUP_FORMAT)
+
+
+def _listed(storage: Storage, path: str) -> ListedBackup:
+    """What a document says; of one that is damaged, or of a newer format, that."""
+    try:
+        return ListedBackup(**vars(_document(storage, path)))
+    except (Corrupt, Unsupported) as error:
+        id = BackupId(path.rpartition("/")[2].removesuffix(".json"))
+        return ListedBackup(BACKUP_FORMAT, id, "", 0, 0, (), (), 0, 0, 0, "", damage=error.message)
 
 
 def files_of(contents: Contents, backup: Backup) -> tuple[BackedFile, ...]:
