@@ -14,7 +14,7 @@ from typing import Any
 
 from pipelines.catalog import jobs as job_rows
 from pipelines.catalog import runs as run_rows
-from pipelines.domain import files
+from pipelines.domain import event_logs, files, log_configuration
 from pipelines.domain.errors import AlreadyExists, NotFound
 from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import Job, Origin, Run, Wanted
@@ -121,6 +121,9 @@ def make_spec(
     output, code = str(context.layout.output(job)), context.layout.code(frozen.id)
     places = large_files.places(context, frozen)
     args, conf = settings(frozen, job, str(code), output, places)
+    conf = event_logs.directed({**frozen.conf, **conf}, (context.layout.run(job, run) / event_logs.FOLDER).as_uri())
+    name = log_configuration.chosen(frozen.files)
+    conf = log_configuration.directed(conf, (code / name).as_uri() if name else "")
     return RunSpec(
         format=SPEC_FORMAT,
         run=run,
@@ -146,13 +149,14 @@ def make_spec(
 
 
 def settings(frozen: Version, job: str, code: str, output: str, places: Mapping[str, str]) -> tuple[tuple[str, ...], Mapping[str, str]]:
-    """Arguments and confs of a run of `job` whose script and files are in the folder `code`, and its large files at `places`."""
+    """Arguments and confs of a run of `job` whose script and files are in the folder `code`, and its large files at `places`; without an
+    event log, which only a run that is meant has."""
 
     def here(text: str) -> str:
         return files.moved(text.replace(CODE, code) if frozen.files else text, places)
 
     return tuple(here(argument.replace(OUTPUT, output).replace(JOB, job)) for argument in frozen.args), {
-        name: here(text) for name, text in frozen.conf.items()
+        name: here(text) for name, text in event_logs.without(frozen.conf).items()
     }
 
 

@@ -106,8 +106,12 @@ plain
 {"ts":"2026-11-22T08:27:32.000Z","level":"ERROR","msg":"cut
 """.replace("\\\n", "")
 SAID = [
-    (LogLevel.OTHER, 29, '2026-11-22T08:27:29.000Z INFO Tasks: an ERROR that is none'),
-    (LogLevel.ERROR, 30, "2026-11-22T08:27:30.000Z ERROR MicroBatch: it broke [task_id=3]\njava.io.IOException: no space\n\tat a.b.C.d(D.scala:3)"),
+    (LogLevel.OTHER, 29, "2026-11-22T08:27:29.000Z INFO Tasks: an ERROR that is none"),
+    (
+        LogLevel.ERROR,
+        30,
+        "2026-11-22T08:27:30.000Z ERROR MicroBatch: it broke [task_id=3]\njava.io.IOException: no space\n\tat a.b.C.d(D.scala:3)",
+    ),
     (LogLevel.OTHER, 30, '{"level": "ERROR", "count": 3}'),
     (LogLevel.OTHER, 30, "plain"),
     (LogLevel.WARNING, 31, "2026-11-22T08:27:31.000Z WARN Disk: nearly full"),
