@@ -64,7 +64,7 @@ from pipelines.verbs.tokens import CreateToken, NewToken, RevokeToken, ShownToke
 from pipelines.verbs.try_code import TrialPlan, TryCode
 from pipelines.verbs.verb import Change
 from pipelines.verbs.verify import Verify, VerifyPlan
-from tests import alerting, backed_up, differing, homed, planned, replayed, samples
+from tests import alerting, backed_up, differing, homed, logged, planned, replayed, samples
 from tests.samples import QUERY
 
 if TYPE_CHECKING:
@@ -159,6 +159,7 @@ PLANS: Told = {
     SetSchedule: _schedule_plan,
     **alerting.PLANS,
     **homed.PLANS,
+    **logged.PLANS,
     **replayed.PLANS,
     Prune: _pruned,
     RenameQuery: lambda face, it: RenamePlan(JobName(it.job), QueryName(it.query), QueryName(it.to), "/fake/checkpoint", 2),
@@ -241,6 +242,7 @@ ANSWERS: Told = {
     SetSchedule: _scheduled,
     **alerting.ANSWERS,
     **homed.ANSWERS,
+    **logged.ANSWERS,
     **replayed.ANSWERS,
     Prune: _pruned,
     RenameQuery: lambda face, it: begun(it.job, state=RunState.WATCHED),

@@ -61,7 +61,8 @@ class History:
     def address(self, logs: Mapping[str, Path], application: str, watch: Callable[[], None]) -> str:
         """The address of an application in the history server that shows `logs` (name of a log -> its place), begun if none runs.
 
-        `watch` is called while it starts and reads; what that raises is passed on. Raises Unavailable (`history.start`, `history.unread`)."""
+        `watch` is called while it starts and reads; what that raises is passed on. Raises Unavailable (`history.start`, `history.unread`).
+        """
         with self._lock:
             folder = self._begun()
             _link(folder / LOGS, logs)

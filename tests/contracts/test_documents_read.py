@@ -24,6 +24,7 @@ from pipelines.domain.holdings import Holdings
 from pipelines.domain.homes import Home, HomeSettings
 from pipelines.domain.installed import Installed
 from pipelines.domain.jobs import Event, Job, Wanted
+from pipelines.domain.log_levels import LevelsAsked, LevelsSet
 from pipelines.domain.masters import Cluster
 from pipelines.domain.operations import Operation
 from pipelines.domain.operators import SourceSeen
@@ -77,6 +78,8 @@ DECODED = [
     Job,
     KeptPlans,
     KeptVerdict,
+    LevelsAsked,
+    LevelsSet,
     Listing,
     Manifest,
     Marker,
