@@ -38,16 +38,18 @@ def before(jvm: Any, logger: str) -> Before:
 
 
 def set_level(jvm: Any, logger: str, level: str) -> None:
-    """As `SparkContext.setLogLevel` does for the root, which also tells the executors where Spark's conf says so."""
+    """For the root as Spark does it, which also tells the executors where its confs say so. That does nothing where the root has the level
+    already (`Utils.setLogLevelIfNeeded`), whatever the shell shows."""
     from pyspark import SparkContext
 
     if logger != ROOT:
         _configurator(jvm).setLevel(logger, _level(jvm, level))
-    elif SparkContext._active_spark_context is not None:
+        return
+    if SparkContext._active_spark_context is not None:
         SparkContext._active_spark_context.setLogLevel(level)
     else:
         _configurator(jvm).setRootLevel(_level(jvm, level))
-        end_shell(jvm)
+    end_shell(jvm)
 
 
 def restore(jvm: Any, logger: str, before: Before) -> None:
