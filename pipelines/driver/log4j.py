@@ -6,6 +6,7 @@ The JVM that PySpark starts is a shell to Spark: its console shows a level of it
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,10 +22,9 @@ class Before:
 
 
 def jvm() -> Any:
-    """The driver's JVM; None before the script's first Spark."""
-    from pyspark import SparkContext
-
-    return SparkContext._jvm
+    """The driver's JVM; None before the script's first Spark, which the script imports as it likes."""
+    context = getattr(sys.modules.get("pyspark"), "SparkContext", None)
+    return context._jvm if context is not None else None
 
 
 def configuration(jvm: Any) -> str:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import psutil
@@ -72,20 +72,26 @@ class Asked:
 
 
 def _watched(child: subprocess.Popen[bytes], asked: Asked, port_file: Path) -> int:
-    """Until it ends, or has been idle for so long."""
+    """Until it ends, or has been idle for so long since it was there."""
     while child.poll() is None:
-        for port, is_open in _ports(child.pid):
-            if is_open:
-                asked.now()
-            elif not port_file.exists():
-                aside = port_file.with_suffix(".tmp")
-                aside.write_text(str(port))
-                aside.replace(port_file)
+        ports = list(_ports(child.pid))
+        if not port_file.exists():
+            asked.now()
+            _say(port_file, [port for port, is_open in ports if not is_open])
+        elif any(is_open for _, is_open in ports):
+            asked.now()
         if time.monotonic() - asked.at_s > IDLE_S:
             print(f"nobody has looked for {IDLE_S:g} s: the history server ends", flush=True)
             return 0
         time.sleep(POLL_S)
     return child.returncode
+
+
+def _say(port_file: Path, listening: Sequence[int]) -> None:
+    if listening:
+        aside = port_file.with_suffix(".tmp")
+        aside.write_text(str(listening[0]))
+        aside.replace(port_file)
 
 
 def _ports(pid: int) -> Iterator[tuple[int, bool]]:

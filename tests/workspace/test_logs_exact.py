@@ -26,7 +26,7 @@ from pipelines.driver.records import Records
 from pipelines.verbs.face import do
 from pipelines.verbs.history import OpenHistory
 from pipelines.verbs.jobs import SearchLog
-from pipelines.verbs.log_level import SetLogLevel
+from pipelines.verbs.log_level import SetLogLevel, ShowLogLevels
 from pipelines.verbs.restart_strategy import SetRestartStrategy
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.stop import Stop
@@ -46,7 +46,7 @@ rates.writeStream.queryName("rates").format("noop").trigger(processingTime="200 
 """
 SHORT = "from pyspark.sql import SparkSession\nSparkSession.builder.getOrCreate()\n"
 QUIET = {key: value for key, value in CONF.items() if key != "spark.log.level"}
-STREAMING = "org.apache.spark.sql.execution.streaming"
+HADOOP, STREAMING = "org.apache.hadoop", "org.apache.spark.sql.execution.streaming"
 MINE = PROPERTIES.replace("%d{ISO8601} [%p]", "MINE [%p] %c")
 
 
@@ -75,6 +75,7 @@ def begin(server: Server, name: str, conf: dict[str, str], code: str = CODE, **f
 def test_logs_of_real_drivers(server: Server) -> None:
     begin(server, "mine", {ENABLED: "true", "spark.eventLog.compress": "false"}, log4j2_properties=MINE)
     begin(server, "json", {ENABLED: "true", STRUCTURED: "true"})
+    do(server.face, SetLogLevel("json", Level.ERROR, HADOOP))
     until(lambda: server.batch("mine") >= 0 and server.batch("json") >= 0, what=log(server, "mine"))
     assert "MINE [INFO] org.apache.spark.SparkContext" in log(server, "mine"), "what PySpark calls a shell shows no less than it says"
     levels(server)
@@ -91,17 +92,30 @@ def test_logs_of_real_drivers(server: Server) -> None:
 
 
 def levels(server: Server) -> None:
-    """Of a logger and of the whole log, and back."""
+    """Of a logger and of the whole log, and back; what was asked for before there was a Spark is set, too."""
+    until(lambda: server.face.ask(ShowLogLevels("json")).at_ms is not None)
+    assert [(logger.logger, logger.level) for logger in server.face.ask(ShowLogLevels("json")).loggers] == [(HADOOP, "ERROR")]
     changed = do(server.face, SetLogLevel("mine", Level.DEBUG, STREAMING))
     assert changed.configuration.endswith("log4j2.properties")
     assert [(logger.logger, logger.level) for logger in changed.loggers] == [(STREAMING, "DEBUG")] and changed.at_ms
     until(lambda: f"MINE [DEBUG] {STREAMING}" in log(server, "mine"), what="nothing more is said")
     back = do(server.face, SetLogLevel("mine", Level.USUAL, STREAMING))
     assert [logger.level for logger in back.loggers] == ["INFO"]
-    assert {logger.logger: logger.level for logger in do(server.face, SetLogLevel("mine", Level.OFF)).loggers}["root"] == "OFF"
-    assert {logger.logger: logger.level for logger in do(server.face, SetLogLevel("json", Level.INFO)).loggers} == {"root": "INFO"}
+    assert set_root(server, "mine", Level.OFF)["root"] == "OFF"
+    assert set_root(server, "json", Level.INFO) == {
+        HADOOP: "ERROR",
+        "root": "INFO",
+    }
     until(lambda: server.face.ask(SearchLog("json", text="INFO MicroBatchExecution")).entries, what="nothing more is said")
-    assert {logger.logger: logger.level for logger in do(server.face, SetLogLevel("json", Level.USUAL)).loggers} == {"root": "WARN"}
+    assert set_root(server, "json", Level.USUAL) == {
+        HADOOP: "ERROR",
+        "root": "WARN",
+    }
+
+
+def set_root(server: Server, job: str, level: Level) -> dict[str, str]:
+    """Logger -> the level that the driver says it has then."""
+    return {logger.logger: logger.level for logger in do(server.face, SetLogLevel(job, level)).loggers}
 
 
 def history(server: Server) -> None:
