@@ -41,4 +41,4 @@ def _look(jvm: Any, name: str, records: Records) -> None:
     elif place and SPARKS_OWN not in place:
         log4j.end_shell(jvm)
     else:
-        records.event("log4j.ignored", f"log4j2 could not use {name}: Spark logs as it usually does. The first lines of the log say why.")
+        records.event("log4j.failed", f"log4j2 could not use {name}: Spark logs as it usually does. The first lines of the log say why.")

@@ -14,7 +14,7 @@ from typing import Any
 
 from pipelines.catalog import jobs as job_rows
 from pipelines.catalog import runs as run_rows
-from pipelines.domain import event_logs, files, log_configuration
+from pipelines.domain import event_logs, files
 from pipelines.domain.errors import AlreadyExists, NotFound
 from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import Job, Origin, Run, Wanted
@@ -22,7 +22,7 @@ from pipelines.domain.lockstep import Lead
 from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, RunSpec, RunState
 from pipelines.domain.versions import Version
 from pipelines.storage import rights
-from pipelines.workspace import events, large_files, trash
+from pipelines.workspace import events, large_files, run_confs, trash
 from pipelines.workspace.context import Context
 from pipelines.workspace.query_names import ANY, QueryNames
 
@@ -121,9 +121,6 @@ def make_spec(
     output, code = str(context.layout.output(job)), context.layout.code(frozen.id)
     places = large_files.places(context, frozen)
     args, conf = settings(frozen, job, str(code), output, places)
-    conf = event_logs.directed({**frozen.conf, **conf}, (context.layout.run(job, run) / event_logs.FOLDER).as_uri())
-    name = log_configuration.chosen(frozen.files)
-    conf = log_configuration.directed(conf, (code / name).as_uri() if name else "")
     return RunSpec(
         format=SPEC_FORMAT,
         run=run,
@@ -131,7 +128,7 @@ def make_spec(
         version=frozen.id,
         script=str(code / frozen.script),
         args=args,
-        conf=conf,
+        conf=run_confs.directed(context.layout, frozen, job, run, conf),
         master=frozen.master,
         checkpoints=checkpoints,
         output=output,

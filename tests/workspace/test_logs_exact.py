@@ -87,7 +87,7 @@ def test_logs_of_real_drivers(server: Server) -> None:
     assert entry.level is LogLevel.WARNING and entry.at_ms and entry.text.endswith("WARN Job: a word of its own")
     begin(server, "broken", {}, code=SHORT, log4j2_yaml="Configuration: [")
     until(lambda: server.newest("broken").state is RunState.FINISHED, what=log(server, "broken"))
-    assert "log4j.ignored" in [event.kind for event in server.face.ask(ListEvents("broken"))]
+    assert "log4j.failed" in [event.kind for event in server.face.ask(ListEvents("broken"))]
     history(server)
 
 
