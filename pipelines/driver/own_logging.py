@@ -11,6 +11,8 @@ from pipelines.driver.records import Records
 
 SPARKS_OWN = "org/apache/spark/log4j2-"
 """Spark's configurations, which it puts in the place of log4j's default."""
+FATAL = (".yaml", ".yml", ".json", ".jsn")
+"""Of these log4j2 says what is wrong and then fails itself (`JsonConfiguration.setup`, 2.25)."""
 JSON_LAYOUT = SPARKS_JSON.rpartition("/")[2]
 
 
@@ -21,17 +23,22 @@ def install(spec: RunSpec, records: Records) -> None:
         return
     from pyspark import SparkContext
 
-    initialize = SparkContext._ensure_initialized.__func__  # type: ignore[attr-defined]
+    initialize = SparkContext._ensure_initialized.__func__
     looked = False
 
     def initialized(context_class: Any, *args: Any, **kwargs: Any) -> None:
         nonlocal looked
-        initialize(context_class, *args, **kwargs)
+        try:
+            initialize(context_class, *args, **kwargs)
+        except Exception:
+            if name.endswith(FATAL):
+                records.event("log4j.failed", f"Spark's JVM did not start with {name}: where log4j2 cannot parse it, that is its end.")
+            raise
         if not looked and context_class._jvm is not None:
             looked = True
             _look(context_class._jvm, name, records)
 
-    SparkContext._ensure_initialized = classmethod(initialized)  # type: ignore[method-assign,assignment]
+    SparkContext._ensure_initialized = classmethod(initialized)
 
 
 def _look(jvm: Any, name: str, records: Records) -> None:

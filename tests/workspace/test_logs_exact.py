@@ -86,8 +86,11 @@ def test_logs_of_real_drivers(server: Server) -> None:
     (entry,) = server.face.ask(SearchLog("json", text="a word of its own")).entries
     assert entry.level is LogLevel.WARNING and entry.at_ms and entry.text.endswith("WARN Job: a word of its own")
     begin(server, "broken", {}, code=SHORT, log4j2_yaml="Configuration: [")
-    until(lambda: server.newest("broken").state is RunState.FINISHED, what=log(server, "broken"))
-    assert "log4j.failed" in [event.kind for event in server.face.ask(ListEvents("broken"))]
+    begin(server, "unknown", {}, code=SHORT, log4j2_properties=MINE.replace("= Console", "= Konsole"))
+    for job, state in (("broken", RunState.FAILED), ("unknown", RunState.FINISHED)):
+        until(lambda job=job: not server.newest(job).state.live, what=log(server, job))  # type: ignore[misc]
+        assert server.newest(job).state is state, log(server, job)
+        assert "log4j.failed" in [event.kind for event in server.face.ask(ListEvents(job))]
     history(server)
 
 
