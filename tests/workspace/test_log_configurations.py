@@ -6,6 +6,7 @@ import pytest
 
 from pipelines.domain import log_configuration
 from pipelines.domain.errors import Invalid
+from pipelines.domain.ids import JobName
 from pipelines.domain.log_configuration import OPTIONS, PROPERTY, SPARKS_JSON, STRUCTURED
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.face import do
@@ -36,7 +37,8 @@ def run(house: House, name: str, files: dict[str, str | None], **conf: str) -> s
 
 def test_the_drivers_jvm_is_told_of_it(house: House) -> None:
     options = run(house, "a", {"log4j2.properties": PROPERTIES, "log4j2.xml": XML})
-    place = house.face.layout.code(house.face.context.files.spec(*newest(house, "a")).version) / "log4j2.properties"
+    (begun,) = house.face.context.files.run_ids(JobName("a"))
+    place = house.face.layout.code(house.face.context.files.spec(JobName("a"), begun).version) / "log4j2.properties"
     assert options == f"{PROPERTY}{place.as_uri()}" and place.read_text() == PROPERTIES
     assert run(house, "b", {"log4j2.xml": XML}, **{OPTIONS: "-Xss4m"}).startswith(f"-Xss4m {PROPERTY}file:///")
     own = f"{PROPERTY}file:///etc/mine.xml"
@@ -44,11 +46,6 @@ def test_the_drivers_jvm_is_told_of_it(house: House) -> None:
     assert run(house, "d", {"conf/log4j2.xml": XML}) == ""
     assert run(house, "e", {}, **{STRUCTURED: "true"}) == f"{PROPERTY}{SPARKS_JSON}"
     assert SPARKS_JSON not in run(house, "f", {"log4j2.xml": XML}, **{STRUCTURED: "true"})
-
-
-def newest(house: House, job: str) -> tuple[object, object]:
-    listed = house.face.context.files
-    return job, listed.run_ids(job)[-1]  # type: ignore[arg-type]
 
 
 def test_a_fork_changes_it_and_its_difference_is_a_files(house: House) -> None:
