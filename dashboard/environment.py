@@ -219,7 +219,7 @@ def _structured(line: str, level: str = "INFO") -> None:
     """A line as `server_log` writes them, whose library the set-up has yet to install."""
     from datetime import UTC, datetime
 
-    said = {"timestamp": datetime.now(UTC).isoformat(), "level": level, "logger": "dashboard.environment", "message": line}
+    said = {"timestamp": datetime.now(UTC).isoformat(), "level": level, "logger": "dashboard.environment", "message": line, "job": None}
     print(json.dumps(said), file=sys.stderr, flush=True)
 
 

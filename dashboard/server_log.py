@@ -1,7 +1,7 @@
 """The server's own log as JSON: a document a line on stderr, for what collects logs (journald, a container's runtime, Loki).
 
-Each has `timestamp` (ISO 8601, UTC), `level`, `logger` and `message`; an error its `exc_info`; what happened in the workspace also its
-`event` (`run.failed`), `job`, `subject` and `actor`. Streamlit and uvicorn write through it too.
+Each has `timestamp` (ISO 8601, UTC), `level`, `logger`, `message` and `job` (null where it is about none); an error its `exc_info`; what
+happened in the workspace also its `event` (`run.failed`), `subject` and `actor`. Streamlit and uvicorn write through it too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def structured(stream: TextIO | None = None) -> None:
     from streamlit import logger
 
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(JsonFormatter(["levelname", "name", "message"], rename_fields=NAMES, timestamp=True))
+    handler.setFormatter(JsonFormatter(["levelname", "name", "message"], rename_fields=NAMES, timestamp=True, defaults={"job": None}))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logger.setup_formatter = _leave_to_root
     logger.update_formatter()

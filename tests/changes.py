@@ -67,7 +67,7 @@ from pipelines.verbs.tokens import CreateToken, NewToken, RevokeToken, ShownToke
 from pipelines.verbs.try_code import TrialPlan, TryCode
 from pipelines.verbs.verb import Change
 from pipelines.verbs.verify import Verify, VerifyPlan
-from tests import alerting, backed_up, differing, homed, planned, replayed, samples
+from tests import alerting, backed_up, differing, homed, logged, planned, replayed, samples
 from tests.samples import QUERY
 
 if TYPE_CHECKING:
@@ -163,6 +163,7 @@ PLANS: Told = {
     SetSchedule: _schedule_plan,
     **alerting.PLANS,
     **homed.PLANS,
+    **logged.PLANS,
     **replayed.PLANS,
     Prune: _pruned,
     RenameQuery: lambda face, it: RenamePlan(JobName(it.job), QueryName(it.query), QueryName(it.to), "/fake/checkpoint", 2),
@@ -246,6 +247,7 @@ ANSWERS: Told = {
     SetSchedule: _scheduled,
     **alerting.ANSWERS,
     **homed.ANSWERS,
+    **logged.ANSWERS,
     **replayed.ANSWERS,
     Prune: _pruned,
     RenameQuery: lambda face, it: begun(it.job, state=RunState.WATCHED),

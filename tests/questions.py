@@ -52,7 +52,7 @@ from pipelines.verbs.state_difference import QueryStateDifference, ShowStateDiff
 from pipelines.verbs.system import ListEvents, ShowAbout, ShowHealth, ShowSpace
 from pipelines.verbs.tokens import ListTokens, ShownToken
 from pipelines.verbs.verb import Question
-from tests import backed_up, differing, homed, planned, replayed, samples
+from tests import backed_up, differing, homed, logged, planned, replayed, samples
 
 if TYPE_CHECKING:
     from tests.faces import FakeFace
@@ -231,6 +231,7 @@ ANSWERS: Mapping[type[Question[Any]], Callable[[FakeFace, Any], Any]] = {
     ListExperiments: lambda face, it: tuple(face.experiments_by_id.values()),
     ShowExperiment: lambda face, it: known(face.experiments_by_id, it.experiment, "experiment"),
     Compare: lambda face, it: samples.comparison(it),
+    **logged.ASKED,
     **replayed.ASKED,
     ListAudit: lambda face, it: (audited(),),
     VerifyAudit: lambda face, it: Verified(1, 1, "ab" * 32, ()),

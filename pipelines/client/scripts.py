@@ -1,4 +1,5 @@
-"""A script of this machine with what it needs from its folder: the modules that it imports, and those import, and the files they name."""
+"""A script of this machine with what it needs from its folder: the modules that it imports, and those import, the files they name, and
+the log4j2 configuration that is there."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from pipelines.client.references import Imported, References, references
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.files import packed
+from pipelines.domain.log_configuration import chosen
 from pipelines.domain.sql_jobs import is_sql
 from pipelines.domain.texts import CODE, MOST_ITEMS
 
@@ -38,6 +40,7 @@ def read(path: Path) -> Script:
     """The script at `path`. NotFound (`file.unreadable`), or Invalid (`file.not_text`, `code.files`) where a module is too large."""
     code, folder = read_code(path), path.resolve().parent
     modules, data, looks = _needs(folder, path.resolve())
+    data |= _logging(folder)
     files = {_inside(folder, file): _content(file) for file in sorted(modules | data)}
     return Script(path.name, code, str(path.resolve()), files, _left(folder, {path.resolve(), *modules, *data}) if looks else ())
 
@@ -80,6 +83,12 @@ def _bytes(path: Path) -> bytes:
         message = f"{path} is larger than the {CODE.most:,} bytes that a version can hold"
         raise Invalid("code.files", message, "Put it where every run can read it, and let an argument name it.")
     return data
+
+
+def _logging(folder: Path) -> set[Path]:
+    """The log4j2 configuration beside a script, if there is one."""
+    name = chosen([path.name for path in folder.iterdir() if path.is_file()])
+    return {folder / name} if name else set()
 
 
 def _needs(folder: Path, script: Path) -> tuple[set[Path], set[Path], bool]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 
+from pipelines.domain import structured_logs
 from pipelines.domain.ids import RunId
 
 LOG_FORMATS = ("%y/%m/%d %H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y/%m/%d %H:%M:%S")
@@ -89,8 +90,17 @@ _TELLING = re.compile(rb"ERROR|FATAL|CRITICAL|WARN|Error|Exception|Throwable|Tra
 """A line with none of these is an entry of its own without a level; nearly all lines are such, and are not looked at closer."""
 
 
+_NAMED = {
+    **dict.fromkeys(("ERROR", "FATAL", "CRITICAL", "SEVERE"), LogLevel.ERROR),
+    **dict.fromkeys(("WARN", "WARNING"), LogLevel.WARNING),
+}
+"""What JSON documents call them."""
+
+
 def level_of(line: str) -> LogLevel:
-    """How bad a line is, by its words."""
+    """How bad a line is: as it says itself where it is JSON, else by its words."""
+    if line[:1] == "{" and (name := structured_logs.level_name(line.encode())):
+        return _NAMED.get(name, LogLevel.OTHER)
     return next((level for level, pattern in _LEVELS if pattern.search(line)), LogLevel.OTHER)
 
 
@@ -108,9 +118,11 @@ class _Open:
     offset: int
     level: LogLevel
     said: bytes
-    """The newest line that may begin with a time."""
+    """The newest line that may begin with a time, or is JSON with one."""
     lines: list[bytes]
     trace: bool = False
+    """Whether it is a traceback of Python's, whose last line is still to come."""
+    is_json: bool = False
 
     def takes(self, line: str) -> bool:
         """Whether the line belongs to it: one of a stack trace, the exception after a dated line, the end of a traceback."""
@@ -121,6 +133,10 @@ class _Open:
         return bool(_BELONGS.match(line)) or (dated and bool(_THROWN.match(line)))
 
     def closed(self) -> LogEntry:
+        if self.is_json and (said := structured_logs.read(self.lines[0])) is not None:
+            text, at_ms = said
+            more = [line.decode("utf-8", "replace").rstrip() for line in self.lines[1:MOST_LINES]]
+            return LogEntry(self.offset, self.level, at_ms, "\n".join([text, *more]).rstrip())
         text = "\n".join(plain(line.decode("utf-8", "replace")) for line in self.lines[:MOST_LINES])
         return LogEntry(self.offset, self.level, _said_ms(self.said), text.rstrip())
 
@@ -135,6 +151,12 @@ def _entries(lines: Iterable[bytes], offset: int) -> Iterator[_Open]:
         if raw[:1] in b" \t\n":
             if opened is not None:
                 opened.lines.append(raw)
+            continue
+        if raw[:1] == b"{" and (name := structured_logs.level_name(raw)):
+            if opened is not None:
+                yield opened
+            said = raw
+            opened = _Open(begin, _NAMED.get(name, LogLevel.OTHER), said, [raw], is_json=True)
             continue
         if _TELLING.search(raw):
             line = plain(raw.decode("utf-8", "replace"))
@@ -152,7 +174,10 @@ def _entries(lines: Iterable[bytes], offset: int) -> Iterator[_Open]:
 
 
 def _said_ms(line: bytes) -> int | None:
-    """The time at the beginning of a line as epoch ms; it is one of this machine's zone."""
+    """The time at the beginning of a line as epoch ms; it is one of this machine's zone. JSON says its own."""
+    if line[:1] == b"{":
+        document = structured_logs.read(line)
+        return document[1] if document else None
     said = _TIME.match(line)
     return _read(f"{said[1].decode()} {said[2].decode()}") if said else None
 

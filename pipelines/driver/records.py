@@ -11,6 +11,7 @@ from typing import Any
 
 from pipelines.domain.ids import folder_of
 from pipelines.domain.installed import INSTALLED_FILE, Installed
+from pipelines.domain.log_levels import SET_FILE, LevelsSet
 from pipelines.domain.masters import CLUSTER_FILE, Cluster
 from pipelines.domain.plans import PLANS_FOLDER, QueryPlan
 from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, IDLE_FILE, PROGRESS_FILE, QUERIES_FILE, DriverEvent, Exit, QueryStarted
@@ -55,6 +56,10 @@ class Records:
     def cluster(self, cluster: Cluster) -> None:
         """Replaces what is known of where the run's Spark is."""
         replace_whole(self.folder / CLUSTER_FILE, _line(asdict(cluster)))
+
+    def log_levels(self, levels: LevelsSet) -> None:
+        """Replaces what is known of levels that somebody changed."""
+        replace_whole(self.folder / SET_FILE, _line(levels.as_json()))
 
     def exit(self, ending: Exit) -> None:
         """The driver's last act."""

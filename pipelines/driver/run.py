@@ -10,10 +10,13 @@ from pathlib import Path
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Conflict, Unsupported
 from pipelines.domain.ids import folder_of
 from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, Exit, RunSpec
-from pipelines.driver import commits, failures, intercept, lease, outside, sql_script, submit
+from pipelines.driver import commits, failures, intercept, lease, outside, own_logging, sql_script, submit
+from pipelines.driver.beside import Beside
 from pipelines.driver.boundary import stop_at_boundary
+from pipelines.driver.event_log import EventLog
 from pipelines.driver.failures import Failure
 from pipelines.driver.listener import drain
+from pipelines.driver.log_levels import LogLevels
 from pipelines.driver.queries import Queries
 from pipelines.driver.records import Clock, Records, say
 from pipelines.driver.rehearsal import Rehearsal
@@ -61,6 +64,8 @@ class Conductor:
         self._rehearsal = Rehearsal(spec, records, self._stop.begin) if spec.rehearsal else None
         self._warehouse = Warehouse(spec)
         self._queries = Queries(spec, records, self._stop.begin, self._warehouse, self._rehearsal)
+        self._event_log = EventLog(spec, records)
+        self._beside = Beside(LogLevels(records).look, self._event_log.look)
 
     def run(self) -> Exit:
         """1. Prepare the process. 2. The script. 3. Its queries to their end. 4. Their last progress and plans. 5. Spark's end."""
@@ -68,10 +73,13 @@ class Conductor:
         self._stop.listen(self._queries)
         submit.prepare(self._spec, os.environ, self._records.folder)
         submit.enter(self._spec)
+        self._event_log.prepare()
+        own_logging.install(self._spec, self._records)
         if self._rehearsal is not None:
             self._rehearsal.install()
         self._warehouse.install()
         intercept.install(self._queries.start)
+        self._beside.start()
         error = self._script()
         self._stop.script_over()
         if self._rehearsal is not None:
@@ -81,6 +89,7 @@ class Conductor:
         drain()
         self._queries.ended()
         ending = self._ending(error)
+        self._beside.close()
         _stop_spark()
         return ending
 

@@ -87,7 +87,7 @@ class Supervisor:
         message = f"{type(error).__name__}: {error}"
         if self._complained.get(job) != message:
             self._complained[job] = message
-            log.error("job %s", job, exc_info=error)
+            log.error("job %s", job, exc_info=error, extra={"job": job})
             events.say(self._context, "supervisor.failed", job, "", message)
 
 

@@ -125,7 +125,7 @@ class Scheduler:
         for job in [job for job, future in self._working.items() if future.done()]:
             error = self._working.pop(job).exception()
             if error is not None:
-                log.error("the scheduled %s of %s", self._work.noun, job, exc_info=error)
+                log.error("the scheduled %s of %s", self._work.noun, job, exc_info=error, extra={"job": job})
                 self._work.failed(job, self._context.now_ms(), "internal", f"{type(error).__name__}: {error}")
 
     def _complain(self, job: JobName | None, error: TidemarkError) -> None:

@@ -184,7 +184,7 @@ class Watcher:
         message = f"{error.message}. {error.hint}" if isinstance(error, TidemarkError) else f"{type(error).__name__}: {error}"
         if watch.complaint != message:
             watch.complaint = message
-            log.error("watching %s", watch.run.job, exc_info=error)
+            log.error("watching %s", watch.run.job, exc_info=error, extra={"job": watch.run.job})
             events.say(self._context, "watch.failed", watch.run.job, watch.run.id, message)
 
 

@@ -18,6 +18,7 @@ from pipelines.domain.ids import JobName, OperationId, SavepointId, VersionId, r
 from pipelines.domain.operations import Operation
 from pipelines.domain.pushes import Push
 from pipelines.domain.savepoints import SourceOffset
+from pipelines.sandbox.history import History
 from pipelines.sandbox.pool import Pool as SparkPool
 from pipelines.savepoint import worker as savepoint_worker
 from pipelines.storage import folders
@@ -78,6 +79,8 @@ class Context:
     """Import and verify savepoints."""
     sparks: SparkPool = field(default_factory=SparkPool)
     """Runs what needs a Spark; a server opens it."""
+    history: History = field(default_factory=History)
+    """Spark's own history server; a server opens it."""
     message_workers: Pool = field(default_factory=lambda: Pool(message_worker.TASK))
     """Send messages of alerts."""
     broker_workers: Pool = field(default_factory=lambda: Pool(broker_worker.TASK))

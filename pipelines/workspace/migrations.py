@@ -28,7 +28,7 @@ from pipelines.sandbox.migrations import MigratedStore, MigrationTask
 from pipelines.savepoint import migration, rescaling
 from pipelines.savepoint.rescaling import Held
 from pipelines.verbs.migrating import Migrating
-from pipelines.workspace import aggregations, checks, environments, placements, rehearsals, runs, states, verifications
+from pipelines.workspace import aggregations, checks, environments, placements, rehearsals, run_confs, states, verifications
 from pipelines.workspace.aggregations import Asked, Change
 from pipelines.workspace.context import Context
 from pipelines.workspace.placements import Placed
@@ -158,7 +158,7 @@ def _in_sandbox(
 ) -> tuple[MigratedStore, ...]:
     function = "" if asked.by == COLUMNS else asked.by
     stores, targets = tuple(change.store for change in changes), tuple(change.target for change in changes)
-    conf, title = runs.confs(context, version), f"{manifest.job} (migration)"
+    conf, title = run_confs.confs(context, version), f"{manifest.job} (migration)"
     places = tuple(one.placing for one in placed if one.placing)
     if not places and not changes:
         return ()

@@ -97,7 +97,7 @@ def _save_end(context: Context, ended: Operation) -> None:
     try:
         save(context, ended)
     except TidemarkError:
-        log.exception("the end of operation %s could not be kept", ended.id)
+        log.exception("the end of operation %s could not be kept", ended.id, extra={"job": ended.job or None})
         context.unsaved[ended.id] = ended
 
 
@@ -111,7 +111,7 @@ def _ended(running: Operation, work: Callable[[Ticket], str], ticket: Ticket) ->
         error.__traceback__ = None  # its frames hold what was planned
         return failed(running, error, 0)
     except Exception as error:
-        log.exception("operation %s", running.id)
+        log.exception("operation %s", running.id, extra={"job": running.job or None})
         return failed(running, TidemarkError("internal", f"{type(error).__name__}: {error}", "The server's log has the traceback."), 0)
 
 

@@ -17,7 +17,7 @@ from pipelines.sandbox import processes, states
 from pipelines.sandbox.counts import TASK_FORMAT, CountTask, Store, StoreRows
 from pipelines.sandbox.states import Counted
 from pipelines.savepoint import layout, leases, library, progress_file, restore, worker
-from pipelines.workspace import environments, progress, rehearsals, runs, runtimes
+from pipelines.workspace import environments, progress, rehearsals, run_confs, runtimes
 from pipelines.workspace.context import Context
 from pipelines.workspace.rehearsals import Rehearsed
 from pipelines.workspace.tickets import Ticket
@@ -98,7 +98,7 @@ def _count(context: Context, manifest: Manifest, folder: Path, checkpoints: Path
     home = folder / "count"
     home.mkdir()
     version = manifest.version
-    task = CountTask(TASK_FORMAT, f"{manifest.job} (proof)", masters.beside(version.master), runs.confs(context, version), stores)
+    task = CountTask(TASK_FORMAT, f"{manifest.job} (proof)", masters.beside(version.master), run_confs.confs(context, version), stores)
     return states.count(context.sparks, home, task, runtimes.reader(version), watch)
 
 

@@ -13,7 +13,7 @@ from pipelines.domain.resources import ALL, Resources
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
 from pipelines.words import plans as plans_words
-from pipelines.workspace import events, query_names, repairs, restores, runs, spark_changes
+from pipelines.workspace import events, histories, query_names, repairs, restores, runs, spark_changes
 from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.context import Context
 from pipelines.workspace.query_names import QueryNames
@@ -79,6 +79,7 @@ def begin(
 ) -> Run:
     """The run, wanted from now on, on `checkpoints` as they are; `savepoint` is what they were made from, empty for the job's own."""
     job, run = going.job, going.run
+    histories.prune(context, job)
     spec = runs.make_spec(context, job, run, frozen, checkpoints, sink_logs, savepoint, names, going.taken)
     listed = context.files.job(job)
     before = context.files.spec(job, going.newest.id)

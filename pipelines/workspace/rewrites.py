@@ -22,7 +22,7 @@ from pipelines.sandbox.conversions import ConversionTask
 from pipelines.sandbox.counts import TASK_FORMAT, Store
 from pipelines.sandbox.rewrites import RewriteTask, Rewritten
 from pipelines.savepoint.restored_sinks import SINK_BATCH
-from pipelines.workspace import environments, runs, states, verifications
+from pipelines.workspace import environments, run_confs, states, verifications
 from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
 
@@ -42,7 +42,7 @@ def rewrite(
     if plan.refusal is not None:
         raise plan.refusal.error
     held, title = stores(manifest, plan, checkpoints), f"{manifest.job} (rescaling)"
-    task = RewriteTask(TASK_FORMAT, title, masters.beside(version.master), runs.confs(context, version), held, plan.partitions)
+    task = RewriteTask(TASK_FORMAT, title, masters.beside(version.master), run_confs.confs(context, version), held, plan.partitions)
     check(in_sandbox(context, version, task, ticket))  # 1, 2
     note(plan, sink_logs)  # 3
 

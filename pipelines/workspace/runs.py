@@ -14,7 +14,7 @@ from typing import Any
 
 from pipelines.catalog import jobs as job_rows
 from pipelines.catalog import runs as run_rows
-from pipelines.domain import files, resources, spark_metrics
+from pipelines.domain import resources
 from pipelines.domain.errors import AlreadyExists, NotFound
 from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import Job, Origin, Run, Wanted
@@ -23,16 +23,9 @@ from pipelines.domain.resources import ALL, Resources
 from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, RunSpec, RunState
 from pipelines.domain.versions import Version
 from pipelines.storage import rights
-from pipelines.workspace import events, large_files, trash
+from pipelines.workspace import events, large_files, run_confs, trash
 from pipelines.workspace.context import Context
 from pipelines.workspace.query_names import ANY, QueryNames
-
-OUTPUT = "{output}"
-"""What becomes the job's own output directory in a version's arguments."""
-JOB = "{job}"
-"""What becomes the job's name in a version's arguments: a fork's own schema, topic or table."""
-CODE = "{code}"
-"""What becomes the folder of a version's script and its files, in its arguments and confs."""
 
 NO_TABLES: Mapping[str, str] = {}
 
@@ -123,7 +116,7 @@ def make_spec(
     """The specification for the driver of `run`; raises what `resources.confs` raises."""
     output, code = str(context.layout.output(job)), context.layout.code(frozen.id)
     places = large_files.places(context, frozen)
-    args, conf = settings(frozen, job, str(code), output, places)
+    args, conf = run_confs.settings(frozen, job, str(code), output, places)
     return RunSpec(
         format=SPEC_FORMAT,
         run=run,
@@ -131,7 +124,7 @@ def make_spec(
         version=frozen.id,
         script=str(code / frozen.script),
         args=args,
-        conf=resources.confs(taken, conf),
+        conf=resources.confs(taken, run_confs.directed(context.layout, frozen, job, run, conf)),
         master=frozen.master,
         checkpoints=checkpoints,
         output=output,
@@ -147,23 +140,6 @@ def make_spec(
         warehouse=str(context.layout.warehouse(job)),
         resources=taken,
     )
-
-
-def settings(frozen: Version, job: str, code: str, output: str, places: Mapping[str, str]) -> tuple[tuple[str, ...], Mapping[str, str]]:
-    """Arguments and confs of a run of `job` whose script and files are in the folder `code`, and its large files at `places`."""
-
-    def here(text: str) -> str:
-        return files.moved(text.replace(CODE, code) if frozen.files else text, places)
-
-    return tuple(here(argument.replace(OUTPUT, output).replace(JOB, job)) for argument in frozen.args), {
-        name: here(text) for name, text in frozen.conf.items()
-    }
-
-
-def confs(context: Context, version: Version) -> Mapping[str, str]:
-    """The confs of a Spark that only reads or rewrites the state of `version`, with the places of its files."""
-    _, conf = settings(version, "", str(context.layout.code(version.id)), "", large_files.places(context, version))
-    return spark_metrics.without_sinks(conf)
 
 
 def write_spec(context: Context, spec: RunSpec) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from pipelines.catalog import versions as version_rows
-from pipelines.domain import files, masters, secrets, sql_jobs, syntax
+from pipelines.domain import files, log_configuration, masters, secrets, sql_jobs, syntax
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.ids import VersionId
 from pipelines.domain.requirements import refuse
@@ -91,8 +91,8 @@ def freeze(context: Context, version: Version, watch: Watch) -> Version:
 
 
 def check(version: Version) -> None:
-    """Raises Invalid (`code.syntax`, `code.script`, `code.files`, `master.unknown`) and Unsupported (`master.deploy_mode`) for a version
-    that cannot be frozen."""
+    """Raises Invalid (`code.syntax`, `code.script`, `code.files`, `code.log4j`, `master.unknown`) and Unsupported
+    (`master.deploy_mode`) for a version that cannot be frozen."""
     masters.check(version.master, version.conf)
     check_syntax(version.script, version.code)
     script_name(version.script)
@@ -101,6 +101,7 @@ def check(version: Version) -> None:
     problem = files.problem(version.script, version.code, version.files)
     if problem:
         raise Invalid("code.files", problem[:1].upper() + problem[1:], "Give each file by its path below the script's folder.")
+    check_logging(version)
     wrong = next((path for path, digest in version.outside.items() if not files.is_digest(path, digest)), "")
     if wrong:
         hint = "Give its absolute path with the SHA-256 of its content, 64 hex digits."
@@ -108,6 +109,15 @@ def check(version: Version) -> None:
     for path, packed in version.files.items():
         if files.is_module(path):
             check_syntax(path, files.content(packed))
+
+
+def check_logging(version: Version) -> None:
+    """Raises Invalid (`code.log4j`) for a log4j2 configuration beside the script that log4j2 would pass over without a word."""
+    name = log_configuration.chosen(version.files)
+    problem = log_configuration.problem(name, files.content(version.files[name])) if name else ""
+    if problem:
+        hint = "Correct it, or take the file away (--file NAME=): Spark would log as it usually does, and say nothing."
+        raise Invalid("code.log4j", f"log4j2 cannot use {name}: {problem}", hint)
 
 
 def check_here(context: Context, version: Version) -> None:

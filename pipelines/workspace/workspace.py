@@ -41,8 +41,8 @@ class Workspace:
 
     @property
     def background(self) -> bool:
-        """Whether new savepoints are sealed (their checksums computed) by a thread beside the call, and Spark processes are kept warm; a
-        server sets it."""
+        """Whether new savepoints are sealed (their checksums computed) by a thread beside the call, Spark processes are kept warm, and
+        Spark's history server may be begun; a server sets it."""
         return self._sealer.running
 
     @background.setter
@@ -50,9 +50,11 @@ class Workspace:
         if seals:
             self._sealer.start()
             self.context.sparks.open(self.layout.warm)
+            self.context.history.open(self.layout.sandbox)
         else:
             self._sealer.stop()
             self.context.sparks.close()
+            self.context.history.close()
 
     def close(self) -> None:
         """Gives the catalog back; drivers run on."""
@@ -63,6 +65,7 @@ class Workspace:
         self.context.state_difference_workers.close()
         self.context.savepoint_workers.close()
         self.context.sparks.close()
+        self.context.history.close()
         self.context.message_workers.close()
         self.context.broker_workers.close()
         self.context.catalog.close()

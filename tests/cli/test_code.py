@@ -140,3 +140,20 @@ def test_a_folder_with_an_entry_is_a_job(tidemark: Door, tmp_path: Path) -> None
     (folder / "__main__.py").write_text("x = 1\n")
     run = asked(tidemark, "run", folder)
     assert (run.script, run.code, run.name) == ("__main__.py", "x = 1\n", "shop")
+
+
+@pytest.mark.parametrize(
+    "words", [("run", "job.py"), ("fork", FIRST, "--name", "b"), ("resume", "post_events")], ids=lambda words: words[0]
+)
+def test_an_event_log_is_a_conf_among_the_others(
+    tidemark: Door, job: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(job.parent)
+    conf = asked(tidemark, *words, "--event-log", "--conf", "spark.y=2").conf
+    assert {"spark.eventLog.enabled": "true", "spark.y": "2"}.items() <= conf.items()
+
+
+def test_a_log4j_configuration_beside_a_script_comes_along(tidemark: Door, job: Path) -> None:
+    job.with_name("log4j2.xml").write_text("<Configuration/>")
+    job.with_name("log4j.properties").write_text("log4j.rootCategory=INFO")
+    assert asked(tidemark, "run", job).files == {"helper.py": "x = 1\n", "log4j2.xml": "<Configuration/>"}

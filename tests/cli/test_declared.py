@@ -38,6 +38,8 @@ CHANGES = {
     "limits": [JOB, "--lag", "5m"],
     "resources": [JOB, "--memory", "2g"],
     "restart-strategy": [JOB, "--strategy", "none"],
+    "log-level": [JOB, "debug"],
+    "history": [JOB],
     "schedule": [JOB, "--every", "30m", "--keep", "24"],
     "alert set": ["lag", "--when", "event_time_lag_seconds > 5m", "--for", "5m"],
     "alert channel": ["oncall", "--env", "TIDEMARK_ONCALL_URL"],

@@ -25,6 +25,7 @@ from pipelines.domain.homes import Home, HomeSettings
 from pipelines.domain.idempotency import KeptCall
 from pipelines.domain.installed import Installed
 from pipelines.domain.jobs import Event, Job, Wanted
+from pipelines.domain.log_levels import LevelsAsked, LevelsSet
 from pipelines.domain.masters import Cluster
 from pipelines.domain.operations import Operation
 from pipelines.domain.operators import SourceSeen
@@ -81,6 +82,8 @@ DECODED = [
     KeptCall,
     KeptPlans,
     KeptVerdict,
+    LevelsAsked,
+    LevelsSet,
     Listing,
     Manifest,
     Marker,

@@ -81,7 +81,7 @@ def test_the_set_up_before_it_writes_documents_too(monkeypatch: pytest.MonkeyPat
         environment.run("dashboard", [], structured_log=True)
     first, last = map(json.loads, capsys.readouterr().err.splitlines())
     assert (first["level"], first["message"], last["level"], last["message"]) == ("INFO", "creating it", "ERROR", "No room.\nMake some.")
-    assert ended.value.code == 1 and first.keys() == last.keys() == {"timestamp", "level", "logger", "message"}
+    assert ended.value.code == 1 and first.keys() == last.keys() == {"timestamp", "level", "logger", "message", "job"}
     with pytest.raises(SystemExit, match="No room"):
         environment.run("dashboard", [])
 
@@ -99,6 +99,7 @@ def test_each_line_of_its_log_is_a_document() -> None:
     }
     assert failed["timestamp"].endswith("+00:00") and "\x1b" not in said.stderr
     assert (info["level"], info["message"]) == ("INFO", "said")
+    assert [line["job"] for line in (failed, info, streamlit, broke)] == ["clicks", None, None, None], "each says which job it is about"
     assert (streamlit["logger"], streamlit["message"]) == ("streamlit.later", "of Streamlit")
     assert "ZeroDivisionError" in broke["exc_info"]
 

@@ -9,7 +9,14 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from dashboard.views.job import logs
-from tests.dashboard.opening import Opener, clicked, said, selected
+from pipelines.domain.errors import NotFound
+from pipelines.domain.log_levels import Level
+from pipelines.domain.runs import RunState
+from pipelines.verbs.history import OpenHistory
+from pipelines.verbs.log_level import SetLogLevel
+from pipelines.words import log_levels as words
+from tests import logged
+from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
 from tests.faces import FakeFace
 
 JOB = "post_engagement"
@@ -98,3 +105,27 @@ def test_the_whole_log_is_read_in_pieces(opened: Opener, face: FakeFace, monkeyp
     opened(face, "job", job=JOB, tab="Logs")
     monkeypatch.setattr(logs, "PIECE", 70_000)
     assert logs.whole(JOB, "") == TEXT
+
+
+def test_the_level_of_a_running_jobs_log_is_set(opened: Opener, face: FakeFace) -> None:
+    app = asked(opened(face, "job", job=JOB, tab="Logs"), "log_level", level_of=Level.WARN, level_logger="org.apache.spark.sql")
+    assert words.NONE in [text.value for text in app.text]
+    app = answered(app, "log_level", "log_level_set_yes")
+    assert face.begun == [SetLogLevel(JOB, Level.WARN, "org.apache.spark.sql")]
+    assert "org.apache.spark.sql: WARN" in said(app)
+    face.ended(JOB, RunState.STOPPED)
+    assert "log_level" not in [button.key for button in opened(face, "job", job=JOB, tab="Logs").button]
+
+
+def test_an_event_log_opens_in_sparks_history_server(opened: Opener, face: FakeFace) -> None:
+    app = clicked(opened(face, "job", job=JOB, tab="Logs"), "history")
+    (change,) = face.begun
+    assert isinstance(change, OpenHistory) and change.job == JOB
+    assert [link.proto.url for link in app.get("link_button") if "history server" in link.proto.label] == [logged.URL]
+    assert "ssh -N -L 18080" in said(app)
+
+
+def test_a_run_without_an_event_log_says_how_to_get_one(opened: Opener, face: FakeFace) -> None:
+    face.refuses(OpenHistory, NotFound("history.no_log", "It keeps no event log", "Begin one with --event-log."))
+    app = clicked(opened(face, "job", job=JOB, tab="Logs"), "history")
+    assert "It keeps no event log" in said(app) and "--event-log" in said(app)

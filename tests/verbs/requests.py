@@ -9,6 +9,7 @@ from pipelines.domain.audit import Result
 from pipelines.domain.bisections import Over
 from pipelines.domain.conversions import StateStore
 from pipelines.domain.decisions import StateFrom
+from pipelines.domain.log_levels import Level
 from pipelines.domain.logs import LogLevel
 from pipelines.domain.restart_strategies import Strategy
 from pipelines.domain.trust import Trust
@@ -30,6 +31,7 @@ from pipelines.verbs.experiments import Compare, Diff, ListExperiments, ShowExpe
 from pipelines.verbs.export import Export
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.fork import Fork, Variant
+from pipelines.verbs.history import OpenHistory
 from pipelines.verbs.holdings import AskHoldings
 from pipelines.verbs.homes import CheckHome, ListHomes, SetHome
 from pipelines.verbs.import_ import Import
@@ -45,6 +47,7 @@ from pipelines.verbs.jobs import (
     ShowJob,
     ShowSeries,
 )
+from pipelines.verbs.log_level import SetLogLevel, ShowLogLevels
 from pipelines.verbs.operations import CancelOperation, ListOperations, ReadAnswer, ShowOperation
 from pipelines.verbs.plan_difference import ComparePlans
 from pipelines.verbs.promote import Promote
@@ -194,6 +197,10 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
         SetLimits(JOB, quiet_ms=5_400_000, lag_ms=0, restarts=5, growth_bytes=7),
         f"limits {JOB} --no-batch 1h30m --lag usual --restarts 5 --growth 7",
     ),
+    "level of the log": (SetLogLevel(JOB, Level.DEBUG), f"log-level {JOB} debug"),
+    "level of a logger": (SetLogLevel(JOB, Level.WARN, "org.apache.spark"), f"log-level {JOB} warn --logger org.apache.spark"),
+    "levels of the log": (ShowLogLevels(JOB), f"log-level {JOB}"),
+    "event log": (OpenHistory(JOB, "r-000000000001"), f"history {JOB} --run r-000000000001"),
     "schedule": (
         SetSchedule(JOB, cron="0 * * * *", zone="Europe/Berlin", blackouts=WINDOWS, keep=24, keep_ms=604_800_000),
         f"schedule {JOB} --cron '0 * * * *' --tz Europe/Berlin --blackout {WINDOWS[0]} --blackout '{WINDOWS[1]}' --keep 24 --keep-for 7d",

@@ -95,3 +95,34 @@ def test_a_search_goes_on_from_a_byte(house_with_log: House) -> None:
     assert [entry.text for entry in later.entries] == [entry.text for entry in errors[1:]] and later.begin == errors[1].offset
     assert house_with_log.face.ask(SearchLog("a", offset=later.size)).entries == ()
     assert house_with_log.face.ask(SearchLog("a", offset=later.size + 9)).entries == ()
+
+
+STRUCTURED = """{"ts":"2026-11-22T08:27:29.000Z","level":"INFO","msg":"an ERROR that is none","context":{},"logger":"Tasks"}
+{"ts":"2026-11-22T08:27:30.000Z","level":"ERROR","msg":"it broke","context":{"task_id":"3"},"exception":{"class":"java.io.IOException",\
+"msg":"no space","stacktrace":[{"class":"a.b.C","method":"d","file":"D.scala","line":3}]},"logger":"MicroBatch"}
+{"level": "ERROR", "count": 3}
+plain
+{"@timestamp":"2026-11-22T08:27:31.000Z","log.level":"WARN","message":"nearly full","log.logger":"Disk"}
+{"ts":"2026-11-22T08:27:32.000Z","level":"ERROR","msg":"cut
+""".replace("\\\n", "")
+SAID = [
+    (LogLevel.OTHER, 29, "2026-11-22T08:27:29.000Z INFO Tasks: an ERROR that is none"),
+    (
+        LogLevel.ERROR,
+        30,
+        "2026-11-22T08:27:30.000Z ERROR MicroBatch: it broke [task_id=3]\njava.io.IOException: no space\n\tat a.b.C.d(D.scala:3)",
+    ),
+    (LogLevel.OTHER, 30, '{"level": "ERROR", "count": 3}'),
+    (LogLevel.OTHER, 30, "plain"),
+    (LogLevel.WARNING, 31, "2026-11-22T08:27:31.000Z WARN Disk: nearly full"),
+    (LogLevel.ERROR, None, '{"ts":"2026-11-22T08:27:32.000Z","level":"ERROR","msg":"cut'),
+]
+
+
+def test_lines_of_json_are_read_as_the_others(house: House) -> None:
+    Path(house.folder(house.begin("a")) / LOG_FILE).write_text(STRUCTURED)
+    entries = house.face.ask(SearchLog("a")).entries
+    entered = [(entry.level, None if entry.at_ms is None else entry.at_ms // 1_000 % 60, entry.text) for entry in entries]
+    assert entered == SAID
+    assert [entry.text for entry in house.face.ask(SearchLog("a", text="no space")).entries] == [SAID[1][2]]
+    assert [logs.level_of(line) for line in STRUCTURED.splitlines()[:2]] == [LogLevel.OTHER, LogLevel.ERROR]

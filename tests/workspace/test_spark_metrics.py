@@ -11,7 +11,7 @@ from pipelines.domain.spark_metrics import SINKS, USUAL, confs, without_sinks
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.face import do
 from pipelines.verbs.run import RunScript
-from pipelines.workspace import runs
+from pipelines.workspace import run_confs
 from tests.workspace.conftest import CODE, House
 
 KINDS = {
@@ -65,7 +65,7 @@ def test_they_stand_in_the_version_and_what_is_given_stands_over_them(house: Hou
     version = house.face.ask(ShowVersion(do(house.face, change).version))
     assert sinks(dict(version.conf)) == {"csv.class": "CsvSink", "csv.directory": str(tmp_path), "csv.period": "1", **KINDS["jmx"]}
     assert version.conf["spark.metrics.namespace"] == "mine"
-    assert sinks(dict(runs.confs(house.face.context, version))) == {}
+    assert sinks(dict(run_confs.confs(house.face.context, version))) == {}
 
 
 def test_a_folder_that_is_not_there_is_refused(house: House, tmp_path: Path) -> None:

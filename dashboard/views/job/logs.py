@@ -9,6 +9,7 @@ from html import escape
 import streamlit as st
 
 from dashboard import address, navigation, session
+from dashboard.views.job import event_log, log_levels
 from dashboard.widgets import command, empty_state
 from pipelines.domain.bounds import LATEST_MS
 from pipelines.domain.ids import RunId
@@ -53,7 +54,8 @@ def draw(name: str, detail: JobDetail) -> None:
     view, follow, wrap = _bar(name, runs)
     known = session.shared(view.search(), age_ms=SEARCH_AGE_MS)
     chunk = _chunk(view, follow)
-    _second_bar(view, known, chunk)
+    _second_bar(view, known, chunk, detail)
+    event_log.draw(name)
     if not chunk.size:
         with empty_state("The log is empty", "What the driver prints, and what Spark says, appears here as it is written.", key="log"):
             command(f"python -m pipelines logs {name} --follow")
@@ -96,7 +98,7 @@ def _since(name: str, run: str) -> int | None:
     return first.offset if first else None
 
 
-def _second_bar(view: View, known: LogSearch, chunk: LogChunk) -> None:
+def _second_bar(view: View, known: LogSearch, chunk: LogChunk, detail: JobDetail) -> None:
     """What the log holds, and the ways through it."""
     first_error = _first_error(view, known)
     with st.container(horizontal=True, vertical_alignment="center", key="log_ways"):
@@ -112,6 +114,8 @@ def _second_bar(view: View, known: LogSearch, chunk: LogChunk) -> None:
             "Download", lambda: whole(view.job, view.run), f"{view.job}-{chunk.run}.log", "text/plain",
             icon=":material/download:", key="log_download", on_click="ignore",
         )  # fmt: skip
+        log_levels.button(view.job, detail)
+        event_log.button(view.job, chunk.run)
 
 
 def _first_error(view: View, known: LogSearch) -> int | None:

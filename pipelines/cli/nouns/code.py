@@ -14,6 +14,7 @@ from pipelines.cli.session import Here
 from pipelines.client import projects, requirements, scripts
 from pipelines.client.requirements import Required
 from pipelines.client.scripts import Script
+from pipelines.domain.event_logs import ENABLED
 from pipelines.domain.texts import CODE
 
 MOST_NAMES = 8
@@ -37,6 +38,7 @@ SHIPPED = {
     "archives": _list("--archives", "Archives that are unpacked on every machine: a packed environment"),
     "packages": _list("--packages", "Jars by their Maven coordinates"),
 }
+EVENT_LOG = Parameter(bool, typer.Option("--event-log", help="Keep Spark's event log of its runs (spark.eventLog.enabled)."), False)
 MODULE = Parameter(
     str,
     typer.Option("-m", "--module", metavar="MODULE", help="Run this module of the folder SCRIPT, as python -m does.", show_default=False),
@@ -77,6 +79,7 @@ def _shipped(here: Here, values: Mapping[str, Any]) -> dict[str, Any]:
         places = [_place(text, files, outside) for text in (here.words.get(name) or "").split(",") if text]
         conf |= {key: ",".join(places)} if places else {}
     conf |= {PACKAGES: here.words["packages"]} if here.words.get("packages") else {}
+    conf |= {ENABLED: "true"} if here.words.get("event_log") else {}
     asked = {name: given for name, given in (("files", files), ("conf", conf), ("outside", outside)) if given}
     return {**asked, "requirements": needed.text} if here.words.get("requirements") else asked
 

@@ -1,4 +1,4 @@
-"""A driver's log on the shell: printed, followed while its run lives, searched."""
+"""A driver's log on the shell: printed, followed while its run lives, searched, with another level; and its event log."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from typing import Annotated
 import typer
 
 from pipelines.cli import output
-from pipelines.cli.additions import command, shows
+from pipelines.cli.additions import Shown, command, shows
+from pipelines.cli.descriptions import describes
 from pipelines.cli.session import POLL_SECONDS, Here
 from pipelines.cli.words import JobNamed
 from pipelines.domain.errors import Invalid
 from pipelines.domain.jobs import LogChunk
+from pipelines.domain.log_levels import LogLevels
 from pipelines.domain.logs import LogEntry, LogLevel, LogSearch
+from pipelines.verbs.history import HistoryPlace, OpenHistory
 from pipelines.verbs.jobs import ReadLog, SearchLog, ShowJob
-from pipelines.words import formats
+from pipelines.verbs.log_level import SetLogLevel
+from pipelines.words import formats, log_levels
 
 LEVELS = {"error": LogLevel.ERROR, "warn": LogLevel.WARNING, "warning": LogLevel.WARNING, "all": LogLevel.OTHER}
 MOST = 5_000
@@ -89,6 +93,23 @@ def _searched(here: Here, question: SearchLog, search: LogSearch) -> str:
     begin = f"; searched from byte {search.begin:,} on" if search.begin else ""
     output.tell(f"{search.fits:,} fit, {len(search.entries):,} shown; {counts}{begin}")
     return "\n".join(entry.text for entry in search.entries)
+
+
+@describes(LogLevels)
+def levels_text(levels: LogLevels, now_ms: int) -> str:
+    """A line a logger whose level was changed, and since when."""
+    return "\n".join(log_levels.lines(levels, now_ms))
+
+
+@shows(SetLogLevel)
+def _level_set(here: Here, change: SetLogLevel, levels: LogLevels) -> None:
+    output.tell(log_levels.ENDS)
+
+
+@shows(OpenHistory)
+def _opened(here: Here, change: OpenHistory, place: HistoryPlace) -> Shown:
+    output.tell(f"It answers on the server's machine alone; from another one: {place.tunnel}")
+    return Shown(place, change.prints.format(place))
 
 
 def _is_live(here: Here, job: str, run: str) -> bool:

@@ -29,7 +29,7 @@ WAIT = Parameter(bool, typer.Option("--wait", help="Wait until it runs; exit cod
 excludes(Resume, "from_savepoint", "batch")
 
 
-@completes(RunScript, "name", module=code.MODULE, **code.SHIPPED)
+@completes(RunScript, "name", module=code.MODULE, event_log=code.EVENT_LOG, **code.SHIPPED)
 def _script(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
     """The file's name, text and place, with what it needs; the job is called after it if not given."""
     path, module = here.words["script"], here.words["module"]
@@ -38,7 +38,7 @@ def _script(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 @completes(Check, **code.SHIPPED)
-@completes(Fork, **code.SHIPPED)
+@completes(Fork, event_log=code.EVENT_LOG, **code.SHIPPED)
 def _fork(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
     asked = code.of_script(here, values, here.words["code"])
     if "conf" not in asked:
@@ -46,7 +46,7 @@ def _fork(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**asked, "conf": {**here.face.ask(ReadManifest(values["savepoint"])).version.conf, **asked["conf"]}}
 
 
-@completes(Resume, **code.SHIPPED)
+@completes(Resume, event_log=code.EVENT_LOG, **code.SHIPPED)
 def _resume(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
     asked = code.of_script(here, values, here.words["code"])
     asked.pop("script", None)  # a job keeps the name of its script

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pipelines.domain import event_logs
 from pipelines.domain import runs as run_files
 from pipelines.domain.backups import DOCUMENTS, FOLDERS
 from pipelines.domain.ids import JobName, RunId, SavepointId
@@ -107,7 +108,7 @@ def _of_run(context: Context, job: JobName, run: RunId) -> Iterator[Part]:
             decision = context.files.find(RestartDecision, folder / name)
             if decision is not None:
                 yield _made(context, folder / name, replace(decision, at_ms=None, why=decision.why or ENDED))
-        elif name not in PASSING:
+        elif name not in PASSING and not entry.path.startswith(f"{_name(context, folder)}/{event_logs.FOLDER}/"):
             yield _part(entry)
 
 

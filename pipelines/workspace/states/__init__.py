@@ -23,7 +23,7 @@ from pipelines.sandbox.readings import ROWS_FOLDER, Far, ReadRows, ReadTask
 from pipelines.savepoint import leases, manifests, progress_file, restore
 from pipelines.savepoint import states as tables
 from pipelines.verbs.state import ListStates, QueryState, ReadState, ReadStatePlan
-from pipelines.workspace import progress, readings, runs, runtimes, savepoints, verifications
+from pipelines.workspace import progress, readings, run_confs, runtimes, savepoints, verifications
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, answers, plans
 from pipelines.workspace.states.points import Held
@@ -144,7 +144,13 @@ def _in_sandbox(
     store = Store(image.query, at, image.batch, image.provider, image.state_format, table.operator, table.name, table.store)
     version = manifest.version
     task = ReadTask(
-        TASK_FORMAT, f"{manifest.job} (state)", masters.beside(version.master), runs.confs(context, version), store, table.variable, limit
+        TASK_FORMAT,
+        f"{manifest.job} (state)",
+        masters.beside(version.master),
+        run_confs.confs(context, version),
+        store,
+        table.variable,
+        limit,
     )
     return sandbox.read(context.sparks, home, task, runtimes.reader(version), follow(ticket))
 

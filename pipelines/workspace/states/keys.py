@@ -18,7 +18,7 @@ from pipelines.sandbox.lookups import FoundKey, LookUpTask
 from pipelines.savepoint import restore
 from pipelines.savepoint import states as tables
 from pipelines.verbs.state_key import LookUpKey, LookUpKeyPlan
-from pipelines.workspace import runs, runtimes
+from pipelines.workspace import run_confs, runs, runtimes
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.states import points as state_points
@@ -75,7 +75,7 @@ def _in_sandbox(
     home.mkdir()
     at = str(folder / "checkpoints" / folder_of(table.query))
     store = Store(image.query, at, image.batch, image.provider, image.state_format, table.operator, table.name, table.store)
-    conf = runs.confs(context, version)
+    conf = run_confs.confs(context, version)
     task = LookUpTask(TASK_FORMAT, f"{table.query} (state)", version.master, conf, store, table.variable, table.partitions, change.key)
     ticket.step("reading the key's partition")
     return sandbox.look_up(context.sparks, home, task, runtimes.reader(version), ticket.check)
