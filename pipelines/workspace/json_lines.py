@@ -13,6 +13,7 @@ from pipelines.domain.errors import Corrupt
 from pipelines.domain.events import DRIVER
 from pipelines.domain.ids import JobName, RunId, query_name
 from pipelines.domain.jobs import Event
+from pipelines.domain.json_text import read_json
 from pipelines.domain.progress import Progress, progress_fields
 from pipelines.domain.runs import DriverEvent, QueryStarted
 from pipelines.storage import documents
@@ -54,7 +55,7 @@ class _Batch:
 def progress(line: bytes) -> tuple[Progress, str]:
     """A batch, under the name of its query's folder, and its sources as JSON text."""
     try:
-        raw = documents.parse(line)
+        raw = _read(line)
         raw["name"] = query_name(raw.get("name") or "")
         sources = [_source(source) for source in raw.get("sources") or ()]
         batch = {"progress": progress_fields(raw), "source_rows": [source["numInputRows"] for source in sources]}
@@ -62,6 +63,14 @@ def progress(line: bytes) -> tuple[Progress, str]:
     except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
         raise Corrupt("document.malformed", f"{type(error).__name__}: {error}", "Nothing is lost but this line.") from error
     return documents.made(_Batch, batch, LINE).progress, text
+
+
+def _read(line: bytes) -> Any:
+    """What the line says; a text of the job's own in it may be no Unicode, which the quick reader refuses."""
+    try:
+        return documents.parse(line)
+    except ValueError:
+        return read_json(line.decode())
 
 
 def _source(raw: dict[str, Any]) -> dict[str, Any]:
