@@ -132,7 +132,8 @@ def rest_of(workspace: Workspace) -> ASGIApp:
     """REST of a workspace that this process has; it takes a second to make."""
     from pipelines.api.app import create_api
 
-    return create_api(workspace, generation=lambda: workspace.context.catalog.generation, record=workspace.record)
+    catalog = workspace.context.catalog
+    return create_api(workspace, generation=lambda: catalog.generation, record=workspace.record, changes=lambda: catalog.changes)
 
 
 @contextmanager

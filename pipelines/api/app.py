@@ -49,10 +49,12 @@ def create_api(
     generation: Callable[[], int] | None = None,
     record: Record = unrecorded,
     role: ServerRole = ServerRole.ACTIVE,
+    changes: Callable[[], int] | None = None,
 ) -> FastAPI:
     """REST over `face`; `layout` says which workspace that is (the face's own where it has one). `record` writes calls into the audit.
 
-    `generation` answers another number once anything was written; with it, reads of the same are answered once for all who ask.
+    `generation` answers another number once anything was written, `changes` (the same if not given) once more than figures of batches was;
+    with them, reads of the same are answered once for all who ask.
     """
     api = FastAPIOffline(
         title="Tidemark",
@@ -76,7 +78,7 @@ def create_api(
     routes.add(api, verbs.every())
     failures.answer_failures(api)
     if generation is not None:
-        api.add_middleware(ShareReads, generation=generation)
+        api.add_middleware(ShareReads, changes=changes or generation)
     return api
 
 

@@ -41,6 +41,8 @@ class Catalog:
         self._turn = threading.Lock()
         self.generation = 0
         """How many times it was written to since it was opened."""
+        self.changes = 0
+        """How many of these were more than figures of batches, which come all the time."""
 
     @contextmanager
     def reading(self) -> Iterator[Reader]:
@@ -54,7 +56,7 @@ class Catalog:
                 cursor.close()
 
     @contextmanager
-    def writing(self) -> Iterator[Writer]:
+    def writing(self, *, only_figures: bool = False) -> Iterator[Writer]:
         """A transaction: committed when the block ends, rolled back when it raises. Do not nest."""
         with self._turn, translated(str(self.path)):
             cursor: Any = self._root.cursor()
@@ -63,6 +65,7 @@ class Catalog:
                 yield cursor
                 cursor.commit()
                 self.generation += 1
+                self.changes += not only_figures
             finally:
                 cursor.close()
 

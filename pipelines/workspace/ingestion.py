@@ -116,7 +116,7 @@ def _has_more(context: Context, sources: Sequence[GrowingFile]) -> bool:
     with gc_paused():
         lines = read(context, sources, context.file_positions)
         if lines.reached:
-            with context.catalog.writing() as writer:
+            with context.catalog.writing(only_figures=not lines.queries and not lines.events) as writer:
                 record(writer, lines)
             context.file_positions.update(lines.reached)
     return lines.has_more

@@ -95,10 +95,59 @@ def test_what_is_not_kept(status: int, more: int) -> None:
 
 def test_an_answer_grows_old(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_reads, "KEPT_SECONDS", 0)
+    monkeypatch.setattr(shared_reads, "STALE_SECONDS", 0)
     counted = Counted()
 
     async def steps(client: httpx.AsyncClient) -> None:
         assert [(await client.get("/a")).text for _ in range(2)] == ["1", "2"]
+
+    asking(counted.app, steps)
+
+
+def test_who_asks_often_does_not_wait_for_a_newer_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_reads, "KEPT_SECONDS", 0)
+    monkeypatch.setattr(shared_reads, "STALE_SECONDS", 600)
+    counted = Counted()
+
+    async def steps(client: httpx.AsyncClient) -> None:
+        answers = [(await client.get("/a")).text for _ in range(3)]
+        assert answers == ["1", "1", "1"], "the second is begun beside, once, and is not waited for"
+        while (await client.get("/a")).text == "1":
+            await asyncio.sleep(0.01)
+        while counted.app._newer:
+            await asyncio.sleep(0.01)
+        counted.generation += 1
+        newest = str(counted.asked + 1)
+        assert (await client.get("/a")).text == newest, "what has changed is never answered from before"
+
+    asking(counted.app, steps)
+
+
+def test_a_newer_answer_that_failed_ends_the_older_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_reads, "KEPT_SECONDS", 0)
+    monkeypatch.setattr(shared_reads, "STALE_SECONDS", 600)
+    counted = Counted()
+
+    async def steps(client: httpx.AsyncClient) -> None:
+        assert (await client.get("/a")).text == "1"
+        counted.status = 404
+        assert (await client.get("/a")).text == "1"
+        while (await client.get("/a")).status_code == 200:
+            await asyncio.sleep(0.01)
+        assert not counted.app._answers
+
+    asking(counted.app, steps)
+
+
+def test_answers_take_so_much_memory_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_reads, "MOST_BYTES_IN_ALL", 2_500)
+    counted = Counted()
+    counted.more = 1_000
+
+    async def steps(client: httpx.AsyncClient) -> None:
+        for name in "abcd":
+            await client.get(f"/{name}")
+        assert [key[0] for key in counted.app._answers] == ["/c", "/d"]
 
     asking(counted.app, steps)
 
