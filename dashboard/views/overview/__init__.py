@@ -13,10 +13,9 @@ from dashboard.views.live import RANGES, live, live_switch, range_switch
 from dashboard.views.new_job import ATTACH
 from dashboard.views.overview import figures, table
 from dashboard.views.overview.attention import Alert, Group, alerts, alerts_of, grouped
-from dashboard.views.overview.table import ATTENTION, CHOICES, RUNNING
+from dashboard.views.overview.table import ATTENTION, CHOICES
 from dashboard.widgets import chip, command, empty_state, errors_shown, page_header, when
 from pipelines.domain.access import Role
-from pipelines.domain.jobs import JobSummary
 from pipelines.verbs.jobs import ListJobs
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
@@ -44,16 +43,12 @@ def page() -> None:
         if not jobs:
             _first_steps()
             return
-        with page_header("Overview", caption=_caption(jobs)):
+        with page_header("Overview", caption=formats.plural(len(jobs), "job")):  # how many of them run the live part says
             span_ms = range_switch()
             on = live_switch()
             if permitted.button("New job", Role.AUTHOR, type="primary", icon=":material/add:", key="new_job"):
                 navigation.go("new_job")
         live(lambda: _draw(span_ms, len(jobs)), on)
-
-
-def _caption(jobs: Sequence[JobSummary]) -> str:
-    return f"{formats.plural(len(jobs), 'job')} · {table.counts(jobs, ())[RUNNING]:,} running"
 
 
 def _draw(span_ms: int, known: int) -> None:
