@@ -135,9 +135,11 @@ class Member:
         """Has it run `module` on `folder`, a run's, as its last task, which outlives this process. Its output goes to `log` there.
 
         (1) Its folder says which run it has become; (2) its log, which it and its JVM hold open, becomes the run's; (3) it is told. Where
-        this process dies before that, the other one ends, and the run has no driver.
+        this process dies before that, the other one ends, and the run has no driver. Raises OSError, also where that file is there
+        already: another process of the user that runs jobs' code has put it there.
         """
-        (self.home / RUN_FILE).write_text(str(folder))  # 1
+        with (self.home / RUN_FILE).open("x") as file:  # 1
+            file.write(str(folder))
         handover.prepare(folder)
         os.truncate(self.home / LOG, 0)
         (self.home / LOG).rename(folder / log)  # 2

@@ -36,8 +36,12 @@ def spawn(command: Sequence[str], run_folder: Path, environ: Mapping[str, str], 
 
 
 def hand_over(member: Member, module: str, run_folder: Path) -> Process:
-    """Has a warm process become the run's driver."""
-    member.become(module, run_folder, LOG_FILE)
+    """Has a warm process become the run's driver; raises OSError, and the process has ended then."""
+    try:
+        member.become(module, run_folder, LOG_FILE)
+    except OSError:
+        member.end()
+        raise
     _CHILDREN[member.pid] = member.child
     return _taken(psutil.Process(member.pid).create_time(), member.pid, member.home)
 

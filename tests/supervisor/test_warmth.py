@@ -16,6 +16,7 @@ from pipelines.domain.ids import JobName, RunId, VersionId
 from pipelines.domain.runs import SPEC_FORMAT, RunSpec
 from pipelines.domain.runtimes import OWN, Runtime
 from pipelines.sandbox import members
+from pipelines.sandbox.members import Member
 from pipelines.sandbox.pool import Pool
 from pipelines.sandbox.requests import MARK, RUN_FILE
 from pipelines.supervisor import processes
@@ -104,3 +105,13 @@ def test_the_next_server_leaves_a_driver_alone_and_ends_what_was_nobodys(
     assert not folder.exists() and not list(folder.parent.iterdir())
     members.clean(tmp_path / "there is none")
     assert not psutil.pid_exists(process.pid)
+
+
+def test_nothing_is_written_through_a_link_that_a_jobs_code_has_put_there(tmp_path: Path) -> None:
+    """Under --run-as the folder takes files of the user that runs jobs' code."""
+    member = object.__new__(Member)
+    member.home = tmp_path
+    (tmp_path / RUN_FILE).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(FileExistsError):
+        member.become("a.module", tmp_path / "run", "driver.log")
+    assert not (tmp_path / "elsewhere").exists()
