@@ -74,6 +74,7 @@ def plan(folder: Path) -> int:
     answer = replace(answer, spark_version=_spark_version(), python_version=platform.python_version())
     answer = replace(answer, java_version=_java_version())
     records.replace_whole(folder / RESULT_FILE, json.dumps(answer.as_json()))
+    stage.end()
     return 0
 
 
@@ -83,13 +84,14 @@ class Stage:
     def __init__(self) -> None:
         self._planner: Planner | None = None
         self._spec: RunSpec | None = None
+        self._stops: tuple[Any, Any] | None = None
 
     def install(self) -> None:
         from pyspark import SparkContext
         from pyspark.sql import SparkSession
         from pyspark.sql.streaming.query import StreamingQueryManager
 
-        begin = SparkSession.__init__
+        begin, self._stops = SparkSession.__init__, (SparkContext.stop, SparkSession.stop)
 
         def begun(session: Any, *args: Any, **kwargs: Any) -> None:
             begin(session, *args, **kwargs)
@@ -100,6 +102,14 @@ class Stage:
         StreamingQueryManager.awaitAnyTermination = self._await_any
         intercept.install(self._start)
         signal.signal(signal.SIGALRM, self._late)
+
+    def end(self) -> None:
+        """Spark can be stopped again. Nobody waits for that: the process ends, and its JVM with it."""
+        from pyspark import SparkContext
+        from pyspark.sql import SparkSession
+
+        if self._stops is not None:
+            SparkContext.stop, SparkSession.stop = self._stops
 
     def play(self, spec: RunSpec, planner: Planner) -> Planned:
         """Runs one script to its end, or until its queries are planned."""
