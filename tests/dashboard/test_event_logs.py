@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboard.views.fork import drafts
-from pipelines.domain.event_logs import ENABLED
+from dashboard.views.fork import confs, drafts
+from pipelines.domain.event_logs import ENABLED, is_on
 from pipelines.domain.versions import version
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.resume import Resume
@@ -73,12 +73,11 @@ def test_a_fork_begins_as_its_parent_and_says_so_where_it_is_not_kept(opened: Op
 
 
 @pytest.mark.parametrize("said", ["", "true", "TRUE", "false"])
-def test_what_is_not_touched_stays_as_it_was(opened: Opener, said: str) -> None:
+def test_a_box_that_stands_as_it_began_changes_nothing(said: str) -> None:
     conf = {"spark.x": "1", **({ENABLED: said} if said else {})}
-    face = of_parent(conf)
-    clicked(opened(face, "fork", savepoint=SAVEPOINT), "fork_start")
-    (begun,) = face.begun
-    assert isinstance(begun, Fork) and begun.conf == conf
+    variant = drafts.of_version(version("a.py", "x = 1\n", conf=conf), "A", "a")
+    same = replace(variant, event_log=confs.said_of_event_log(conf, is_on(variant.event_log)))
+    assert same.asked().conf == conf and same.confs == "spark.x=1"
 
 
 def test_an_upgrade_keeps_it_where_that_is_ticked(opened: Opener) -> None:
