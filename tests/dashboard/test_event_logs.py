@@ -83,12 +83,12 @@ def test_a_box_that_stands_as_it_began_changes_nothing(said: str) -> None:
 def test_an_upgrade_keeps_it_where_that_is_ticked(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "upgrade", job=JOB)
-    box = app.checkbox(key=f"fork_event_log_upgrade_{JOB}_{face.runs[JOB][-1].version}")
-    box.check().run()
+    key = f"fork_event_log_upgrade_{JOB}_{face.runs[JOB][-1].version}"
+    app.checkbox(key=key).check().run()
     assert is_shown(app, "true")
-    box.uncheck().run()
+    app.checkbox(key=key).uncheck().run()
     assert "Nothing is changed yet" in app.button(key="upgrade_start").help
-    app.checkbox(key=box.key).check().run()
+    app.checkbox(key=key).check().run()
     clicked(app, "upgrade_start")
     assert face.begun == [Resume(JOB, conf={ENABLED: "true"})]
 
