@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from pipelines.domain.errors import Invalid
+from pipelines.domain.resources import Resources, cpus_of, size_bytes, spelt_bytes
 
 
 def free_name(name: str, taken: Collection[str], suffix: str = "") -> str:
@@ -35,3 +37,23 @@ def query_names(code: str) -> tuple[str, ...]:
 def names(text: str) -> tuple[str, ...]:
     """Names apart by commas or blanks."""
     return tuple(dict.fromkeys(re.findall(r"[^\s,]+", text)))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits on memory and processors; an empty text is no limit."""
+
+    memory: str = ""
+    cpus: str = ""
+
+    @classmethod
+    def of(cls, own: Resources) -> Limits:
+        """As somebody would type what a job may take."""
+        return cls(spelt_bytes(own.memory_bytes) if own.memory_bytes else "", f"{own.cpus}".removesuffix(".0") if own.cpus else "")
+
+    def differing(self, own: Resources) -> tuple[int | None, float | None]:
+        """Bytes and processors that differ from `own`, 0 for no limit; None for what is the same. Raises Invalid (`resources.size`,
+        `resources.cpus`)."""
+        memory_bytes = size_bytes(self.memory) if self.memory.strip() else 0
+        cpus = cpus_of(self.cpus) if self.cpus.strip() else 0.0
+        return None if memory_bytes == (own.memory_bytes or 0) else memory_bytes, None if cpus == (own.cpus or 0.0) else cpus

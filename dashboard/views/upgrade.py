@@ -25,7 +25,7 @@ from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
-from pipelines.words import plans, savepoints
+from pipelines.words import plans, resources, savepoints
 
 START = "upgrade_start"
 OWN = "The job's own checkpoint"
@@ -67,7 +67,7 @@ def _draw(name: str, detail: JobDetail, original: Version) -> None:
     with page_header(f"Upgrade {name}", chips=chips, key="fork_head"):
         slot = st.container(horizontal=True, vertical_alignment="center", width="content", key="fork_actions")
     key = f"upgrade_{name}_{original.id}"
-    kept = st.session_state.setdefault(key, drafts.of_version(original, "new", name))
+    kept = st.session_state.setdefault(key, drafts.of_version(original, "new", name)).inheriting(detail.summary.job.resources)
     left, right = st.columns([2.35, 1], gap="medium")
     with left:
         variant = editor.code(original, "its last version", key, kept, lambda changed: st.session_state.update({key: changed}))
@@ -147,6 +147,8 @@ def changed(name: str, original: Version, savepoint: str, variant: Variant) -> R
         new_queries=asked.new_queries,
         files=drafts.changed_files(variant, original),
         requirements=asked.requirements if asked.requirements != original.requirements else None,
+        memory_bytes=asked.memory_bytes,
+        cpus=asked.cpus,
         migrate=asked.migrate,
         drop=asked.drop,
         map=asked.map,
@@ -166,13 +168,18 @@ def _plan(key: str, detail: JobDetail, original: Version, variant: Variant, outl
         if outlook.plan and outlook.plan.savepoint:
             restore_plans.draw(outlook.plan)
         else:
-            facts([("State", _own(detail)), ("Query id", "kept"), ("Code", _difference(original, variant))])
+            facts([("State", _own(detail)), ("Query id", "kept"), ("Code", _difference(original, variant)), *_limits(outlook.plan)])
         if outlook.plan:
             verdicts.of_plan(outlook.plan, variant.asked())
             said = acceptance.accepted(outlook.plan.verdict, key)
         if outlook.why_not:
             st.caption(outlook.why_not)
     return said
+
+
+def _limits(plan: RestorePlan | None) -> list[tuple[str, str]]:
+    """What it may take and what holds it, as a fact; nothing where it has no limit."""
+    return [("Limits", resources.held(plan.resources, plan.means))] if plan and plan.means else []
 
 
 def _difference(original: Version, variant: Variant) -> str:

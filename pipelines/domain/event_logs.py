@@ -30,9 +30,14 @@ COMPACT = ".compact"
 _EVENTS = re.compile(r"events_(\d+)_(.+)")
 
 
+def is_on(said: str) -> bool:
+    """Whether the conf `ENABLED` says that an event log is kept."""
+    return said.strip().lower() == "true"
+
+
 def is_directed(conf: Mapping[str, str]) -> bool:
     """Whether a version asks for an event log and leaves its place to us."""
-    return conf.get(ENABLED, "").strip().lower() == "true" and DIRECTORY not in conf
+    return is_on(conf.get(ENABLED, "")) and DIRECTORY not in conf
 
 
 def directed(conf: Mapping[str, str], url: str) -> dict[str, str]:

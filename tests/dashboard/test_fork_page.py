@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard import gallery, typed
-from dashboard.views.fork import drafts, editor
+from dashboard.views.fork import confs, drafts, editor
 from pipelines.domain import files, verdicts
 from pipelines.domain.conversions import HDFS, StateStore
 from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError, refusal
@@ -84,7 +84,7 @@ def test_variants_come_and_go() -> None:
 
 @pytest.mark.parametrize(
     ("read", "text", "code"),
-    [(typed.words, "--a 'b", "form.arguments"), (drafts.settings, "spark.x", "fork.confs")],
+    [(typed.words, "--a 'b", "form.arguments"), (confs.settings, "spark.x", "fork.confs")],
 )
 def test_what_cannot_be_read_is_refused(read: Callable[[str], object], text: str, code: str) -> None:
     with pytest.raises(Invalid) as refused:
@@ -94,13 +94,13 @@ def test_what_cannot_be_read_is_refused(read: Callable[[str], object], text: str
 
 def test_arguments_and_confs_are_read_as_written() -> None:
     assert typed.words("--a 'b c'\n--d") == ("--a", "b c", "--d")
-    assert drafts.settings("spark.a = 1\n\n spark.b=x=y ") == {"spark.a": "1", "spark.b": "x=y"}
+    assert confs.settings("spark.a = 1\n\n spark.b=x=y ") == {"spark.a": "1", "spark.b": "x=y"}
 
 
 def test_confs_that_the_savepoint_pins_are_found() -> None:
     manifest = FakeFace.sample().ask(ReadManifest(SAVEPOINT))
-    assert drafts.pinned(manifest, {"spark.sql.shuffle.partitions": "8", "spark.y": "1"}) == [("spark.sql.shuffle.partitions", "8", "4")]
-    assert drafts.pinned(manifest, {"spark.sql.shuffle.partitions": "4"}) == []
+    assert confs.pinned(manifest, {"spark.sql.shuffle.partitions": "8", "spark.y": "1"}) == [("spark.sql.shuffle.partitions", "8", "4")]
+    assert confs.pinned(manifest, {"spark.sql.shuffle.partitions": "4"}) == []
 
 
 def test_differences_are_counted() -> None:
@@ -313,13 +313,17 @@ def test_state_is_migrated_by_columns_or_by_a_function_where_it_is_asked_for(ope
 def test_what_is_folded_away_says_what_differs_in_it(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "fork", savepoint=SAVEPOINT)
-    names = "Master, runtime, java, requirements and partitions"
+    names = "Master, runtime, java, requirements, limits, event log and partitions"
     assert f"{names}: unchanged" in [folded.label for folded in app.expander]
     app.text_input(key=f"fork_runtime_{SAVEPOINT}_A").set_value("/opt/spark35/bin/python").run()
     app.number_input(key=f"fork_partitions_{SAVEPOINT}_A").set_value(8).run()
     assert f"{names}: :blue[runtime, partitions changed]" in [folded.label for folded in app.expander]
     app.text_input(key=f"fork_runtime_{SAVEPOINT}_A").set_value("").run()
     assert f"{names}: :blue[partitions changed]" in [folded.label for folded in app.expander]
+    for field in ("memory", "cpus"):
+        app.text_input(key=f"fork_{SAVEPOINT}_A_{field}").set_value("2").run()
+    app.checkbox(key=f"fork_event_log_{SAVEPOINT}_A").check().run()
+    assert f"{names}: :blue[limits, event log, partitions changed]" in [folded.label for folded in app.expander]
 
 
 @pytest.mark.parametrize(("batches", "words"), [("parents", "--lock-step"), ("until_now", "--until now")])

@@ -12,8 +12,10 @@ from dashboard.views.acceptance import Accepted
 from dashboard.views.fork import drafts, editor, form, plans, start, trial
 from dashboard.views.fork.drafts import Draft, Variant
 from dashboard.widgets import chip, command, draw_again, empty_state, errors_shown, message_box, page_header, when
+from pipelines.domain.errors import NotFound
+from pipelines.domain.resources import ALL, Resources
 from pipelines.domain.savepoints import Manifest, Savepoint
-from pipelines.verbs.jobs import ListJobs
+from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ShowSavepoint
 from pipelines.words import formats
 
@@ -54,7 +56,7 @@ def _choose() -> None:
 
 
 def _draw(savepoint: Savepoint, manifest: Manifest) -> None:
-    draft = _draft(manifest)
+    draft = _keep(manifest, _draft(manifest).inheriting(_of_parent(manifest)))
     with page_header(f"Fork {savepoint.job}", chips=_chips(savepoint), caption=_caption(savepoint), key="fork_head"):
         slot = st.container(horizontal=True, vertical_alignment="center", width="content", key="fork_actions")
     start.see(manifest)
@@ -126,6 +128,14 @@ def _keep(manifest: Manifest, draft: Draft) -> Draft:
 
 def _job_names() -> set[str]:
     return {summary.job.name for summary in session.workspace().ask(ListJobs())}
+
+
+def _of_parent(manifest: Manifest) -> Resources:
+    """What the savepoint's job may take, and its forks with it; all there is where it is not of this workspace."""
+    try:
+        return session.workspace().ask(ShowJob(manifest.job)).summary.job.resources
+    except NotFound:
+        return ALL
 
 
 def _add(manifest: Manifest, draft: Draft) -> None:

@@ -8,11 +8,14 @@ import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from dashboard.typed import free_name, query_names, words
+from dashboard.typed import Limits, free_name, query_names, words
+from dashboard.views.fork.confs import confs_text, settings, without_event_log
 from pipelines.domain.conversions import StateStore
-from pipelines.domain.errors import Conflict, Invalid
+from pipelines.domain.errors import Conflict
+from pipelines.domain.event_logs import ENABLED
 from pipelines.domain.ids import query_name
 from pipelines.domain.migrations import COLUMNS
+from pipelines.domain.resources import ALL, Resources
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
 from pipelines.verbs import fork
@@ -83,15 +86,22 @@ class Variant:
     map: Mapping[str, str] = field(default_factory=dict)
     """Which operator goes on as which, where the plans do not tell."""
     batches: Batches = Batches.OWN
+    event_log: str = ""
+    """What the conf of Spark's event log says, which is not among `confs`; empty for nothing."""
+    limits: Limits = field(default_factory=Limits)
+    inherited: Resources = ALL
+    """What it may take, as typed; what it may where that says nothing else, as its parent."""
 
     def asked(self) -> fork.Variant:
-        """The workspace's variant; Invalid (`form.arguments`, `fork.confs`) where the text cannot be read."""
+        """The workspace's variant; Invalid (`form.arguments`, `fork.confs`, `resources.size`, `resources.cpus`) where the text cannot be
+        read."""
+        memory_bytes, cpus = self.limits.differing(self.inherited)
         return fork.Variant(
             name=self.name.strip(),
             code=self.code,
             script=self.script,
             args=words(self.arguments),
-            conf=settings(self.confs),
+            conf=settings(self.confs) | ({ENABLED: self.event_log} if self.event_log else {}),
             master=self.master.strip() or None,
             python=self.python.strip(),
             java_home=self.java_home.strip(),
@@ -99,6 +109,8 @@ class Variant:
             new_queries=self.new_queries,
             files=dict(self.files) or None,
             requirements=self.requirements,
+            memory_bytes=memory_bytes,
+            cpus=cpus,
             partitions=self.partitions,
             store=self.store,
             migrate=self._migrate(),
@@ -111,6 +123,11 @@ class Variant:
     def _migrate(self) -> dict[str, str] | None:
         by_function = {self.function.strip(): self.migration or TEMPLATE}
         return {Migrate.BY_COLUMNS: {COLUMNS: ""}, Migrate.BY_FUNCTION: by_function}.get(self.migrate)
+
+    def inheriting(self, resources: Resources) -> Variant:
+        """The same of a parent that may take `resources` now; what was typed otherwise stays."""
+        untouched = self.limits == Limits.of(self.inherited)
+        return replace(self, inherited=resources, limits=Limits.of(resources) if untouched else self.limits)
 
     def loaded(self, script: str, code: str, files: Mapping[str, str]) -> Variant:
         """The same with another script in the editor, and the files that came with it."""
@@ -141,6 +158,10 @@ class Draft:
     def changed(self, variant: Variant) -> Draft:
         """With `variant` in the place of the one of its letter."""
         return replace(self, variants=tuple(variant if other.letter == variant.letter else other for other in self.variants))
+
+    def inheriting(self, resources: Resources) -> Draft:
+        """With variants of a parent that may take `resources` now."""
+        return replace(self, variants=tuple(variant.inheriting(resources) for variant in self.variants))
 
     def added(self, taken: Collection[str]) -> Draft:
         """With one more variant, a copy of the first with a name of its own."""
@@ -180,12 +201,13 @@ def of_version(version: Version, letter: str, name: str) -> Variant:
         version.script,
         version.code,
         shlex.join(version.args),
-        confs_text(version.conf),
+        confs_text(without_event_log(version.conf)),
         version.master,
         version.python,
         version.java_home,
         files=version.files,
         requirements=version.requirements,
+        event_log=version.conf.get(ENABLED, ""),
     )
 
 
@@ -194,35 +216,9 @@ def changed_files(variant: Variant, original: Version) -> dict[str, str] | None:
     return {path: text for path, text in variant.files.items() if original.files.get(path) != text} or None
 
 
-def settings(text: str) -> dict[str, str]:
-    """Spark confs, one `name=value` a line; Invalid (`fork.confs`) for a line without `=`."""
-    confs: dict[str, str] = {}
-    for line in filter(None, map(str.strip, text.splitlines())):
-        name, equals, value = line.partition("=")
-        if not equals or not name.strip():
-            raise Invalid("fork.confs", f"{line!r} is not a Spark conf", "Write one name=value a line.")
-        confs[name.strip()] = value.strip()
-    return confs
-
-
 def fork_from(savepoint: str, variant: fork.Variant) -> fork.Fork:
     """The fork that is this variant alone."""
     return fork.Fork(savepoint=savepoint, **vars(variant))
-
-
-def confs_text(conf: Mapping[str, str]) -> str:
-    """The confs as `settings` reads them."""
-    return "\n".join(f"{name}={value}" for name, value in sorted(conf.items()))
-
-
-def pinned(manifest: Manifest, conf: Mapping[str, str]) -> list[tuple[str, str, str]]:
-    """Confs that would change nothing, because the savepoint pins them: name, what is asked for, what it stays."""
-    return [
-        (name, conf[name], value)
-        for query in manifest.queries
-        for name, value in query.conf.items()
-        if name in conf and conf[name] != value
-    ]
 
 
 def unknown_queries(code: str, known: Collection[str]) -> tuple[str, ...]:

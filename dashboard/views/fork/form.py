@@ -7,9 +7,13 @@ from dataclasses import replace
 
 import streamlit as st
 
+from dashboard.typed import Limits
 from dashboard.views.code_rights import code_rights
-from dashboard.views.fork.drafts import TEMPLATE, Batches, Migrate, Variant, confs_text, unknown_queries
+from dashboard.views.fork.confs import confs_text, said_of_event_log
+from dashboard.views.fork.drafts import TEMPLATE, Batches, Migrate, Variant, unknown_queries
+from dashboard.views.job import event_log, resources
 from pipelines.domain.conversions import HDFS, StateStore
+from pipelines.domain.event_logs import ENABLED, is_on
 from pipelines.domain.rewrites import MOST_PARTITIONS
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
@@ -43,8 +47,9 @@ def settings(manifest: Manifest, variant: Variant, with_parent: bool) -> tuple[V
 
 
 def fields(key: str, variant: Variant, known: Collection[str], holder: str, original: Version, partitions: Sequence[int] = ()) -> Variant:
-    """Arguments, confs and which queries are new; folded, what seldom differs from the `original`: where it runs, with which packages, and
-    how many partitions its state gets. `known` are the queries whose state the `holder` holds, `partitions` what its operators have."""
+    """Arguments, confs and which queries are new; folded, what seldom differs from the `original`: where it runs, with which packages, what
+    it may take, whether its event log is kept, and how many partitions its state gets. `known` are the queries whose state the `holder`
+    holds, `partitions` what its operators have."""
     arguments = st.text_area(
         "Arguments",
         variant.arguments,
@@ -63,25 +68,30 @@ def fields(key: str, variant: Variant, known: Collection[str], holder: str, orig
     variant = replace(variant, arguments=arguments or "", confs=confs or "", new_queries=_new_queries(key, variant, known, holder))
     code_rights()
     with st.expander(_folded(key, variant, original, partitions), key=f"fork_more_{key}"):
-        return _seldom(key, variant, partitions)
+        return _seldom(key, variant, original, partitions)
 
 
 def _folded(key: str, variant: Variant, original: Version, partitions: Sequence[int]) -> str:
     """What is folded away, and which of it differs from the original as it stands in the fields now."""
-    pairs = [
-        ("master", variant.master, original.master),
-        ("runtime", variant.python, original.python),
-        ("java", variant.java_home, original.java_home),
-        ("requirements", variant.requirements, original.requirements),
-        *([("partitions", variant.partitions, None)] if partitions else []),
+    limits, before = variant.limits, Limits.of(variant.inherited)
+    rows = [
+        ("master", f"master_{key}", variant.master, original.master),
+        ("runtime", f"runtime_{key}", variant.python, original.python),
+        ("java", f"java_{key}", variant.java_home, original.java_home),
+        ("requirements", f"requirements_{key}", variant.requirements, original.requirements),
+        ("limits", f"{key}_memory", limits.memory, before.memory),
+        ("limits", f"{key}_cpus", limits.cpus, before.cpus),
+        ("event log", f"event_log_{key}", is_on(variant.event_log), is_on(original.conf.get(ENABLED, ""))),
+        *([("partitions", f"partitions_{key}", variant.partitions, None)] if partitions else []),
     ]
-    names = [name for name, _, _ in pairs]
-    changed = [name for name, typed, before in pairs if (st.session_state.get(f"fork_{name}_{key}", typed) or None) != (before or None)]
+    names = list(dict.fromkeys(name for name, *_ in rows))
+    differs = [name for name, field, typed, was in rows if (st.session_state.get(f"fork_{field}", typed) or None) != (was or None)]
+    changed = list(dict.fromkeys(differs))
     title = f"{', '.join(names[:-1])} and {names[-1]}".capitalize()
     return f"{title}: :blue[{', '.join(changed)} changed]" if changed else f"{title}: unchanged"
 
 
-def _seldom(key: str, variant: Variant, partitions: Sequence[int]) -> Variant:
+def _seldom(key: str, variant: Variant, original: Version, partitions: Sequence[int]) -> Variant:
     master = st.text_input("Master", variant.master, key=f"fork_master_{key}", help="local[2], spark://…, yarn, k8s://…")
     python = st.text_input(
         "Runtime",
@@ -105,6 +115,9 @@ def _seldom(key: str, variant: Variant, partitions: Sequence[int]) -> Variant:
         placeholder="scikit-learn==1.5.2",
         help="Python packages, as pip's requirements files have them: an environment with them is made before the job begins.",
     )
+    limits = resources.inputs(variant.limits, f"fork_{key}")
+    is_logged = event_log.box(is_on(variant.event_log), f"fork_event_log_{key}")
+    variant = replace(variant, limits=limits, event_log=said_of_event_log(original.conf, is_logged))
     variant = replace(variant, master=master or "", python=python or "", java_home=java_home or "", requirements=requirements or "")
     return replace(variant, partitions=_partitions(key, variant, partitions))
 

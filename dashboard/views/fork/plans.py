@@ -11,7 +11,8 @@ from dashboard import session
 from dashboard.components.code_editor import syntax_diagnostics
 from dashboard.views import acceptance, restore_plans, verdicts
 from dashboard.views.acceptance import Accepted
-from dashboard.views.fork.drafts import Draft, Variant, doubled, fork_from, pinned
+from dashboard.views.fork.confs import pinned
+from dashboard.views.fork.drafts import Draft, Variant, doubled, fork_from
 from dashboard.widgets import chip, error_box, message_box, plain_facts
 from pipelines.domain.errors import AlreadyExists, Invalid, TidemarkError
 from pipelines.domain.restores import RestorePlan

@@ -1,4 +1,4 @@
-"""A run's event log in Spark's own history server: the button that opens it, and where it is then."""
+"""Spark's event log of runs: the box that has it kept; the button that opens one in Spark's history server, and where it is then."""
 
 from __future__ import annotations
 
@@ -12,10 +12,21 @@ from dashboard.views import changes
 from dashboard.widgets import error_box
 from pipelines.domain.access import Role
 from pipelines.domain.errors import TidemarkError
+from pipelines.domain.event_logs import ENABLED, MOST_BYTES, RUNS_KEPT
 from pipelines.verbs.history import HistoryPlace, OpenHistory
+from pipelines.words import formats
 
+COSTS = (
+    f"At most {formats.size(MOST_BYTES)} a run, in its folder; a job's newest {RUNS_KEPT} runs keep theirs. "
+    f"Spark history, among the job's logs, shows it. It is the conf {ENABLED}."
+)
 SAYS = "Jobs, stages, tasks and queries of this run, as Spark's own UI shows them while it runs"
 HERE = "It answers on the server's machine alone, for a quarter of an hour after the last look; from another one: `{}`"
+
+
+def box(is_kept: bool, key: str) -> bool:
+    """Whether the runs of a job keep theirs."""
+    return st.checkbox("Keep Spark's event log", is_kept, key=key, help=COSTS)
 
 
 def button(job: str, run: str) -> None:

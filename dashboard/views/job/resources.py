@@ -6,10 +6,11 @@ import streamlit as st
 
 from dashboard import session
 from dashboard.dialogs import dialog
+from dashboard.typed import Limits
 from dashboard.views.endings import ending
 from dashboard.widgets import error_box, errors_shown
 from pipelines.domain.errors import TidemarkError
-from pipelines.domain.resources import Resources, changed, cpus_of, size_bytes, spelt_bytes
+from pipelines.domain.resources import Resources, changed
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.resources import SetResources
 from pipelines.verbs.system import ShowAbout
@@ -27,39 +28,29 @@ def ask_resources(job: str) -> None:
     def ask() -> None:
         with errors_shown():
             own = session.workspace().ask(ShowJob(job)).summary.job.resources
-            memory, cpus = inputs(own, "resources")
+            limits = inputs(Limits.of(own), "resources")
             holds = session.workspace().ask(ShowAbout()).server.holds
             st.caption(f"{SAYS} Held {CAN[holds]}.")
-            ending(_change(job, own, memory, cpus), "Set limits", "resources_set")
+            ending(_change(job, own, limits), "Set limits", "resources_set")
 
     ask()
 
 
-def inputs(own: Resources, key: str) -> tuple[str, str]:
+def inputs(limits: Limits, key: str) -> Limits:
     """The two fields side by side, as typed."""
     left, right = st.columns(2)
-    memory = spelt_bytes(own.memory_bytes) if own.memory_bytes else ""
-    cpus = f"{own.cpus:g}" if own.cpus else ""
-    return (
-        left.text_input("Memory at most", memory, key=f"{key}_memory", placeholder="all there is", help=MEMORY_HELP) or "",
-        right.text_input("Processors at most", cpus, key=f"{key}_cpus", placeholder="all there are", help=CPUS_HELP) or "",
+    return Limits(
+        left.text_input("Memory at most", limits.memory, key=f"{key}_memory", placeholder="all there is", help=MEMORY_HELP) or "",
+        right.text_input("Processors at most", limits.cpus, key=f"{key}_cpus", placeholder="all there are", help=CPUS_HELP) or "",
     )
 
 
-def read(memory: str, cpus: str) -> tuple[int, float]:
-    """What was typed; 0 for an empty field. Raises Invalid (`resources.size`, `resources.cpus`)."""
-    return size_bytes(memory) if memory.strip() else 0, cpus_of(cpus) if cpus.strip() else 0.0
-
-
-def _change(job: str, own: Resources, memory: str, cpus: str) -> SetResources | None:
+def _change(job: str, own: Resources, limits: Limits) -> SetResources | None:
     """What differs; None where nothing does, or something cannot be, which is said."""
     try:
-        memory_bytes, processors = read(memory, cpus)
-        after = changed(own, memory_bytes, processors)
+        memory_bytes, cpus = limits.differing(own)
+        after = changed(own, memory_bytes, cpus)
     except TidemarkError as error:
         error_box(error)
         return None
-    if after == own:
-        return None
-    differs = after.memory_bytes != own.memory_bytes, after.cpus != own.cpus
-    return SetResources(job, memory_bytes=memory_bytes if differs[0] else None, cpus=processors if differs[1] else None)
+    return SetResources(job, memory_bytes=memory_bytes, cpus=cpus) if after != own else None

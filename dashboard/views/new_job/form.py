@@ -13,12 +13,13 @@ import streamlit as st
 
 from dashboard import gallery, session, undo
 from dashboard.gallery import Script
-from dashboard.typed import free_name, names, words
+from dashboard.typed import Limits, free_name, names, words
 from dashboard.views.code_rights import code_rights
-from dashboard.views.job import resources
+from dashboard.views.job import event_log, resources
 from dashboard.widgets import section
 from pipelines.domain import sql_jobs
 from pipelines.domain.errors import Invalid, NotFound
+from pipelines.domain.event_logs import ENABLED
 from pipelines.domain.resources import ALL
 from pipelines.domain.spark_metrics import PRESETS
 from pipelines.verbs.jobs import ListJobs, ShowJob
@@ -153,7 +154,7 @@ def draw(draft: Draft) -> RunScript:
             "Spark's own metrics", key=f"new_sinks_{turn}", placeholder="graphite://host:2003",
             help=f"Where Spark itself sends them: {PRESETS}. Several with spaces between them. They become confs of the job.",
         )  # fmt: skip
-        memory, cpus = resources.inputs(ALL, f"new_{turn}")
+        limits = resources.inputs(Limits(), f"new_{turn}")
         st.html('<p class="tm-field">Spark confs</p>')
         confs = st.data_editor(
             [*({"Conf": name, "Value": value} for name, value in draft.conf.items()), {"Conf": "", "Value": ""}],
@@ -163,24 +164,25 @@ def draw(draft: Draft) -> RunScript:
             hide_index=True,
             alt="Spark confs of the new job",
         )
+        is_logged = event_log.box(False, f"new_event_log_{turn}")
         _connectors(draft.code)
         code_rights()
     args, conf = words(arguments or ""), pairs([(row.get("Conf"), row.get("Value")) for row in confs])
-    memory_bytes, processors = resources.read(memory, cpus)
+    memory_bytes, cpus = limits.differing(ALL)
     title = (name or "").strip()
     return RunScript(
         name=title,
         script=script_name(draft, title),
         code=draft.code,
         args=args,
-        conf=conf,
+        conf={**conf, ENABLED: "true"} if is_logged else conf,
         spark_metrics=names(sinks or ""),
         master=(master or "").strip() or "local[2]",
         source=draft.source,
         files=draft.files,
         requirements=(requirements or "").strip() or None,
-        memory_bytes=memory_bytes or None,
-        cpus=processors or None,
+        memory_bytes=memory_bytes,
+        cpus=cpus,
     )
 
 
