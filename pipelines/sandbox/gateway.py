@@ -18,7 +18,7 @@ from pipelines.domain.masters import is_local
 from pipelines.sandbox.requests import MARK
 
 SUBMIT = "PYSPARK_SUBMIT_ARGS"
-SESSION = ("spark.sql.", "spark.hadoop.javax.jdo.")
+SESSION = ("spark.sql.", "spark.hadoop.javax.jdo.", "spark.eventLog.", "spark.tidemark.")
 """Prefixes of confs that a new context reads."""
 ALSO = ("spark.app.name", "spark.ui.enabled", "spark.ui.showConsoleProgress", "spark.log.level")
 NOT = ("spark.sql.hive.", "spark.sql.extensions", "spark.sql.catalog", "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage")

@@ -87,7 +87,12 @@ def test_arguments_that_say_more_than_confs_are_not_understood(arguments: str, c
 
 def test_what_holds_for_a_whole_jvm_is_told_from_what_a_session_takes() -> None:
     whole = {"spark.driver.memory": "1g", "spark.jars": "a.jar", "spark.sql.extensions": "E", "spark.hadoop.fs.s3a.endpoint": "e"}
-    session = {"spark.sql.session.timeZone": "UTC", "spark.app.name": "n", "spark.sql.shuffle.partitions": "1"}
+    session = {
+        "spark.sql.session.timeZone": "UTC",
+        "spark.app.name": "n",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.eventLog.dir": "file:/a",
+    }
     assert gateway.launch_conf(whole | session) == whole
 
 
