@@ -104,7 +104,7 @@ def test_a_closed_pool_keeps_nothing(tmp_path: Path) -> None:
 
 def test_a_process_that_nobody_asks_for_ends(tmp_path: Path) -> None:
     pool = Pool(idle_s=0.3)
-    pool.open(tmp_path)
+    pool.open(tmp_path, 1)
     pool.expect(OWN, "local[2]", {})
     (process,) = pool.processes()
     until(lambda: not pool.processes())
@@ -118,7 +118,7 @@ from pathlib import Path
 from pipelines.domain.runtimes import OWN
 from pipelines.sandbox.pool import Pool
 pool = Pool()
-pool.open(Path(sys.argv[1]))
+pool.open(Path(sys.argv[1]), 1)
 pool.expect(OWN, "local[2]", {})
 print(pool.processes()[0].pid, flush=True)
 time.sleep(600)
