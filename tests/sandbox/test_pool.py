@@ -189,7 +189,7 @@ def test_a_session_that_needs_another_jvm_gets_one_and_a_users_process_is_given_
 def test_a_task_that_dies_or_is_cancelled_ends_its_process_and_no_other(asked: Asked) -> None:
     warm.one_environment()
     (pid,) = asked.pids()
-    other = Work("tests.sandbox.told", OWN, "local[1]", {}, is_last=False)
+    other = Work("tests.sandbox.told", OWN, "local[1]", {"spark.driver.memory": "700m"}, is_last=False)
     asked.pool.expect(other.runtime, other.master, other.conf)
     assert asked.told(dies=True) == {}
     assert pid not in asked.pids() and len(asked.pids()) == 1
