@@ -81,7 +81,7 @@ def test_what_a_warm_process_saves(tmp_path: Path) -> None:
 
         for name, call in (("verdict", check), ("reading", read), ("proof", prove)):
             cold = min(seconds(call) for _ in range(ROUNDS))
-            face.context.sparks.open(face.layout.sandbox)
+            face.context.sparks.open(face.layout.warm)
             call()
             warm_s = []
             for _ in range(ROUNDS):

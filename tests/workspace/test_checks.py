@@ -84,7 +84,7 @@ def test_changed_code_is_judged_in_the_sandbox_and_the_forks_plan_says_it(house:
     house.reopen()
     assert not house.face.plan(Check(savepoint.id, code=counts)).starts_spark, "kept, with the workspace closed meanwhile"
     assert house.face.plan(Fork(savepoint.id, name="b", code=counts)).verdict == verdict
-    house.face.context.sparks.open(house.face.layout.sandbox, USUAL)  # from here on by processes that have done something before
+    house.face.context.sparks.open(house.face.layout.warm, USUAL)  # from here on by processes that have done something before
     assert do(house.face, Check(savepoint.id)).outcome is Outcome.SAME, "of another version is only a package that it does not use"
     uses = do(house.face, Check(savepoint.id, code=f"import numpy\n{CODE}"))
     assert uses.outcome is Outcome.CANNOT_TELL and "numpy, which was 0.1 and is" in uses.parts[0].reasons[0]

@@ -32,7 +32,7 @@ from tests.workspace.proving import CODE, QUERIES, Stage, until
 @pytest.fixture(scope="module")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     made = Stage(odd(tmp_path_factory.mktemp("proving")))
-    made.face.context.sparks.open(made.face.layout.sandbox, warm.USUAL)
+    made.face.context.sparks.open(made.face.layout.warm, warm.USUAL)
     yield made
     made.face.close()
 
