@@ -58,7 +58,8 @@ def page(question: Listed, rows: Sequence[R]) -> Sequence[R]:
         return rows
     ordered = _ordered(question, [row for row in rows if _fits(question, row)])
     rest = ordered[_start(question, ordered) :]
-    return tuple(rest[: question.limit] if question.limit else rest)
+    shown = rest[: question.limit] if question.limit else rest
+    return tuple(shown) if isinstance(rows, tuple) else shown
 
 
 def next_page(question: Q, rows: Sequence[Any]) -> Q | None:
