@@ -9,6 +9,7 @@ from pathlib import Path
 from pipelines.domain.ids import RunId
 from pipelines.domain.jobs import Run
 from pipelines.domain.processes import PROCESS_FILE, Process
+from pipelines.domain.resources import HELD_FILE
 from pipelines.domain.runs import EXIT_FILE, RunState
 from pipelines.supervisor import processes
 from pipelines.supervisor.facts import TERMINATED_FILE
@@ -40,14 +41,16 @@ class Quiet:
 
     def mark(self, run: Run) -> Mark:
         folder = self._context.layout.run(run.job, run.id)
-        files = (self._context.layout.wanted_file(run.job), *(folder / name for name in (PROCESS_FILE, EXIT_FILE, TERMINATED_FILE)))
+        names = (PROCESS_FILE, EXIT_FILE, TERMINATED_FILE, HELD_FILE)
+        files = (self._context.layout.wanted_file(run.job), *(folder / name for name in names))
         return tuple(map(_seen, files))
 
     def note(self, run: Run, mark: Mark) -> None:
-        """Remembers a run that was just looked at, where `mark`, taken before, says that it is as it should be."""
+        """Remembers a run that was just looked at, where `mark`, taken before, says that it is as it should be. What a driver with limits
+        takes is looked at in each pass."""
         files = self._context.files
         wanted, process = files.wanted(run.job), files.process(run.job, run.id)
-        is_settled = run.state is RunState.RUNNING and wanted.run == run.id and wanted.stop is None and mark[2:] == (None, None)
+        is_settled = run.state is RunState.RUNNING and wanted.run == run.id and wanted.stop is None and set(mark[2:]) == {None}
         if is_settled and process is not None and process.pid == run.pid:
             self._known[run.id] = Known(mark, process)
         else:

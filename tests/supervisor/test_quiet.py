@@ -6,10 +6,13 @@ import os
 import signal
 
 from pipelines.domain.jobs import Run
+from pipelines.domain.resources import HELD_FILE
 from pipelines.domain.runs import RunState
 from pipelines.supervisor.quiet import Quiet
 from pipelines.verbs.jobs import ShowJob
 from tests.supervisor.conftest import House, until
+
+HELD = '{"means": "supervisor", "resources": {"memory_bytes": 8589934592, "cpus": null}}'
 
 
 def quiet(house: House) -> tuple[Quiet, Run]:
@@ -41,3 +44,12 @@ def test_a_run_that_begins_is_not_quiet(house: House) -> None:
     house.up(house.begin("wait", code="df.writeStream\n"))
     house.supervisor.tick()
     assert not house.supervisor._quiet._known
+
+
+def test_a_driver_with_limits_is_looked_at_in_each_pass(house: House) -> None:
+    """What it takes of its memory changes without a file."""
+    left, run = quiet(house)
+    (house.folder(run) / HELD_FILE).write_text(HELD)
+    assert not left.is_so(run)
+    house.supervisor.tick()
+    assert not left.is_so(house.workspace.ask(ShowJob("a")).runs[0])
