@@ -73,7 +73,7 @@ class ShareReads:
         key = (scope["path"], scope["query_string"], headers.get("host", ""), headers.get("accept", ""), scope.get(CALLER))
         answer = self._kept(key, scope) or self._begun(key, scope)
         try:
-            messages = await asyncio.shield(answer.messages)
+            messages = answer.messages.result() if answer.is_whole else await asyncio.shield(answer.messages)
         finally:
             if not _is_worth_keeping(answer.messages) and self._answers.get(key) is answer:
                 del self._answers[key]

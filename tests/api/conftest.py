@@ -20,7 +20,7 @@ def layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
 @pytest.fixture(scope="module")
 def served(layout: Layout) -> Iterator[tuple[FakeFace, httpx.Client]]:
     face = FakeFace()
-    with serving(face, layout) as url, httpx.Client(base_url=f"{url}/api", trust_env=False) as http:
+    with serving(face, layout) as url, httpx.Client(base_url=f"{url}/api", trust_env=False, timeout=60) as http:
         yield face, http
 
 

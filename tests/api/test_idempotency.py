@@ -176,7 +176,7 @@ def test_it_is_answered_by_the_next_server_too(face: FakeFace, layout: Layout) -
     answers = []
     for _ in range(2):
         with serving(face, layout) as url:
-            answers.append(httpx.post(f"{url}/api{TAKE}", json={}, headers=keyed("restarted"), trust_env=False))
+            answers.append(httpx.post(f"{url}/api{TAKE}", json={}, headers=keyed("restarted"), trust_env=False, timeout=60))
     assert answers[0].status_code == 201 and answers[1].content == answers[0].content
     assert taken(face) == 1
 

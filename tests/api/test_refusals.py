@@ -113,7 +113,7 @@ def refusing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Refusing]:
     verifying = house.face.begin(Verify(first.id))
     house.face.answer(verifying)
     assert verifying.operation is not None
-    with serving(house.face) as url, httpx.Client(base_url=f"{url}/api", trust_env=False) as http:
+    with serving(house.face) as url, httpx.Client(base_url=f"{url}/api", trust_env=False, timeout=60) as http:
         yield Refusing(http, {"first": first.id, "ended": verifying.operation.id, "exported": str(root / "exported")})
     house.face.close()
 

@@ -73,7 +73,7 @@ def test_first_comes_every_job_as_it_is(url: str, face: FakeFace) -> None:
     with listening(f"{url}/stream") as stream:
         first = some(stream, len(JOBS))
     assert {update["event"] for update in first} == {"job"}
-    rows = {row["job"]["name"]: row for row in httpx.get(f"{url}/jobs", trust_env=False).json()}
+    rows = {row["job"]["name"]: row for row in httpx.get(f"{url}/jobs", trust_env=False, timeout=60).json()}
     assert {update["data"]["job"]["name"]: update["data"] for update in first} == rows and sorted(rows) == JOBS
 
 
@@ -125,7 +125,7 @@ def test_who_comes_from_elsewhere_is_told_what_is_now(url: str, last: str) -> No
 
 
 def test_a_job_that_is_not_there_has_no_stream(url: str) -> None:
-    answer = httpx.get(f"{url}/jobs/nobody/stream", trust_env=False)
+    answer = httpx.get(f"{url}/jobs/nobody/stream", trust_env=False, timeout=60)
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "job.not_found")
     assert answer.headers["content-type"] == "application/problem+json"
 
@@ -134,7 +134,7 @@ def test_more_than_may_listen_are_refused_and_may_when_others_have_left(url: str
     monkeypatch.setattr(feed, "MOST_LISTENERS", 1)
     with listening(f"{url}/stream") as stream:
         next(stream)
-        refused = httpx.get(f"{url}/stream", trust_env=False)
+        refused = httpx.get(f"{url}/stream", trust_env=False, timeout=60)
         assert (refused.status_code, refused.json()["error"]["code"]) == (503, "stream.full")
     until(lambda: may_listen(url))
 
@@ -169,7 +169,7 @@ def test_a_look_that_fails_ends_the_stream_and_is_told_to_who_comes_back(url: st
         some(stream, len(JOBS))
         face.refuses(ListJobs, Unavailable("storage.full", "The disk is full", "Free space."))
         assert list(stream) == []
-    answer = httpx.get(f"{url}/stream", trust_env=False)
+    answer = httpx.get(f"{url}/stream", trust_env=False, timeout=60)
     assert (answer.status_code, answer.json()["error"]["code"]) == (503, "storage.full")
 
 

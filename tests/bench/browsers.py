@@ -86,6 +86,7 @@ async def open_page(url: str, path: str, query: str = "") -> Page:
         max_size=None,
         origin=Origin(url),
         additional_headers=SHOWN,
+        open_timeout=60,
     )
     page = Page(socket, url, path, query)
     await page.rerun()

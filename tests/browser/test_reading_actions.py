@@ -118,7 +118,7 @@ def test_a_variant_is_dropped_taken_back_and_promoted(watched: Watched, fakes: s
     expect(page.get_by_test_id("undo")).to_have_text("post_engagement_split was dropped")
     press(page, "Undo")
     expect(page.get_by_role("button", name="Promote…")).to_be_disabled()
-    httpx.post(f"{fakes}/api/v1/jobs/post_engagement_split/resume", json={}, headers=SHOWN).raise_for_status()
+    httpx.post(f"{fakes}/api/v1/jobs/post_engagement_split/resume", json={}, headers=SHOWN, timeout=60).raise_for_status()
     page.reload()
     expect(page.get_by_role("button", name="Promote…")).to_be_enabled()
     more(page, "compare_keys_button")

@@ -81,7 +81,7 @@ def test_one_comes_back(watched: Watched, fakes: str) -> None:
 
 
 def test_one_is_resumed_from(watched: Watched, fakes: str) -> None:
-    httpx.post(f"{fakes}/api/v1/jobs/post_engagement/stop", json={"savepoint": False}, headers=SHOWN).raise_for_status()
+    httpx.post(f"{fakes}/api/v1/jobs/post_engagement/stop", json={"savepoint": False}, headers=SHOWN, timeout=60).raise_for_status()
     page = chosen(watched, fakes, OLD)
     press(page, "Resume from here")
     asked = dialog(page, "Resume post_engagement from")

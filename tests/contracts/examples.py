@@ -101,7 +101,7 @@ class Shell:
         headers = dict(header.split(": ", 1) for header in call.headers)
         with serving(self.tidemark.face) as url:
             at = call.url.replace(URL, url)
-            answer = httpx.request(call.method, at, headers=headers, content=call.body, trust_env=False)
+            answer = httpx.request(call.method, at, headers=headers, content=call.body, trust_env=False, timeout=60)
         assert answer.is_success, (words, answer.text)
         return answer.text
 

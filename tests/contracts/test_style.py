@@ -92,3 +92,43 @@ def test_the_rule_sees_what_is_swallowed(source: str) -> None:
 )
 def test_the_rule_lets_the_rest_be(source: str) -> None:
     assert not list(swallowed(source))
+
+
+ASKED = {
+    "httpx.get",
+    "httpx.post",
+    "httpx.put",
+    "httpx.delete",
+    "httpx.stream",
+    "httpx.request",
+    "httpx.Client",
+    "socket.create_connection",
+}
+PATIENT = {"timeout", "open_timeout"}
+
+
+def asked_in_haste(source: str) -> Iterator[int]:
+    """The lines in `source` that ask over the network and leave the wait to a library: 5 or 10 s, too short on a busy machine."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and _asks(node) and not PATIENT & {keyword.arg for keyword in node.keywords}:
+            yield node.lineno
+
+
+def _asks(call: ast.Call) -> bool:
+    name = ast.unparse(call.func)
+    return name in ASKED or (name == "connect" and any("ws://" in ast.unparse(one) or "wss://" in ast.unparse(one) for one in call.args))
+
+
+def test_every_test_says_how_long_it_waits_for_a_server() -> None:
+    tests = sorted((ROOT / "tests").rglob("*.py"))
+    assert {f"{path.relative_to(ROOT)}:{line}" for path in tests for line in asked_in_haste(path.read_text())} == set()
+
+
+@pytest.mark.parametrize("source", ["httpx.get(url)", "with httpx.Client(base_url=url) as client: pass", "connect(f'wss://{host}/stream')"])
+def test_the_rule_sees_who_asks_in_haste(source: str) -> None:
+    assert list(asked_in_haste(source))
+
+
+@pytest.mark.parametrize("source", ["httpx.get(url, timeout=60)", "connect(folder)", "connect(f'ws://{host}/', open_timeout=60)"])
+def test_the_rule_lets_the_patient_be(source: str) -> None:
+    assert not list(asked_in_haste(source))

@@ -38,7 +38,7 @@ class Running:
 
     def knows(self, subject: str, **claims: Any) -> None:
         """From now on somebody of this subject signs in with these claims."""
-        httpx.put(f"{self.issuer}/users/{subject}", json=claims, trust_env=False).raise_for_status()
+        httpx.put(f"{self.issuer}/users/{subject}", json=claims, trust_env=False, timeout=60).raise_for_status()
 
 
 @contextmanager
@@ -85,7 +85,7 @@ class Browser:
 
     def agrees(self, address: str, subject: str) -> str:
         """The address on this server that the provider leads back to, once somebody has signed in there; the server's part is left out."""
-        answer = httpx.post(address, data={"sub": subject}, trust_env=False)
+        answer = httpx.post(address, data={"sub": subject}, trust_env=False, timeout=60)
         assert answer.status_code == 302, answer.text
         parts = urlsplit(answer.headers["location"])
         assert f"{parts.scheme}://{parts.netloc}" == ORIGIN

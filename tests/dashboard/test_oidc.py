@@ -248,7 +248,7 @@ def test_an_unsigned_token_is_none_even_where_the_provider_offers_that(browser: 
 
 
 def test_what_the_provider_refuses_lets_nobody_in(browser: Browser) -> None:
-    answer = httpx.post(browser.begins(), data={"action": "deny"}, trust_env=False)
+    answer = httpx.post(browser.begins(), data={"action": "deny"}, trust_env=False, timeout=60)
     place = httpx.URL(answer.headers["location"])
     refused = browser.open(f"{place.path}?{place.query.decode()}")
     assert refused.status_code == 401 and "did not let you in" in refused.text

@@ -122,7 +122,7 @@ def test_it_is_reached_over_tls_by_its_name_with_a_token(tmp_path: Path, certifi
         cookie = entered.headers["set-cookie"].partition(";")[0]
         assert ask(port, "/settings", certificate, cookie=cookie).status_code == 200
         with pytest.raises(httpx.HTTPError):
-            httpx.get(f"http://127.0.0.1:{port}/api/v1/jobs", headers=bearer(secret), trust_env=False)
+            httpx.get(f"http://127.0.0.1:{port}/api/v1/jobs", headers=bearer(secret), trust_env=False, timeout=60)
         assert socket_opens(port, certificate, cookie, f"https://{NAME}:{port}")
         assert not socket_opens(port, certificate, cookie, "https://evil.example")
         assert not socket_opens(port, certificate, "", f"https://{NAME}:{port}")
@@ -146,7 +146,14 @@ def socket_opens(port: int, certificate: Certificate, cookie: str, origin: str) 
     """Whether the pages' websocket opens."""
     options: Any = {"ssl": certificate.trusted, "server_hostname": NAME, "additional_headers": {"cookie": cookie}, "origin": origin}
     try:
-        with connect(f"wss://{NAME}:{port}/_stcore/stream", address=("127.0.0.1", port), proxy=None, subprotocols=["streamlit"], **options):
+        with connect(
+            f"wss://{NAME}:{port}/_stcore/stream",
+            address=("127.0.0.1", port),
+            proxy=None,
+            subprotocols=["streamlit"],
+            **options,
+            open_timeout=60,
+        ):
             return True
     except InvalidStatus:
         return False
@@ -192,7 +199,7 @@ def test_with_a_provider_it_starts_without_a_named_token(tmp_path: Path, monkeyp
             httpx.Client(base_url=f"http://127.0.0.1:{port}", headers=forwarded, trust_env=False, timeout=60) as browser,
         ):
             begun = browser.get("/oidc/sign-in?to=/events")
-            agreed = httpx.post(begun.headers["location"], data={"sub": "1"}, trust_env=False).headers["location"]
+            agreed = httpx.post(begun.headers["location"], data={"sub": "1"}, trust_env=False, timeout=60).headers["location"]
             assert agreed.startswith(f"https://{NAME}/oidc/callback?") and "; Secure" in begun.headers["set-cookie"]
             cookie = begun.headers["set-cookie"].partition(";")[0]
             signed_in = browser.get(agreed.removeprefix(f"https://{NAME}"), headers={"cookie": cookie})

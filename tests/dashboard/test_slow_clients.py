@@ -113,7 +113,7 @@ HALVES = {"nothing": b"", "a word": b"GE", "half a head": HEAD, "no body": HEAD 
 
 @pytest.mark.parametrize("half", HALVES)
 def test_half_a_request_is_closed(half: str, port: int) -> None:
-    with socket.create_connection(("127.0.0.1", port)) as client:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
         client.sendall(HALVES[half])
         client.settimeout(30)
         answer = client.recv(1_000)
@@ -126,7 +126,7 @@ def test_half_a_request_is_closed(half: str, port: int) -> None:
 @pytest.mark.parametrize("begun", [b"", HEAD[:-2] + b"0\r\n\r\n"], ids=["a head", "a body"])
 def test_a_byte_now_and_then_gains_no_time(begun: bytes, port: int) -> None:
     began = time.monotonic()
-    with socket.create_connection(("127.0.0.1", port)) as client:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
         client.sendall(begun)
         answer = dripped(client, b"X-Long: " + b"x" * 1_000 if not begun else b"x" * 40)
     assert answer.startswith(b"HTTP/1.1 408") and time.monotonic() - began < 30
@@ -143,7 +143,7 @@ def answers(client: socket.socket, count: int) -> bytes:
 
 
 def test_requests_that_come_whole_are_answered_however_long_the_client_is_quiet_between_them(port: int) -> None:
-    with socket.create_connection(("127.0.0.1", port)) as client:
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as client:
         client.settimeout(30)
         for _ in range(2):
             client.sendall(HEAD + b"\r\nabcd")
@@ -154,7 +154,7 @@ def test_requests_that_come_whole_are_answered_however_long_the_client_is_quiet_
 
 
 def test_a_websocket_may_be_quiet(port: int) -> None:
-    with connect(f"ws://127.0.0.1:{port}/echo") as client:
+    with connect(f"ws://127.0.0.1:{port}/echo", open_timeout=60) as client:
         time.sleep(SECONDS * 3)
         client.send("still here")
         assert client.recv() == "still here"
@@ -188,6 +188,6 @@ def test_who_reads_slowly_and_steadily_gets_all(port: int) -> None:
 
 
 def test_a_websocket_that_nobody_reads_is_cut_off(port: int, server: uvicorn.Server) -> None:
-    with connect(f"ws://127.0.0.1:{port}/pour", compression=None, close_timeout=0.1) as client:
+    with connect(f"ws://127.0.0.1:{port}/pour", compression=None, close_timeout=0.1, open_timeout=60) as client:
         assert client.recv()
         until(lambda: not server.server_state.connections and not server.server_state.tasks, 30, what="the connection is still there")

@@ -60,12 +60,12 @@ def test_it_reads_until_the_first_is_killed(house: House, pair: tuple[Served, Se
     until(lambda: shown(standby) == shown(active) and shown(active)[0][0]["state"] == "running")
     (run,) = shown(active)[0]
 
-    refused = httpx.post(f"{standby.url}/api/v1/jobs/a/stop", json={}, headers=bearer(standby.token))
+    refused = httpx.post(f"{standby.url}/api/v1/jobs/a/stop", json={}, headers=bearer(standby.token), timeout=60)
     assert refused.status_code == 503 and refused.json()["error"]["code"] == "server.standby"
     assert active.url in refused.json()["error"]["message"]
-    assert httpx.get(f"{standby.url}/readyz").text == "ready: standby"
-    assert httpx.get(f"{standby.url}/readyz?active").status_code == 503
-    assert "tidemark_server_active 0.0" in httpx.get(f"{standby.url}/metrics", headers=bearer(standby.token)).text
+    assert httpx.get(f"{standby.url}/readyz", timeout=60).text == "ready: standby"
+    assert httpx.get(f"{standby.url}/readyz?active", timeout=60).status_code == 503
+    assert "tidemark_server_active 0.0" in httpx.get(f"{standby.url}/metrics", headers=bearer(standby.token), timeout=60).text
 
     progress = Layout(house.root).run(JobName(run["job"]), RunId(run["id"])) / "progress.jsonl"
     progress.write_text("".join(progress_line(batch, "2026-11-20T09:00:00.000Z") for batch in range(5)))
@@ -74,7 +74,7 @@ def test_it_reads_until_the_first_is_killed(house: House, pair: tuple[Served, Se
 
     os.kill(active.pid, signal.SIGKILL)
     until(lambda: role(standby) == "active", what=(tmp_path / "standby.log").read_text())
-    assert httpx.get(f"{standby.url}/readyz?active").text == "ready"
+    assert httpx.get(f"{standby.url}/readyz?active", timeout=60).text == "ready"
     until(lambda: "server.took_over" in [event["kind"] for event in standby.ask("/events")])
     assert active.url in next(event["message"] for event in standby.ask("/events") if event["kind"] == "server.took_over")
     (adopted,) = shown(standby)[0]

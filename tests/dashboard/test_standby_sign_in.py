@@ -37,7 +37,7 @@ def signs_in(browser: httpx.Client, server: Served) -> httpx.Response:
     """The server's answer at the end of it all."""
     begun = browser.get(f"{server.url}/oidc/sign-in?to=/")
     assert begun.status_code == 302, begun.text
-    agreed = httpx.post(begun.headers["location"], data={"sub": "1"}, trust_env=False)
+    agreed = httpx.post(begun.headers["location"], data={"sub": "1"}, trust_env=False, timeout=60)
     return browser.get(agreed.headers["location"])
 
 
@@ -69,7 +69,7 @@ def test_who_signs_in_on_a_standby_is_let_in_by_both_and_signs_out_of_both_for_g
             os.kill(active.pid, signal.SIGKILL)
             until(lambda: role(standby) == "active", what=(tmp_path / "standby.log").read_text())
             assert (jobs(ann, standby), jobs(thief, standby)) == (200, 401), "who was in stays in, who was out stays out"
-            agreed = httpx.post(half.headers["location"], data={"sub": "1"}, trust_env=False)
+            agreed = httpx.post(half.headers["location"], data={"sub": "1"}, trust_env=False, timeout=60)
             assert ann.get(agreed.headers["location"]).status_code == 200, "a sign-in that began before it took over"
             assert ann.post(f"{standby.url}/api/v1/jobs/a/stop", headers=JSON, json={}).status_code == 404
             lines = standby.ask("/audit")

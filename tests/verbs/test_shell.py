@@ -75,7 +75,7 @@ def heard(served: tuple[Heard, httpx.Client]) -> Heard:
 @pytest.fixture(scope="module")
 def served() -> Iterator[tuple[Heard, httpx.Client]]:
     face = Heard()
-    with serving(face) as url, httpx.Client(base_url=url, trust_env=False) as client:
+    with serving(face) as url, httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
         yield face, client
 
 
