@@ -34,6 +34,7 @@ from dashboard.streamlit_fixes import left_pages, offered_files  # noqa: E402
 from pipelines.api.push.settings import chosen  # noqa: E402
 from pipelines.client.servers import entry  # noqa: E402
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, TidemarkError, Unavailable  # noqa: E402
+from pipelines.sandbox import environment as spark_environment  # noqa: E402
 
 WORKSPACE_VARIABLE = "TIDEMARK_WORKSPACE"
 SWITCH_SECONDS = 0.0005
@@ -60,6 +61,7 @@ async def lifespan(_app: App) -> AsyncIterator[None]:
         return
     settings = _streamlit_settings()
     api.signs_in(oidc())
+    spark_environment.inherit()
     _run_as("", settings.workspace)
     with assembly.assembled(settings, api):
         _announce(settings)
@@ -119,6 +121,7 @@ def main(
     try:
         api.reach = reach.checked()
         api.signs_in(oidc())
+        spark_environment.inherit()
         _run_as(run_as, Path(workspace).resolve())
         with listening(api.reach.host, port) as bound:
             own = bound.getsockname()[1]

@@ -13,6 +13,7 @@ from pydantic import ConfigDict, with_config
 from pydantic import Field as Bounds
 
 from pipelines import verbs
+from pipelines.api.answers import Writer
 from pipelines.api.bodies import face_of, refusals
 from pipelines.api.body_limit import MOST_BYTES
 from pipelines.api.idempotency import ChangeRoute, Key
@@ -106,15 +107,18 @@ def _handler(kind: type[Asked[Any]], http: Http) -> Callable[..., Any]:
 
 
 def _question(kind: type[Any]) -> Callable[..., Any]:
+    writer = Writer(answer_type(kind))
+
     def answer(face: Face, request: Request, response: Response, values: Mapping[str, Any]) -> Any:
         question = kind(**values)
         rows = face.ask(question)
+        headers = {}
         if isinstance(question, Listed) and (following := next_page(question, rows)) is not None:
-            response.headers["Link"] = f'<{request.url.include_query_params(after=following.after)}>; rel="next"'
+            headers["Link"] = f'<{request.url.include_query_params(after=following.after)}>; rel="next"'
         if kind.pages_by and rows and len(rows) == values["limit"]:
             older = request.url.include_query_params(**{kind.pages_by: rows[-1].cursor})
-            response.headers["Link"] = f'<{older}>; rel="next"'
-        return rows
+            headers["Link"] = f'<{older}>; rel="next"'
+        return Response(writer.write(rows), headers=headers, media_type="application/json")
 
     return answer
 

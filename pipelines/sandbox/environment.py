@@ -22,17 +22,33 @@ def command(python: str, module: str) -> Sequence[str]:
     return [python or sys.executable, "-m", module]
 
 
+_inherited: Mapping[str, str] | None = None
+
+
+def inherit() -> None:
+    """From now on Sparks inherit this process's variables as they are now: what its libraries set later is not for them, and would make of
+    each warm process one of another kind (Streamlit sets one as it begins to serve)."""
+    global _inherited
+    _inherited = dict(os.environ)
+
+
+def inherited() -> Mapping[str, str]:
+    """The variables that Sparks inherit."""
+    return os.environ if _inherited is None else _inherited
+
+
 def environ(master: str, runtime: Runtime) -> Mapping[str, str]:
-    """Our environment for a Spark of `runtime`, with our packages importable and a Java that fits it.
+    """What Sparks inherit, for a Spark of `runtime`, with our packages importable and a Java that fits it.
 
     Raises Unavailable where there is none.
 
     A local master's web page and ports are for this machine alone: Spark would open them to everybody, and its page can kill queries.
     """
-    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    given = inherited()
+    paths = [str(ROOT), *filter(None, [given.get("PYTHONPATH")])]
     java = java_of(runtime)
-    named = {"JAVA_HOME": str(java.path), classes.SUBMIT_OPTIONS: classes.submit_options(java, runtime.python, os.environ)}
-    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1", **named, **_locale(os.environ)}
+    named = {"JAVA_HOME": str(java.path), classes.SUBMIT_OPTIONS: classes.submit_options(java, runtime.python, given)}
+    variables = {**given, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1", **named, **_locale(given)}
     if master.startswith("local"):
         variables.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     return variables

@@ -8,7 +8,7 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
@@ -33,14 +33,16 @@ class Kind:
     runtime: Runtime
     master: str
     conf: tuple[tuple[str, str], ...]
-    environ: tuple[tuple[str, str], ...]
+    inherited: tuple[tuple[str, str], ...]
+    environ: Mapping[str, str] = field(compare=False)
+    """With what Java starts faster by, where that is there already: a process that was begun without is as good."""
 
     @staticmethod
     def of(runtime: Runtime, master: str, conf: Mapping[str, str]) -> Kind:
         """Raises Unavailable where no Java fits. A JVM serves every local master."""
         master = DEFAULT if is_local(master) else master
-        environ = environment.environ(master, runtime)
-        return Kind(runtime, master, tuple(sorted(launch_conf(conf).items())), tuple(sorted(environ.items())))
+        inherited, environ = environment.inherited(), environment.environ(master, runtime)
+        return Kind(runtime, master, tuple(sorted(launch_conf(conf).items())), tuple(sorted(inherited.items())), environ)
 
     @property
     def is_local(self) -> bool:

@@ -52,9 +52,9 @@ class Served:
 
 
 @contextmanager
-def served(workspace: Path, log: Path, *options: str) -> Iterator[Served]:
+def served(workspace: Path, log: Path, *options: str, **variables: str) -> Iterator[Served]:
     """Starts `python -m dashboard` and waits until it says that it serves."""
-    environ = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    environ = {**os.environ, "PYTHONUNBUFFERED": "1", **variables}
     command = [sys.executable, "-m", "dashboard", "--port", "0", "--workspace", str(workspace), *options]
     with log.open("wb") as out, subprocess.Popen(command, cwd=ROOT, env=environ, stdout=out, stderr=subprocess.STDOUT) as server:
         try:

@@ -11,14 +11,18 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.domain.conversions import StateStore
 from pipelines.domain.errors import TidemarkError, Unavailable
+from pipelines.domain.processes import PROCESS_FILE, Process
 from pipelines.domain.resources import HELD_FILE, Held, Resources
+from pipelines.domain.runtimes import Runtime
 from pipelines.sandbox.environment import ROOT
 from pipelines.storage import users
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ReadLog
 from pipelines.verbs.run import RunScript
+from pipelines.verbs.stop import Stop
 from pipelines.verbs.take import Take
 from pipelines.workspace import run_as
 from tests.other_user import MAY_SWITCH, NAME, passable
@@ -69,6 +73,7 @@ frame.writeStream.queryName("rocks").format("parquet").trigger(processingTime="0
 """
 GIB = 2**30
 CONF = {"spark.sql.shuffle.partitions": "1", "spark.ui.enabled": "false", "spark.log.level": "ERROR", "spark.sql.session.timeZone": "UTC"}
+MASTER = "local[1]"
 PYTHONS = (sys.executable, "/usr/bin/python3", "/usr/local/bin/python3")
 
 
@@ -113,7 +118,7 @@ def test_a_job_of_another_user_is_exact_and_kept_apart(folder: Path, monkeypatch
         for name in ("access.key", "tokens.json"):
             server.face.context.files.write(folder / "ws" / name, {})
         args = (str(into), "{output}")
-        begin = RunScript(name="a", script="job.py", code=CODE, args=args, conf=CONF, master="local[1]", python=python)
+        begin = RunScript(name="a", script="job.py", code=CODE, args=args, conf=CONF, master=MASTER, python=python)
         do(server.face, replace(begin, memory_bytes=2 * GIB, cpus=1.0))
         until(lambda: has_put_out(server, "a", 3), 200)
         savepoint = do(server.face, Take("a"))
@@ -127,6 +132,27 @@ def test_a_job_of_another_user_is_exact_and_kept_apart(folder: Path, monkeypatch
         assert told(server, "a") == {"user": NAME, "secrets": [], "reads": [], "kept": 0, "writes": []}
         of_fork = told(server, "b")
         assert of_fork.pop("kept") and of_fork == {"user": NAME, "secrets": [], "reads": [], "writes": []}
+        for name in ("a", "b"):
+            do(server.face, Stop(name, at_once=True))
+        pid = warm_up(server, Runtime(python))
+        do(server.face, replace(begin, name="c"))
+        do(server.face, Fork(savepoint.id, name="d", store=StateStore.ROCKSDB, partitions=2))
+        until(lambda: has_put_out(server, "c", 7) and has_put_out(server, "d", 7), 200)
+        process = server.face.context.files.read(Process, server.face.layout.run(job("c"), server.newest("c").id) / PROCESS_FILE)
+        assert process.pid == pid, "it began in the warm process"
+        assert told(server, "c") == {"user": NAME, "secrets": [], "reads": [], "kept": 0, "writes": []}
+        of_rewritten = told(server, "d")
+        assert of_rewritten.pop("kept") and of_rewritten == {"user": NAME, "secrets": [], "reads": [], "writes": []}
+
+
+def warm_up(server: Server, runtime: Runtime) -> int:
+    """The pid of the process that waits, warm: the next job begins in it."""
+    pool = server.face.context.sparks
+    pool.open(server.face.layout.warm, 1)
+    pool.drivers = 1
+    pool.expect(runtime, MASTER, CONF)
+    until(lambda: any(process.is_warm for process in pool.processes()), 200)
+    return pool.processes()[0].pid
 
 
 def told(server: Server, name: str) -> dict[str, object]:
