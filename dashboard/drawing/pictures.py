@@ -149,6 +149,15 @@ def stored() -> list[str]:
     ]  # fmt: skip
 
 
+def fetched() -> list[str]:
+    asked = [(64, 22, ROW, ""), (64, 46, ALARM, "3 3"), (64, 70, ROW, "")]
+    return [
+        box(12, 10, 50, 72), text(37, 50, "server", ROW), *(line(x, y, 150, y, color, dashes) for x, y, color, dashes in asked),
+        text(108, 18, "0 to 2"), text(108, 42, "too busy", ALARM), text(108, 66, "3, 3, 4"), *dots((170, 192, 214), 22),
+        *rings((170,), 70), *dots((192, 214), 70), line(226, 46, 250, 46), *dots((262, 274, 286, 298, 310), 46, 3.5, OUT),
+    ]  # fmt: skip
+
+
 PICTURES: Mapping[str, Callable[[], list[str]]] = {
     "post_engagement": tumbling,
     "sliding_windows": sliding,
@@ -165,5 +174,6 @@ PICTURES: Mapping[str, Callable[[], list[str]]] = {
     "clean_views": cleaned,
     "several_queries": parted,
     "engagement_to_database": stored,
+    "views_over_http": fetched,
 }
 """By the job's name: each of the collection has one."""

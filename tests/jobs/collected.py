@@ -6,6 +6,7 @@ import argparse
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,10 +36,12 @@ class JobBench(Bench):
     name: str = ""
     at: int = 0
     inputs: Path = field(default_factory=Path)
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    """Of the inputs that are served, by the job's argument."""
 
     def writer(self, job: str, name: str = "") -> Any:
         """What the script's own `queries` gives for `job`; None where the other version has fewer."""
-        places = {stream.name: str(stream) for stream in self.inputs.iterdir()}
+        places = {stream.name: str(stream) for stream in self.inputs.iterdir()} | dict(self.addresses)
         out = self.folder / "output" / job
         args = argparse.Namespace(**places, output=str(out), database=f"sqlite:{out / 'job.sqlite'}", schema="main")
         sql = JOBS / f"{name or self.name}.sql"
@@ -94,6 +97,7 @@ QUERIES = {
     "clean_views": ("clean",),
     "several_queries": ("by_page", "by_reader"),
     "engagement_to_database": ("engagement",),
+    "views_over_http": ("reading",),
 }
 """The queries of each job; a file sink writes to a folder of that name."""
 SINKS = {"top_pages": "folders", "engagement_to_database": "sqlite"}

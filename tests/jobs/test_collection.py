@@ -4,7 +4,9 @@ verdict on its second version is the one that the gallery shows."""
 from __future__ import annotations
 
 import os
+import random
 import shutil
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +26,9 @@ from pipelines.savepoint import library
 from pipelines.savepoint.batch_choice import OfBatch
 from pipelines.storage.addresses import open_storage
 from tests.driver.planning.test_truth import spec
-from tests.jobs.collected import QUERIES, SINKS, JobBench, make_inputs
-from tests.jobs.loading import JOBS
+from tests.jobs import feeds
+from tests.jobs.collected import FILES, QUERIES, SINKS, JobBench, make_inputs
+from tests.jobs.loading import JOBS, script
 from tests.savepoint import matrix_steps
 from tests.savepoint.matrix import FORMAT_2, QUERY, Line, difference, since
 from tests.savepoint.queries import events
@@ -43,11 +46,20 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_inputs(tmp_path_factory.mktemp("inputs"))
 
 
+@pytest.fixture(scope="module")
+def addresses() -> Iterator[Mapping[str, str]]:
+    """A third of the feed's answers go wrong. None is of a copy that is behind: batches would end elsewhere."""
+    chance, troubles = random.Random(7), [trouble for trouble in script("http_feed")["TROUBLES"] if trouble != "behind"]
+    with feeds.serving(FILES, lambda: chance.choice([*troubles, *[""] * 2 * len(troubles)])) as (feed, _):
+        yield {"feed": feed}
+
+
 @pytest.mark.parametrize(("name", "at"), CASES, ids=lambda value: str(value))
 def test_what_is_killed_and_what_is_forked_equals_the_uninterrupted_run(
-    spark: Any, tmp_path: Path, inputs: Path, name: str, at: int
+    spark: Any, tmp_path: Path, inputs: Path, addresses: Mapping[str, str], name: str, at: int
 ) -> None:
-    bench = JobBench(Line(events, FORMAT_2, sink=SINKS.get(name, "parquet")), tmp_path, spark, name=name, at=at, inputs=inputs)
+    line = Line(events, FORMAT_2, sink=SINKS.get(name, "parquet"))
+    bench = JobBench(line, tmp_path, spark, name=name, at=at, inputs=inputs, addresses=addresses)
     bench.run("job")
     reference = bench.rows("job")
     matrix_steps.leave(bench, "job", KILLED, "state written")
