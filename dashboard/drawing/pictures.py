@@ -158,6 +158,14 @@ def fetched() -> list[str]:
     ]  # fmt: skip
 
 
+def sharded() -> list[str]:
+    return [
+        line(14, 46, 150, 46, KEPT), *(part for y in (24, 70) for part in (line(150, 46, 176, y), line(176, y, 306, y, KEPT))),
+        *dots((30, 56, 84, 112, 138), 46), *dots((190, 222, 262), 24), *dots((204, 240, 290), 70), line(150, 8, 150, 84, OUT, "4 3"),
+        text(84, 30, "shard 0"), text(258, 14, "shard 1"), text(258, 60, "shard 2"), text(122, 80, "read first", OUT),
+    ]  # fmt: skip
+
+
 PICTURES: Mapping[str, Callable[[], list[str]]] = {
     "post_engagement": tumbling,
     "sliding_windows": sliding,
@@ -175,5 +183,6 @@ PICTURES: Mapping[str, Callable[[], list[str]]] = {
     "several_queries": parted,
     "engagement_to_database": stored,
     "views_over_http": fetched,
+    "views_from_kinesis": sharded,
 }
 """By the job's name: each of the collection has one."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pipelines.domain.verdicts import Outcome
 
-STREAMS, EVENTS, FEED = "streams", "post_events", "http_feed"
+STREAMS, EVENTS, FEED, KINESIS = "streams", "post_events", "http_feed", "kinesis_feed"
 """The generators, which are jobs as well."""
 CONF: Mapping[str, str] = {
     "spark.sql.shuffle.partitions": "2",
@@ -24,6 +24,7 @@ GENERATORS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     STREAMS: (("--out", "{output}"), (EVENTS,)),
     EVENTS: (("--out", "{output}", "--interval", "2"), ()),
     FEED: (("--out", "{output}", "--port", "8765"), (EVENTS, STREAMS)),
+    KINESIS: (("--out", "{output}", "--serve", "8766"), (EVENTS, STREAMS)),
 }
 """Arguments, and modules beside the script. A job reads a file a second: with one written every other second it catches up."""
 
@@ -45,7 +46,7 @@ class Example:
     beside: tuple[str, ...] = ()
     """Modules beside the script that it imports, without `.py`."""
     address: str = ""
-    """Where its generator serves the input; empty where that is files."""
+    """What the argument is where the generator serves the input: a URL, a stream's name. Empty where it writes files."""
 
     suffix: str = ".py"
 
@@ -96,6 +97,16 @@ COLLECTION: Mapping[str, Example] = {
             FEED,
             beside=("http_log",),
             address="http://127.0.0.1:8765/views",
+        ),
+        Example(
+            "views_from_kinesis",
+            ("stream",),
+            "views_from_kinesis_by_reader",
+            Outcome.NEEDS_REWRITING,
+            KINESIS,
+            ("--endpoint", "http://127.0.0.1:8766", "--output", "{output}"),
+            beside=("kinesis",),
+            address="views",
         ),
     )
 }

@@ -98,6 +98,7 @@ QUERIES = {
     "several_queries": ("by_page", "by_reader"),
     "engagement_to_database": ("engagement",),
     "views_over_http": ("reading",),
+    "views_from_kinesis": ("popularity",),
 }
 """The queries of each job; a file sink writes to a folder of that name."""
 SINKS = {"top_pages": "folders", "engagement_to_database": "sqlite"}

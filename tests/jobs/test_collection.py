@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,9 @@ from pipelines.savepoint import library
 from pipelines.savepoint.batch_choice import OfBatch
 from pipelines.storage.addresses import open_storage
 from tests.driver.planning.test_truth import spec
-from tests.jobs import feeds
+from tests.jobs import feeds, kinesis_server
 from tests.jobs.collected import FILES, QUERIES, SINKS, JobBench, make_inputs
+from tests.jobs.kinesis_server import Kinesis
 from tests.jobs.loading import JOBS, script
 from tests.savepoint import matrix_steps
 from tests.savepoint.matrix import FORMAT_2, QUERY, Line, difference, since
@@ -50,8 +52,21 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def addresses() -> Iterator[Mapping[str, str]]:
     """A third of the feed's answers go wrong. None is of a copy that is behind: batches would end elsewhere."""
     chance, troubles = random.Random(7), [trouble for trouble in script("http_feed")["TROUBLES"] if trouble != "behind"]
-    with feeds.serving(FILES, lambda: chance.choice([*troubles, *[""] * 2 * len(troubles)])) as (feed, _):
-        yield {"feed": feed}
+    with feeds.serving(FILES, lambda: chance.choice([*troubles, *[""] * 2 * len(troubles)])) as (feed, _), resharded() as kinesis:
+        yield {"feed": feed, "stream": kinesis_server.STREAM, "endpoint": kinesis.endpoint, "region": kinesis_server.REGION}
+
+
+@contextmanager
+def resharded() -> Iterator[Kinesis]:
+    """A stream whose shards were split and merged between its records."""
+    with kinesis_server.serving(2) as kinesis:
+        kinesis.feed(0, FILES // 2)
+        first, second = kinesis.stream.shards
+        kinesis.split(first)
+        kinesis.feed(FILES // 2, FILES * 3 // 4)
+        kinesis.merge(second, list(kinesis.stream.shards)[-1])
+        kinesis.feed(FILES * 3 // 4, FILES)
+        yield kinesis
 
 
 @pytest.mark.parametrize(("name", "at"), CASES, ids=lambda value: str(value))
