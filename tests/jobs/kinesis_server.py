@@ -59,8 +59,10 @@ class Kinesis:
         self._keep(kept, before)
 
     def _keep(self, kept: dict[str, Any], before: set[str]) -> None:
+        """moto puts a record into the first shard that fits its key: that is an open one."""
         for name, shard in self.stream.shards.items():
             shard.records = kept.get(name, shard.records) if name in before else OrderedDict()
+        self.stream.shards = dict(sorted(self.stream.shards.items(), key=lambda named: not named[1].is_open))
 
     def age(self, hours: int) -> None:
         """All records have come so much earlier, and those that the stream no longer keeps are gone."""
