@@ -64,7 +64,7 @@ def resharded() -> Iterator[Kinesis]:
         first, second = kinesis.stream.shards
         kinesis.split(first)
         kinesis.feed(FILES // 2, FILES * 3 // 4)
-        kinesis.merge(second, max(kinesis.stream.shards))
+        kinesis.merge(max(kinesis.stream.shards), second)
         kinesis.feed(FILES * 3 // 4, FILES)
         yield kinesis
 
