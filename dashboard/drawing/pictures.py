@@ -158,6 +158,14 @@ def fetched() -> list[str]:
     ]  # fmt: skip
 
 
+def asked() -> list[str]:
+    places = (40, 90, 140, 190, 240)
+    return [
+        box(120, 6, 90, 22, KEPT, QUIET), text(165, 21, "store"), *(line(x, 58, 150 + x / 11, 28, QUIET, "3 3") for x in places),
+        *dots(places, 62), *dots(places, 80, 3.5, OUT), text(286, 50, "all at once"), text(286, 84, "in order", OUT),
+    ]  # fmt: skip
+
+
 def sharded() -> list[str]:
     return [
         line(14, 46, 150, 46, KEPT), *(part for y in (24, 70) for part in (line(150, 46, 176, y), line(176, y, 306, y, KEPT))),
@@ -183,6 +191,7 @@ PICTURES: Mapping[str, Callable[[], list[str]]] = {
     "several_queries": parted,
     "engagement_to_database": stored,
     "views_over_http": fetched,
+    "author_lookups": asked,
     "views_from_kinesis": sharded,
 }
 """By the job's name: each of the collection has one."""

@@ -99,6 +99,15 @@ COLLECTION: Mapping[str, Example] = {
             address="http://127.0.0.1:8765/views",
         ),
         Example(
+            "author_lookups",
+            ("partner",),
+            "author_lookups_timed",
+            Outcome.NEEDS_REWRITING,
+            FEED,
+            beside=("http_log",),
+            address="http://127.0.0.1:8765",
+        ),
+        Example(
             "views_from_kinesis",
             ("stream",),
             "views_from_kinesis_by_reader",

@@ -1,7 +1,8 @@
 """A feed of page views over HTTP, as a partner may have one: a log of numbered rows, on a server that has bad days.
 
-`/views?from=N&limit=M` answers the rows from number N on, at most `MOST`, and which rows there are. `--trouble` is the share of answers
-that go wrong: an error, "too many requests", late, cut off, with rows twice, with other rows than asked for, or of a copy that is behind.
+`/views?from=N&limit=M` answers the rows from number N on, at most `MOST`, and which rows there are. `/authors?page=P` answers who wrote a
+page since when, and until when that is known; times are microseconds since 1970. `--trouble` is the share of answers that go wrong: an
+error, "too many requests", late, cut off, with rows twice, with other rows than asked for, or of a copy that is behind.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from post_events import iso, start_time
 from streams import views
 
 MOST, BEHIND, LATE_S = 100, 25, 0.3
+AUTHORS, HANDED_ON = 4, 2
+"""A page has another author every so many portions."""
 TROUBLES = ("error", "busy", "late", "cut", "cut unseen", "twice", "moved", "behind")
 
 
@@ -68,13 +71,30 @@ class Feed:
         rows = self.log[max(at, first) : min(end, at + min(limit, MOST))]
         return {"first": first, "end": end, "rows": [*rows, *rows[::-1]] if trouble == "twice" else rows}
 
+    def authors(self, page: str, trouble: str) -> dict[str, Any]:
+        with self.growing:
+            self.grow()
+        known = max(0, self.portions - (1 if trouble == "behind" else 0))
+        first = int(page.rpartition("-")[2])
+        since = range(-HANDED_ON, known + 1, HANDED_ON)
+        history = [(self.micros(number), f"author-{(first + number // HANDED_ON) % AUTHORS}") for number in since]
+        return {"authors": history, "until": self.micros(known)}
+
+    def micros(self, number: int) -> int:
+        return int((self.start.timestamp() + number * self.args.interval) * 1_000_000)
+
 
 class Handler(BaseHTTPRequestHandler):
     feed: Feed
 
     def do_GET(self) -> None:
-        asked, trouble = dict(parse_qsl(urlsplit(self.path).query)), self.feed.trouble()
-        body = json.dumps(self.feed.answer(int(asked.get("from", 0)), int(asked.get("limit", MOST)), trouble)).encode()
+        address, trouble = urlsplit(self.path), self.feed.trouble()
+        asked = dict(parse_qsl(address.query))
+        if address.path == "/authors":
+            answer = self.feed.authors(asked["page"], trouble)
+        else:
+            answer = self.feed.answer(int(asked.get("from", 0)), int(asked.get("limit", MOST)), trouble)
+        body = json.dumps(answer).encode()
         if trouble in ("error", "busy"):
             self.send_response(500 if trouble == "error" else 429)
             if trouble == "busy":

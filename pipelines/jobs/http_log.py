@@ -55,22 +55,22 @@ class HttpLogReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.until: int | None = None
 
     def initialOffset(self) -> Offset:
-        return {"next": self.ask(self.client())["first"]}  # 1
+        return {"next": self.ends()["first"]}  # 1
 
     def getDefaultReadLimit(self) -> ReadLimit:
         return ReadMaxRows(self.most)
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
-        end = self.ask(self.client())["end"]
+        end = self.ends()["end"]
         end = end if self.until is None else min(end, self.until)  # 6
         end = min(end, start["next"] + limit.max_rows) if isinstance(limit, ReadMaxRows) else end
         return {"next": max(start["next"], end)}  # 2
 
     def prepareForTriggerAvailableNow(self) -> None:
-        self.until = self.ask(self.client())["end"]
+        self.until = self.ends()["end"]
 
     def reportLatestOffset(self) -> Offset:
-        told = self.ask(self.client())
+        told = self.ends()
         return {"next": told["end"], "holds": {"next": told["first"]}}  # 7
 
     def partitions(self, start: Offset, end: Offset) -> list[Rows]:
@@ -78,9 +78,9 @@ class HttpLogReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: Rows) -> Iterator[tuple[int, str]]:  # type: ignore[override]
         """(4) Whatever an answer has twice, of other rows, or not yet: each row by its number."""
-        client, at, useless = self.client(), partition.first, 0
+        client, at, useless = patient(self.timeout), partition.first, 0
         while at < partition.end:
-            told = self.ask(client, {"from": at, "limit": partition.end - at})
+            told = ask(client, self.url, **{"from": at, "limit": partition.end - at})
             if told["first"] > at:
                 raise ValueError(f"{self.url} has lost rows {at} to {told['first'] - 1}: it begins at {told['first']}")
             came, before = {row["n"]: row for row in told["rows"]}, at
@@ -94,22 +94,28 @@ class HttpLogReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def commit(self, end: Offset) -> None:
         """(5) Nothing: what the log no longer holds is its owner's decision."""
 
-    def client(self) -> urllib3.PoolManager:
-        """With the retries of a library: of a connection, a body that is cut off, and a status of `STATUSES`."""
-        retries = urllib3.Retry(TRIES, backoff_factor=0.1, backoff_max=10, status_forcelist=STATUSES)
-        return urllib3.PoolManager(timeout=self.timeout, retries=retries)
+    def ends(self) -> Any:
+        """The first row that the log holds, and the end."""
+        return ask(patient(self.timeout), self.url, limit=0)
 
-    def ask(self, client: urllib3.PoolManager, fields: dict[str, int] | None = None) -> Any:
-        """One whole answer; a body that ends too early is no JSON where no length tells."""
-        for _ in range(TRIES):
-            answer = client.request("GET", self.url, fields={"limit": "0"} if fields is None else {k: str(v) for k, v in fields.items()})
-            if answer.status != 200:
-                raise ValueError(f"{self.url} answers {answer.status}: {answer.data[:200]!r}")
-            try:
-                return json.loads(answer.data)
-            except ValueError:
-                continue
-        raise ValueError(f"{self.url} has not given a whole answer in {TRIES}")
+
+def patient(timeout_s: float = 10) -> urllib3.PoolManager:
+    """A client with the retries of a library: of a connection, a body that is cut off, and a status of `STATUSES`."""
+    retries = urllib3.Retry(TRIES, backoff_factor=0.1, backoff_max=10, status_forcelist=STATUSES)
+    return urllib3.PoolManager(maxsize=10, timeout=timeout_s, retries=retries)
+
+
+def ask(client: urllib3.PoolManager, url: str, **fields: str | int) -> Any:
+    """One whole answer; a body that ends too early is no JSON where no length tells. ValueError for any other answer than 200."""
+    for _ in range(TRIES):
+        answer = client.request("GET", url, fields={name: str(value) for name, value in fields.items()})
+        if answer.status != 200:
+            raise ValueError(f"{url} answers {answer.status}: {answer.data[:200]!r}")
+        try:
+            return json.loads(answer.data)
+        except ValueError:
+            continue
+    raise ValueError(f"{url} has not given a whole answer in {TRIES}")
 
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # Python workers need not find this file

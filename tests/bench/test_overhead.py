@@ -11,7 +11,7 @@ import resource
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pyspark
@@ -57,20 +57,30 @@ def cpu_s(work: Callable[[], object]) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+def interval(over: Sequence[float]) -> tuple[float, float]:
+    """The mean, and by how much the true one may be off it at 95 % (Student's t); two values are needed."""
+    return statistics.mean(over), float(stats.sem(over) * stats.t.ppf(0.975, len(over) - 1))
+
+
+def submit(script: Path, *arguments: str, conf: Mapping[str, str], log: Path) -> None:
+    """Plain `spark-submit`, to its end."""
+    environ = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    confs = [part for name, value in conf.items() for part in ("--conf", f"{name}={value}")]
+    command = [str(Path(pyspark.__file__).parent / "bin" / "spark-submit"), "--master", "local[2]", *confs, str(script), *arguments]
+    with log.open("wb") as file:
+        subprocess.run(command, env=environ, stdout=file, stderr=file, check=True)
+
+
 def test_the_driver_beside_spark_submit(tmp_path: Path) -> None:
     java.prepare()
     events, script = tmp_path / "events", tmp_path / "sums.py"
     write(events)
     script.write_text(SCRIPT)
     drivers = Drivers(tmp_path)
-    submit = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
-    environ = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
-    confs = [part for name, value in CONF.items() for part in ("--conf", f"{name}={value}")]
 
     def plain(number: int) -> None:
-        arguments = [str(script), str(events), str(tmp_path / f"plain-{number}"), str(tmp_path / f"checkpoint-{number}")]
-        with (tmp_path / f"plain-{number}.log").open("wb") as log:
-            subprocess.run([submit, "--master", "local[2]", *confs, *arguments], env=environ, stdout=log, stderr=log, check=True)
+        places = str(tmp_path / f"plain-{number}"), str(tmp_path / f"checkpoint-{number}")
+        submit(script, str(events), *places, conf=CONF, log=tmp_path / f"plain-{number}.log")
 
     def ours(number: int) -> None:
         output = str(tmp_path / f"ours-{number}")
@@ -83,6 +93,6 @@ def test_the_driver_beside_spark_submit(tmp_path: Path) -> None:
         took = {work.__name__: cpu_s(lambda work=work, number=number: work(number)) for work in order}  # type: ignore[misc]
         over.append(took["ours"] / took["plain"] - 1)
         print(f"\n{number}: {took['ours']:.1f} s, plain {took['plain']:.1f} s: {over[-1]:+.1%}", end="", flush=True)
-    mean, half = statistics.mean(over), stats.sem(over) * stats.t.ppf(0.975, PAIRS - 1)
+    mean, half = interval(over)
     print(f"\n{FILES} batches, {PAIRS} pairs: {mean:+.1%} of processor time, 95 % between {mean - half:+.1%} and {mean + half:+.1%}")
     print(f"({mean / LIMIT:.1f} of the {LIMIT:.0%} expected)")

@@ -19,13 +19,14 @@ from tests.savepoint.matrix_sinks import text
 
 FILES = 10
 """One a batch, twenty seconds of event time each."""
-START = ("--fast", "--start", "2026-01-01T00:00:00Z", "--interval", "20", "--files", str(FILES))
+START = ("--fast", "--start", "2026-01-01T00:00:00Z", "--interval", "20")
 
 
-def make_inputs(folder: Path) -> Path:
+def make_inputs(folder: Path, files: int = FILES) -> Path:
     """What both generators make; of the social network's events with few and long files."""
-    subprocess.run([sys.executable, JOBS / "streams.py", "--out", folder, *START], check=True)
-    subprocess.run([sys.executable, JOBS / "post_events.py", "--out", folder / "events", *START, "--rate", "2", "--posts", "5"], check=True)
+    start = (*START, "--files", str(files))
+    subprocess.run([sys.executable, JOBS / "streams.py", "--out", folder, *start], check=True)
+    subprocess.run([sys.executable, JOBS / "post_events.py", "--out", folder / "events", *start, "--rate", "2", "--posts", "5"], check=True)
     return folder
 
 
@@ -98,6 +99,7 @@ QUERIES = {
     "several_queries": ("by_page", "by_reader"),
     "engagement_to_database": ("engagement",),
     "views_over_http": ("reading",),
+    "author_lookups": ("authored",),
     "views_from_kinesis": ("popularity",),
 }
 """The queries of each job; a file sink writes to a folder of that name."""

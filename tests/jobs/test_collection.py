@@ -3,6 +3,7 @@ verdict on its second version is the one that the gallery shows."""
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -14,10 +15,11 @@ from typing import Any
 import pytest
 
 from pipelines.checkpoint import contracts
-from pipelines.domain import judging, verdicts
+from pipelines.domain import judging, reported, verdicts
 from pipelines.domain.collection import COLLECTION
 from pipelines.domain.contracts import Contract
 from pipelines.domain.judging import Known
+from pipelines.domain.operators import read_sources
 from pipelines.domain.plannings import CONTRACT, NEW, OLD, Planned, Planning, Point
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.verdicts import Outcome
@@ -53,7 +55,14 @@ def addresses() -> Iterator[Mapping[str, str]]:
     """A third of the feed's answers go wrong. None is of a copy that is behind: batches would end elsewhere."""
     chance, troubles = random.Random(7), [trouble for trouble in script("http_feed")["TROUBLES"] if trouble != "behind"]
     with feeds.serving(FILES, lambda: chance.choice([*troubles, *[""] * 2 * len(troubles)])) as (feed, _), resharded() as kinesis:
-        yield {"feed": feed, "stream": kinesis_server.STREAM, "endpoint": kinesis.endpoint, "region": kinesis_server.REGION}
+        partner = feed.removesuffix("/views")
+        yield {
+            "feed": feed,
+            "partner": partner,
+            "stream": kinesis_server.STREAM,
+            "endpoint": kinesis.endpoint,
+            "region": kinesis_server.REGION,
+        }
 
 
 @contextmanager
@@ -93,6 +102,17 @@ def test_what_is_killed_and_what_is_forked_equals_the_uninterrupted_run(
         expected = since(reference, savepoint.batch + 1)
         assert expected, "what is compared is not empty"
         assert difference(bench.rows(savepoint.id, savepoint.batch + 1), expected) == {}, savepoint.id
+
+
+def test_the_source_over_http_tells_with_each_batch_what_it_holds(
+    spark: Any, tmp_path: Path, inputs: Path, addresses: Mapping[str, str]
+) -> None:
+    bench = JobBench(Line(events, FORMAT_2, sink="parquet"), tmp_path, spark, name="views_over_http", inputs=inputs, addresses=addresses)
+    query = bench.start("job")
+    bench.finish(query, "job")
+    (source,) = read_sources(json.loads(query.recentProgress[0].json)["sources"], ())
+    assert source.start != source.end and reported.is_said(source.latest)
+    assert reported.lacks(source.start, source.latest) == () == reported.lacks('{"next":0}', source.latest)
 
 
 def verdict(bench: JobBench, savepoint: Savepoint, second: str) -> Outcome:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+from datetime import datetime
 from typing import Any
 
+import pandas
 import pytest
 import urllib3
 
@@ -45,7 +47,7 @@ def test_a_server_that_never_answers_well_is_an_error_that_says_so() -> None:
         read(reader(url), 0, len(feed.log))
     with pytest.raises(urllib3.exceptions.MaxRetryError), serving(FILES, lambda: "error") as (url, _):
         client = urllib3.PoolManager(retries=urllib3.Retry(2, backoff_factor=0, status_forcelist=SOURCE["STATUSES"]))
-        reader(url).ask(client)
+        SOURCE["ask"](client, url)
 
 
 def test_rows_that_are_gone_are_never_passed_over() -> None:
@@ -56,6 +58,19 @@ def test_rows_that_are_gone_are_never_passed_over() -> None:
         assert read(source, first, len(feed.log)) == feed.log[first:]
         with pytest.raises(ValueError, match=rf"has lost rows 20 to {first - 1}: it begins at {first}"):
             read(source, 20, first + 1)
+
+
+def test_a_store_says_since_when_an_answer_holds_and_how_far_it_knows() -> None:
+    job, answers = script("author_lookups"), itertools.cycle(["behind", "cut unseen", ""])
+    with serving(FILES, lambda: next(answers)) as (url, feed):
+        feed.grow()
+        micros = [int(datetime.fromisoformat(row["at"]).timestamp() * 1_000_000) for row in feed.log]
+        store = url.replace("/views", "/authors")
+        views = pandas.DataFrame({"page": [row["page"] or "page-00" for row in feed.log], "micros": micros})
+        (before,) = job["authors"](store)(iter([views]))
+        feed.args.files += 50
+        (after,) = job["authors"](store)(iter([views]))
+    assert before["author"].nunique() > 1 and after.equals(before), "what the store has learned since changes no answer"
 
 
 def test_offsets_only_go_on_and_stop_where_they_should() -> None:
