@@ -122,9 +122,8 @@ def test_each_job_beside_spark_submit(tmp_path: Path) -> None:
             for name, measured in jobs.items():
                 measured.pair(here, number)
                 print(f"\n{number} {name}: {measured.over[-1]:+.1%}", end="", flush=True)
-    print(
-        f"\n\n{FILES} batches, {PAIRS} pairs\njob | rows | plain, µs a row | driver, µs a row | on top | 95 %\n--- | --- | --- | --- | --- | ---"
-    )
+    print(f"\n\n{FILES} batches, {PAIRS} pairs; a row in microseconds of a processor")
+    print(" | ".join(("job", "rows", "plain", "driver", "on top", "95 %")), " | ".join(["---"] * 6), sep="\n")
     for measured in jobs.values():
         assert measured.rows, measured.example.name
         print(measured.line())

@@ -33,6 +33,7 @@ SOURCES = [
     ("FileStreamSource[s3a://lake/events/]", "files in lake/events"),
     ("KafkaV2[Subscribe[clicks]]", "Kafka clicks"),
     ("RateStreamV2[rowsPerSecond=5, rampUpTimeSeconds=0, numPartitions=default", "rate"),
+    ("org.apache.spark.sql.execution.datasources.v2.python.PythonMicroBatchStream@103b8a6c", "a Python data source"),
     ("source 0", "source 0"),
 ]
 
