@@ -52,9 +52,9 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def addresses() -> Iterator[Mapping[str, str]]:
-    """A third of the feed's answers go wrong. None is of a copy that is behind: batches would end elsewhere."""
+    """A sixth of the feed's answers go wrong. None is of a copy that is behind: batches would end elsewhere."""
     chance, troubles = random.Random(7), [trouble for trouble in script("http_feed")["TROUBLES"] if trouble != "behind"]
-    with feeds.serving(FILES, lambda: chance.choice([*troubles, *[""] * 2 * len(troubles)])) as (feed, _), resharded() as kinesis:
+    with feeds.serving(FILES, lambda: chance.choice([*troubles, *[""] * 5 * len(troubles)])) as (feed, _), resharded() as kinesis:
         partner = feed.removesuffix("/views")
         yield {
             "feed": feed,
