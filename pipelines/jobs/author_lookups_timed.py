@@ -64,7 +64,7 @@ def reading(rows: DataFrame, store: str) -> DataFrame:
 
 def queries(spark: SparkSession, args: argparse.Namespace) -> list[DataStreamWriter]:
     spark.dataSource.register(HttpLog)
-    rows = spark.readStream.format("http_log").option("url", f"{args.partner}/views").option("maxRowsPerBatch", 50).load()
+    rows = spark.readStream.format("http_log").option("url", f"{args.partner}/views").option("maxRowsPerBatch", args.rows).load()
     authored = reading(rows, f"{args.partner}/authors")
     return [authored.writeStream.queryName("authored").format("parquet").option("path", f"{args.output}/authored")]
 
@@ -73,6 +73,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--partner", required=True, help="URL of the partner's server: the feed and the store")
     parser.add_argument("--output", required=True, help="directory to write to")
+    parser.add_argument("--rows", type=int, default=1000, help="of a batch, at most")
     parser.add_argument("--available-now", action="store_true", help="take what is there, then end")
     args = parser.parse_args()
     trigger = {"availableNow": True} if args.available_now else {"processingTime": "1 second"}

@@ -26,7 +26,7 @@ def popularity(records: DataFrame) -> DataFrame:
 def queries(spark: SparkSession, args: argparse.Namespace) -> list[DataStreamWriter]:
     spark.dataSource.register(Kinesis)
     place = {"endpoint": args.endpoint, "region": args.region, "anonymous": "true"} if args.endpoint else {}
-    records = spark.readStream.format("kinesis_records").options(stream=args.stream, maxRowsPerBatch="60", **place).load()
+    records = spark.readStream.format("kinesis_records").options(stream=args.stream, maxRowsPerBatch=args.rows, **place).load()
     return [popularity(records).writeStream.queryName("popularity").format("parquet").option("path", f"{args.output}/popularity")]
 
 
@@ -36,6 +36,7 @@ def main() -> None:
     parser.add_argument("--endpoint", default="", help="of a Kinesis that looks at no credentials, such as moto's; else AWS")
     parser.add_argument("--region", default="us-east-1", help="of that endpoint")
     parser.add_argument("--output", required=True, help="directory to write to")
+    parser.add_argument("--rows", type=int, default=1000, help="of a batch, at most")
     parser.add_argument("--available-now", action="store_true", help="take what is there, then end")
     args = parser.parse_args()
     trigger = {"availableNow": True} if args.available_now else {"processingTime": "1 second"}

@@ -25,7 +25,7 @@ def reading(rows: DataFrame) -> DataFrame:
 
 def queries(spark: SparkSession, args: argparse.Namespace) -> list[DataStreamWriter]:
     spark.dataSource.register(HttpLog)
-    rows = spark.readStream.format("http_log").option("url", args.feed).option("maxRowsPerBatch", 50).load()
+    rows = spark.readStream.format("http_log").option("url", args.feed).option("maxRowsPerBatch", args.rows).load()
     return [reading(rows).writeStream.queryName("reading").format("parquet").option("path", f"{args.output}/reading")]
 
 
@@ -33,6 +33,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--feed", required=True, help="URL of the feed")
     parser.add_argument("--output", required=True, help="directory to write to")
+    parser.add_argument("--rows", type=int, default=1000, help="of a batch, at most")
     parser.add_argument("--available-now", action="store_true", help="take what is there, then end")
     args = parser.parse_args()
     trigger = {"availableNow": True} if args.available_now else {"processingTime": "1 second"}

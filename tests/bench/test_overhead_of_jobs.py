@@ -21,7 +21,7 @@ from tests import java
 from tests.bench.test_overhead import FILES, LIMIT, PAIRS, cpu_s, interval, submit
 from tests.driver.process import CONF, Driver, Drivers
 from tests.jobs import feeds, kinesis_server
-from tests.jobs.collected import make_inputs
+from tests.jobs.collected import ROWS, make_inputs
 from tests.jobs.loading import JOBS
 
 pytestmark = [pytest.mark.bench, pytest.mark.spark, pytest.mark.timeout(6 * 3_600)]
@@ -92,7 +92,8 @@ class Laboratory:
         example = COLLECTION[name]
         made = str(self.inputs / "events" if example.generator == EVENTS else self.inputs)
         words = [self.served.get(word, word).replace("{output}", output).replace("{job}", "job") for word in example.args(made)]
-        return [*words, "--available-now"]
+        pace = ["--rows", str(ROWS)] if example.address else []
+        return [*words, *pace, "--available-now"]
 
 
 def rows(driver: Driver) -> int:

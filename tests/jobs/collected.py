@@ -19,6 +19,8 @@ from tests.savepoint.matrix_sinks import text
 
 FILES = 10
 """One a batch, twenty seconds of event time each."""
+ROWS = 50
+"""Of a batch, at most, where the source is none of files."""
 START = ("--fast", "--start", "2026-01-01T00:00:00Z", "--interval", "20")
 
 
@@ -44,7 +46,7 @@ class JobBench(Bench):
         """What the script's own `queries` gives for `job`; None where the other version has fewer."""
         places = {stream.name: str(stream) for stream in self.inputs.iterdir()} | dict(self.addresses)
         out = self.folder / "output" / job
-        args = argparse.Namespace(**places, output=str(out), database=f"sqlite:{out / 'job.sqlite'}", schema="main")
+        args = argparse.Namespace(**places, output=str(out), database=f"sqlite:{out / 'job.sqlite'}", schema="main", rows=ROWS)
         sql = JOBS / f"{name or self.name}.sql"
         queries = self._of_sql(sql, places, out) if sql.exists() else script(name or self.name)["queries"](self.session, args)
         return queries[self.at] if self.at < len(queries) else None
