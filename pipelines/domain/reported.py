@@ -1,7 +1,9 @@
-"""What a source says of itself: in `holds` of the latest offset that it reports stands the oldest offset that can be read on from.
+"""What a source says of itself in the latest offset that it reports, beside that: what it holds, and for how long.
 
-The convention for data sources that are written in Python, whose `reportLatestOffset` gives it: numbers are compared, each with the one
-of the same name, at any depth: `{"next": 900, "holds": {"next": 400}}`.
+The convention for data sources that are written in Python, whose `reportLatestOffset` gives it. `holds` is the oldest offset that can be
+read on from: numbers are compared, each with the one of the same name, at any depth: `{"next": 900, "holds": {"next": 400}}`. `keeps_ms` is
+how long a row is kept after it came, for a source whose offsets say in `at_ms` when the last row came that was read (epoch ms); a part
+of which all was read says `"ended": true`.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from typing import Any
 
 from pipelines.domain.json_text import read_json
 
-HOLDS = "holds"
+HOLDS, KEEPS_MS, AT_MS, ENDED = "holds", "keeps_ms", "at_ms", "ended"
+ASIDE = (HOLDS, KEEPS_MS)
+"""What is no part of the offset itself."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +41,25 @@ def lacks(offset: str, latest: str) -> tuple[Lack, ...] | None:
         return None
 
 
+def keeps_ms(latest: str) -> int | None:
+    """How long a source says that it keeps a row."""
+    kept = _object(latest).get(KEEPS_MS)
+    return kept if type(kept) is int and kept > 0 else None
+
+
+def until_ms(offset: str, latest: str) -> int | None:
+    """Until when all that comes after `offset` is kept for certain: nothing of it came before the last row that was read. None where
+    nothing says so."""
+    kept, came = keeps_ms(latest), list(_came_ms(_object(offset)))
+    return min(came) + kept if kept is not None and came and all(came) else None
+
+
 def waits(end: str, latest: str) -> int | None:
     """By how much the numbers of a reported latest offset are ahead of those of `end`; None where the source does not say what it holds."""
     at, newest = _object(end), _object(latest)
     if not is_said(latest):
         return None
-    newest = {name: value for name, value in newest.items() if name != HOLDS}
+    newest = {name: value for name, value in newest.items() if name not in ASIDE}
     return sum(max(0, last - _at(at, path)) for path, last in _numbers((), newest))
 
 
@@ -67,6 +84,16 @@ def _numbers(path: tuple[str, ...], offset: Mapping[str, Any]) -> Iterator[tuple
             yield from _numbers((*path, name), value)
         elif type(value) is int:
             yield (*path, name), value
+
+
+def _came_ms(offset: Mapping[str, Any]) -> Iterator[int]:
+    if offset.get(ENDED) is True:
+        return
+    for name, value in offset.items():
+        if isinstance(value, Mapping):
+            yield from _came_ms(value)
+        elif name == AT_MS:
+            yield value if type(value) is int else 0
 
 
 def _at(offset: Any, path: tuple[str, ...]) -> int:

@@ -7,8 +7,8 @@
 that was read, and how many were read; (2) `latestOffset` reads on from there, and names records that it has seen; (3) a part is what lies
 between two offsets of one shard; (4) it ends with the right record, as the right one in number, or fails: Kinesis drops what is older
 than it keeps, without a word; (6) with availableNow records that arrived later wait for the next time. (7) Nobody can say what is the
-oldest number that can be read on from; so the source itself refuses to go on where records may be gone. Shards that are split or merged
-are read to their end before those that come of them begin: the records of a key keep their order.
+oldest number that can be read on from; the source says how long records are kept, and refuses to go on where some may be gone. Shards
+that are split or merged are read to their end before those that come of them begin: the records of a key keep their order.
 """
 
 from __future__ import annotations
@@ -81,6 +81,9 @@ class KinesisReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         most = max(1, limit.max_rows // max(1, len(to_read))) if isinstance(limit, ReadMaxRows) else sys.maxsize
         return {**places, **{name: self.read_on(client, name, places[name], there.get(name), most) for name in to_read}}  # 2
 
+    def reportLatestOffset(self) -> dict[str, Any]:
+        return {"keeps_ms": self.retention(self.client()) // timedelta(milliseconds=1)}  # 7
+
     def prepareForTriggerAvailableNow(self) -> None:
         self.until = datetime.now(UTC)
 
@@ -123,11 +126,11 @@ class KinesisReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         last = max(datetime.fromtimestamp(place["at_ms"] / 1000, UTC), self.drained.get(shard, datetime.min.replace(tzinfo=UTC)))
         if not place["after"] or datetime.now(UTC) - last < LEAST_KEPT:
             return
-        hours = client.describe_stream_summary(StreamName=self.stream)["StreamDescriptionSummary"]["RetentionPeriodHours"]
+        kept = self.retention(client)
         first, _ = next(self.records(client, shard, place["after"], "AT_SEQUENCE_NUMBER"))
-        if datetime.now(UTC) - last > timedelta(hours=hours) and (first is None or first["SequenceNumber"] != place["after"]):
+        if datetime.now(UTC) - last > kept and (first is None or first["SequenceNumber"] != place["after"]):
             gap = f"what came after record {place['after']}, of {last:%Y-%m-%d %H:%M} UTC, may be gone"
-            raise ValueError(f"{self.stream}, {shard}: {gap}: the stream keeps records for {hours} hours")
+            raise ValueError(f"{self.stream}, {shard}: {gap}: the stream keeps records for {kept // timedelta(hours=1)} hours")
 
     def records(self, client: Any, shard: str, after: str, kind: str = "AFTER_SEQUENCE_NUMBER") -> Iterator[tuple[Any, bool]]:
         """The records, then None: all that there are now. Beside that None, whether the shard has ended."""
@@ -140,6 +143,10 @@ class KinesisReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if not answer["Records"] and not answer["MillisBehindLatest"]:
                 break
         yield None, not at
+
+    def retention(self, client: Any) -> timedelta:
+        told = client.describe_stream_summary(StreamName=self.stream)["StreamDescriptionSummary"]
+        return timedelta(hours=told["RetentionPeriodHours"])
 
     def shards(self, client: Any) -> dict[str, Any]:
         """Those that have records, by name: also closed ones, until their last record is too old."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipelines.domain.json_text import read_json
-from pipelines.domain.reported import HOLDS
+from pipelines.domain.reported import ASIDE
 from pipelines.words import formats
 
 BEGINNING = "the beginning"
@@ -21,7 +21,8 @@ def words(text: str) -> str:
     if offset is None:
         return BEGINNING
     if isinstance(offset, dict):
-        return _fields({name: value for name, value in offset.items() if name != HOLDS}) or text
+        own = {name: value for name, value in offset.items() if name not in ASIDE}
+        return formats.MISSING if offset and not own else _fields(own) or text
     return formats.count(offset) if type(offset) in (int, float) else text
 
 

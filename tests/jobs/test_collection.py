@@ -111,8 +111,8 @@ def test_the_source_over_http_tells_with_each_batch_what_it_holds(
     query = bench.start("job")
     bench.finish(query, "job")
     (source,) = read_sources(json.loads(query.recentProgress[0].json)["sources"], ())
-    assert source.start != source.end and reported.is_said(source.latest)
-    assert reported.lacks(source.start, source.latest) == () == reported.lacks('{"next":0}', source.latest)
+    assert (source.end, reported.is_said(source.latest)) == ('{"next":50}', True)
+    assert reported.lacks(source.end, source.latest) == () == reported.lacks('{"next":0}', source.latest)
 
 
 def verdict(bench: JobBench, savepoint: Savepoint, second: str) -> Outcome:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from pipelines.domain import reported
 from tests.jobs import kinesis_server
 from tests.jobs.kinesis_server import Kinesis
 from tests.jobs.loading import script
@@ -79,6 +81,10 @@ def test_no_gap_is_passed_over(kinesis: Kinesis) -> None:
     source = kinesis.reader()
     start = source.initialOffset()
     half, whole = source.latestOffset(start, SOURCE["ReadMaxRows"](20)), source.latestOffset(start, ALL)
+    told = source.reportLatestOffset()
+    assert told == {"keeps_ms": 24 * 3_600_000}
+    until_ms = reported.until_ms(json.dumps(half), json.dumps(told))
+    assert until_ms == min(place["at_ms"] for place in half.values()) + told["keeps_ms"]
     kinesis.age(23)
     kinesis.feed(1, 2)
     assert source.latestOffset(half, ALL)[FIRST]["rows"] > half[FIRST]["rows"]

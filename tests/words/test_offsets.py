@@ -18,6 +18,8 @@ SAID = [
     ('{"offset":3,"timestamp":5}', "offset 3, timestamp 5"),
     ("not json", "not json"),
     ('{"next":480,"holds":{"next":20}}', "next 480"),
+    ('{"keeps_ms":86400000}', formats.MISSING),
+    ("{}", "{}"),
     ('{"s-0":{"after":"7","ended":true},"s-1":{"after":"","ended":false}}', "s-0: after 7, ended; s-1"),
     ('{"s-0":{"after":{"at":7}}}', "s-0: after: at 7"),
 ]

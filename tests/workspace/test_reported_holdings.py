@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from pipelines.domain import reported
 from pipelines.domain.errors import Conflict
 from pipelines.domain.holdings import Holdings, Usable
 from pipelines.domain.jobs import Run
+from pipelines.domain.operators import SourceSeen
 from pipelines.domain.runs import PROGRESS_FILE
 from pipelines.domain.savepoints import Savepoint
 from pipelines.verbs.face import do
@@ -41,6 +43,24 @@ LACKS = [
 def test_numbers_of_the_same_name_are_compared(offset: str, latest: str, lacks: list[tuple[str, int]] | None) -> None:
     seen = reported.lacks(offset, latest)
     assert (None if seen is None else [(lack.words, lack.count) for lack in seen]) == lacks
+
+
+UNTIL = [
+    ('{"s-0":{"at_ms":500},"s-1":{"at_ms":300}}', '{"keeps_ms":1000}', 1_300),
+    ('{"s-0":{"at_ms":500},"s-1":{"at_ms":300,"ended":true}}', '{"keeps_ms":1000}', 1_500),
+    ('{"s-0":{"at_ms":500},"s-1":{"at_ms":0}}', '{"keeps_ms":1000}', None),
+    ('{"s-0":{"at_ms":500},"s-1":{"at_ms":"x"}}', '{"keeps_ms":1000}', None),
+    ('{"s-0":{"at_ms":300,"ended":true}}', '{"keeps_ms":1000}', None),
+    ('{"next":7}', '{"keeps_ms":1000}', None),
+    ('{"at_ms":500}', '{"keeps_ms":true}', None),
+    ('{"at_ms":500}', '{"keeps_ms":-1}', None),
+    ('{"at_ms":500}', "", None),
+]
+
+
+@pytest.mark.parametrize(("offset", "latest", "until_ms"), UNTIL)
+def test_rows_are_kept_from_when_the_last_one_came(offset: str, latest: str, until_ms: int | None) -> None:
+    assert reported.until_ms(offset, latest) == until_ms
 
 
 @pytest.fixture
@@ -72,6 +92,16 @@ def held(house: House, savepoint: Savepoint) -> Holdings:
     holdings = do(house.face, AskHoldings(savepoint.id)).holdings
     assert holdings is not None
     return holdings
+
+
+def test_a_source_that_keeps_rows_for_a_time_says_until_when(house: House, run: Run) -> None:
+    now_ms, taken = house.clock(), do(house.face, Take("a"))
+    (image,) = taken.queries
+    offset = replace(image.offsets[0], offset=json.dumps({"s-0": {"after": "7", "at_ms": now_ms - 1_000}}))
+    sources = (SourceSeen("kinesis", "", "", json.dumps({"keeps_ms": 5_000}), 1),)
+    for late_ms, usable, until_ms in ((0, Usable.YES, now_ms + 4_000), (4_000, Usable.UNKNOWN, None)):
+        holding = reported_holdings.of_source(image, offset, "kinesis", (now_ms, sources), now_ms + late_ms)
+        assert holding is not None and (holding.usable, holding.until_ms, holding.keeps_ms) == (usable, until_ms, 5_000)
 
 
 def test_a_source_that_says_what_it_holds_is_believed(house: House, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
