@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -57,6 +58,7 @@ def serve(port: int) -> Any:
         from moto.server import ThreadedMotoServer
     except ImportError as missing:
         raise SystemExit("--serve needs the package moto: python3 -m pip install 'moto[server]'") from missing
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)  # it tells of each request
     ThreadedMotoServer("127.0.0.1", port, verbose=False).start()
     return client(f"http://127.0.0.1:{port}")
 
