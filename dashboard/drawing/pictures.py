@@ -149,6 +149,31 @@ def stored() -> list[str]:
     ]  # fmt: skip
 
 
+def fetched() -> list[str]:
+    asked = [(64, 22, ROW, ""), (64, 46, ALARM, "3 3"), (64, 70, ROW, "")]
+    return [
+        box(12, 10, 50, 72), text(37, 50, "server", ROW), *(line(x, y, 150, y, color, dashes) for x, y, color, dashes in asked),
+        text(108, 18, "0 to 2"), text(108, 42, "too busy", ALARM), text(108, 66, "3, 3, 4"), *dots((170, 192, 214), 22),
+        *rings((170,), 70), *dots((192, 214), 70), line(226, 46, 250, 46), *dots((262, 274, 286, 298, 310), 46, 3.5, OUT),
+    ]  # fmt: skip
+
+
+def asked() -> list[str]:
+    places = (40, 90, 140, 190, 240)
+    return [
+        box(120, 6, 90, 22, KEPT, QUIET), text(165, 21, "store"), *(line(x, 58, 150 + x / 11, 28, QUIET, "3 3") for x in places),
+        *dots(places, 62), *dots(places, 80, 3.5, OUT), text(286, 50, "all at once"), text(286, 84, "in order", OUT),
+    ]  # fmt: skip
+
+
+def sharded() -> list[str]:
+    return [
+        line(14, 46, 150, 46, KEPT), *(part for y in (24, 70) for part in (line(150, 46, 176, y), line(176, y, 306, y, KEPT))),
+        *dots((30, 56, 84, 112, 138), 46), *dots((190, 222, 262), 24), *dots((204, 240, 290), 70), line(150, 8, 150, 84, OUT, "4 3"),
+        text(84, 30, "shard 0"), text(258, 14, "shard 1"), text(258, 60, "shard 2"), text(122, 80, "read first", OUT),
+    ]  # fmt: skip
+
+
 PICTURES: Mapping[str, Callable[[], list[str]]] = {
     "post_engagement": tumbling,
     "sliding_windows": sliding,
@@ -165,5 +190,8 @@ PICTURES: Mapping[str, Callable[[], list[str]]] = {
     "clean_views": cleaned,
     "several_queries": parted,
     "engagement_to_database": stored,
+    "views_over_http": fetched,
+    "author_lookups": asked,
+    "views_from_kinesis": sharded,
 }
 """By the job's name: each of the collection has one."""

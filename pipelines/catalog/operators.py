@@ -13,7 +13,7 @@ from pipelines.catalog.tables import dicts, row
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import QuerySeen
 from pipelines.domain.json_text import read_json
-from pipelines.domain.operators import Backlog, BacklogSeries, OperatorProgress, OperatorSeries, QueryOperators, read_sources
+from pipelines.domain.operators import Backlog, BacklogSeries, OperatorProgress, OperatorSeries, QueryOperators, SourceSeen, read_sources
 from pipelines.domain.progress import Progress
 
 OPERATORS = "operators"
@@ -35,6 +35,7 @@ _WHOLE = """
 SELECT query, run, batch, at_ms, sources, operators, backlog, output_rows FROM progress
 WHERE rowid IN (SELECT unnest($rows)) ORDER BY query
 """
+_REPORTED = "SELECT at_ms, sources FROM progress WHERE query_id = ? ORDER BY at_ms DESC LIMIT 1"
 # Only what a series draws, as bare lists: whole structs would take twice as long.
 _DRAWN = """
 SELECT rowid, query, list_transform(operators, lambda one: one.name), list_transform(operators, lambda one: [one.rows, one.memory_bytes]),
@@ -108,6 +109,12 @@ def most(reader: Reader, ran: Sequence[str]) -> dict[str, int]:
     """Query -> how many stateful operators Spark told of in a batch of these runs."""
     rows = reader.execute("SELECT query, max(len(operators)) FROM progress WHERE run IN ? GROUP BY query", [list(ran)]).fetchall()
     return {query: operators or 0 for query, operators in rows}
+
+
+def reported(reader: Reader, query_id: str) -> tuple[int, tuple[SourceSeen, ...]]:
+    """When the query, by Spark's id, told last of its sources, and what; (0, ()) where it never did."""
+    last = row(reader, _REPORTED, [query_id])
+    return (0, ()) if last is None else (last[0], read_sources(read_json(last[1]), ()))
 
 
 def over_time(reader: Reader, moments: Mapping[int, float]) -> tuple[tuple[OperatorSeries, ...], tuple[BacklogSeries, ...]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pipelines.domain.verdicts import Outcome
 
-STREAMS, EVENTS = "streams", "post_events"
+STREAMS, EVENTS, FEED, KINESIS = "streams", "post_events", "http_feed", "kinesis_feed"
 """The generators, which are jobs as well."""
 CONF: Mapping[str, str] = {
     "spark.sql.shuffle.partitions": "2",
@@ -23,6 +23,8 @@ DATA_ONLY: Mapping[str, str] = {"spark.sql.streaming.noDataMicroBatches.enabled"
 GENERATORS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     STREAMS: (("--out", "{output}"), (EVENTS,)),
     EVENTS: (("--out", "{output}", "--interval", "2"), ()),
+    FEED: (("--out", "{output}", "--port", "8765"), (EVENTS, STREAMS)),
+    KINESIS: (("--out", "{output}", "--serve", "8766"), (EVENTS, STREAMS)),
 }
 """Arguments, and modules beside the script. A job reads a file a second: with one written every other second it catches up."""
 
@@ -43,6 +45,8 @@ class Example:
     conf: Mapping[str, str] = field(default_factory=lambda: CONF)
     beside: tuple[str, ...] = ()
     """Modules beside the script that it imports, without `.py`."""
+    address: str = ""
+    """What the argument is where the generator serves the input: a URL, a stream's name. Empty where it writes files."""
 
     suffix: str = ".py"
 
@@ -53,7 +57,7 @@ class Example:
 
     def args(self, made: str) -> tuple[str, ...]:
         """Its arguments where the generator's output is the directory `made`."""
-        places = {name: f"{made}/{name}" if self.generator == STREAMS else made for name in self.inputs}
+        places = {name: self.address or (f"{made}/{name}" if self.generator == STREAMS else made) for name in self.inputs}
         return (*(word for name, place in places.items() for word in (f"--{name}", place)), *self.more)
 
 
@@ -84,6 +88,34 @@ COLLECTION: Mapping[str, Example] = {
             EVENTS,
             _DATABASE,
             beside=("exactly_once",),
+        ),
+        Example(
+            "views_over_http",
+            ("feed",),
+            "views_over_http_longest",
+            Outcome.NEEDS_REWRITING,
+            FEED,
+            beside=("http_log",),
+            address="http://127.0.0.1:8765/views",
+        ),
+        Example(
+            "author_lookups",
+            ("partner",),
+            "author_lookups_timed",
+            Outcome.NEEDS_REWRITING,
+            FEED,
+            beside=("http_log",),
+            address="http://127.0.0.1:8765",
+        ),
+        Example(
+            "views_from_kinesis",
+            ("stream",),
+            "views_from_kinesis_by_reader",
+            Outcome.NEEDS_REWRITING,
+            KINESIS,
+            ("--endpoint", "http://127.0.0.1:8766", "--output", "{output}"),
+            beside=("kinesis",),
+            address="views",
         ),
     )
 }

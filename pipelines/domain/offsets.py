@@ -52,6 +52,8 @@ def partitions(end: str, latest: str) -> list[PartitionOffset]:
 def _member(key: str, value: Any) -> Mapping[str, str | int]:
     if key == "logOffset":
         return {"entry of the file log": _plain(value)}
+    if isinstance(value, dict) and value and not all(name.isdecimal() for name in value):
+        return {f"{key}, {name}": _plain(place) for name, place in sorted(value.items())}
     if isinstance(value, dict) and value and all(isinstance(place, int) for place in value.values()):
         return {f"{key}, partition {name}": place for name, place in sorted(value.items(), key=lambda pair: _place(pair[0]))}
     return {key: _plain(value)}

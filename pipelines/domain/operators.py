@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from pipelines.domain import reported
 from pipelines.domain.bounds import Long
 from pipelines.domain.json_text import read_json
 
@@ -216,7 +217,8 @@ def _behind(source: Mapping[str, Any]) -> list[tuple[int, str]]:
         steps = max(0, latest - end)
         return [(steps * int(rate[1]), "rows")] if rate else [(steps, "offsets")]
     if not (_partitioned(end) and _partitioned(latest)):
-        return []
+        waits = reported.waits(_text(source.get("endOffset")), _text(source.get("latestOffset")))
+        return [] if waits is None else [(waits, "offsets")]
     rows = (last - end.get(topic, {}).get(partition, 0) for topic, parts in latest.items() for partition, last in parts.items())
     return [(sum(max(0, some) for some in rows), "rows")]
 

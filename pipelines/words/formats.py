@@ -134,10 +134,12 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def source_name(description: str) -> str:
-    """Spark's description of a source in short: `files in a/events`, `Kafka clicks`, `rate`; unchanged where it is unknown."""
+    """Spark's description of a source in short: `files in a/events`, `Kafka clicks`, `rate`; one that it does not know as it is."""
     files = re.match(r"FileStreamSource\[.*?([^/\]]+(?:/[^/\]]+)?)/?\]$", description)
     if files:
         return f"files in {files[1]}"
+    if ".PythonMicroBatchStream" in description:  # the class and where its object lies: Spark has no word of the source's own
+        return "a Python data source"
     kafka = re.match(r"KafkaV2\[(?:Subscribe|SubscribePattern|Assign)\[(.*)\]\]$", description)
     return f"Kafka {kafka[1]}" if kafka else "rate" if description.startswith("RateStream") else description
 

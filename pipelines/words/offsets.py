@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipelines.domain.json_text import read_json
+from pipelines.domain.reported import ASIDE
 from pipelines.words import formats
 
 BEGINNING = "the beginning"
@@ -20,7 +21,8 @@ def words(text: str) -> str:
     if offset is None:
         return BEGINNING
     if isinstance(offset, dict):
-        return _fields(offset) or text
+        own = {name: value for name, value in offset.items() if name not in ASIDE}
+        return formats.MISSING if offset and not own else _fields(own) or text
     return formats.count(offset) if type(offset) in (int, float) else text
 
 
@@ -28,8 +30,19 @@ def _fields(offset: Mapping[str, Any]) -> str:
     if offset.keys() == {"logOffset"} and type(offset["logOffset"]) is int:
         return f"entry {offset['logOffset']:,} of the file log"
     if all(isinstance(parts, dict) and parts for parts in offset.values()):
-        return "; ".join(_topic(topic, parts) for topic, parts in offset.items())
-    return "" if any(isinstance(value, dict | list) for value in offset.values()) else ", ".join(f"{n} {v}" for n, v in offset.items())
+        is_kafka = all(number.isdecimal() for parts in offset.values() for number in parts)
+        return "; ".join((_topic if is_kafka else _part)(name, parts) for name, parts in offset.items())
+    return "" if any(isinstance(value, dict | list) for value in offset.values()) else _named(offset)
+
+
+def _named(values: Mapping[str, Any]) -> str:
+    """`next 17, closed`: of what is true the name alone, of what is not, or is empty, nothing."""
+    return ", ".join(name if value is True else f"{name} {value}" for name, value in values.items() if value is not False and value != "")
+
+
+def _part(name: str, fields: Mapping[str, Any]) -> str:
+    """A part of a source whose offsets have names, such as a shard."""
+    return f"{name}: {_fields(fields)}" if _fields(fields) else name
 
 
 def _topic(topic: str, parts: Mapping[str, Any]) -> str:

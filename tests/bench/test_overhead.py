@@ -12,10 +12,10 @@ import resource
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import psutil
 import pyspark
 import pytest
 from scipy import stats
@@ -28,6 +28,7 @@ PAIRS = int(os.environ.get("TIDEMARK_OVERHEAD_PAIRS", "8"))
 FILES = int(os.environ.get("TIDEMARK_OVERHEAD_FILES", "150"))
 LIMIT = 0.02
 PR_SET_CHILD_SUBREAPER = 36
+"""prctl(2): children of a child that has ended become this process's, so their time is counted."""
 SCRIPT = """
 import sys
 from pyspark.sql import SparkSession, functions as F
@@ -52,45 +53,42 @@ def write(events: Path) -> None:
         os.utime(path, (1_700_000_000 + number,) * 2)
 
 
-def adopt_orphans() -> None:
-    """Makes this process the parent of those whose own has ended: a driver's JVM ends after it; its time counts once it is waited for.
-
-    Raises OSError where the system has no such thing (it is Linux's).
-    """
-    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
-        raise OSError(ctypes.get_errno(), "no child subreaper")
-
-
-def wait_for_orphans() -> None:
-    with suppress(ChildProcessError):
-        while True:
-            os.waitpid(-1, 0)
-
-
 def cpu_s(work: Callable[[], object]) -> float:
-    """Seconds of a processor of all processes that `work` starts."""
+    """Seconds of a processor of all processes that `work` starts: also of a JVM that outlives the driver that began it for a moment."""
+    if ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     work()
-    wait_for_orphans()
+    for orphan in psutil.Process().children():
+        os.waitpid(orphan.pid, 0)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+def interval(over: Sequence[float]) -> tuple[float, float]:
+    """The mean, and by how much the true one may be off it at 95 % (Student's t); two values are needed."""
+    return statistics.mean(over), float(stats.sem(over) * stats.t.ppf(0.975, len(over) - 1))
+
+
+def submit(script: Path, *arguments: str, conf: Mapping[str, str], log: Path) -> None:
+    """Plain `spark-submit`, to its end."""
+    environ = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    confs = [part for name, value in conf.items() for part in ("--conf", f"{name}={value}")]
+    command = [str(Path(pyspark.__file__).parent / "bin" / "spark-submit"), "--master", "local[2]", *confs, str(script), *arguments]
+    with log.open("wb") as file:
+        subprocess.run(command, env=environ, stdout=file, stderr=file, check=True)
+
+
 def test_the_driver_beside_spark_submit(tmp_path: Path) -> None:
     java.prepare()
-    adopt_orphans()
     events, script = tmp_path / "events", tmp_path / "sums.py"
     write(events)
     script.write_text(SCRIPT)
     drivers = Drivers(tmp_path)
-    submit = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
-    environ = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
-    confs = [part for name, value in CONF.items() for part in ("--conf", f"{name}={value}")]
 
     def plain(number: int) -> None:
-        arguments = [str(script), str(events), str(tmp_path / f"plain-{number}"), str(tmp_path / f"checkpoint-{number}")]
-        with (tmp_path / f"plain-{number}.log").open("wb") as log:
-            subprocess.run([submit, "--master", "local[2]", *confs, *arguments], env=environ, stdout=log, stderr=log, check=True)
+        places = str(tmp_path / f"plain-{number}"), str(tmp_path / f"checkpoint-{number}")
+        submit(script, str(events), *places, conf=CONF, log=tmp_path / f"plain-{number}.log")
 
     def ours(number: int) -> None:
         output = str(tmp_path / f"ours-{number}")
@@ -103,6 +101,6 @@ def test_the_driver_beside_spark_submit(tmp_path: Path) -> None:
         took = {work.__name__: cpu_s(lambda work=work, number=number: work(number)) for work in order}  # type: ignore[misc]
         over.append(took["ours"] / took["plain"] - 1)
         print(f"\n{number}: {took['ours']:.1f} s, plain {took['plain']:.1f} s: {over[-1]:+.1%}", end="", flush=True)
-    mean, half = statistics.mean(over), stats.sem(over) * stats.t.ppf(0.975, PAIRS - 1)
+    mean, half = interval(over)
     print(f"\n{FILES} batches, {PAIRS} pairs: {mean:+.1%} of processor time, 95 % between {mean - half:+.1%} and {mean + half:+.1%}")
     print(f"({mean / LIMIT:.1f} of the {LIMIT:.0%} expected)")

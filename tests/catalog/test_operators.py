@@ -60,6 +60,9 @@ BACKLOG = [
     (source("FileStreamSource[file:/in]", {"logOffset": 2}, None), []),
     (source("FileStreamSource[file:/in]", {"logOffset": 2}, {"logOffset": 3}), []),
     (source("Python", "not json", "neither"), []),
+    (source("Python", {"next": 7}, {"next": 12}), []),
+    (source("Python", {"next": 7}, {"next": 12, "holds": {"next": 3}}), [(5, "offsets")]),
+    (source("Python", '{"a":{"at":7}}', '{"a":{"at":9},"b":{"at":2},"holds":{"a":{"at":0}}}'), [(4, "offsets")]),
     ({"description": "source 0"}, []),
 ]
 

@@ -523,7 +523,7 @@ def test_the_tree_knows_what_was_disposed_of_and_forgotten(tidemark: Door) -> No
 def test_operators_are_tables_of_each_query(tidemark: Door) -> None:
     shown = tidemark("operators", JOB).stdout
     assert "counts  batch 9, 3 s ago" in shown
-    assert "KafkaV2[Subscribe[clicks]]" in shown and "1,250 rows" in shown
+    assert "Kafka clicks" in shown and "1,250 rows" in shown
     assert [line.split()[1:4] for line in shown.splitlines() if line.startswith("stateStoreSave")] == [["116", "24", "3"]]
     partitions = [line.split()[1:] for line in shown.splitlines() if line.startswith("clicks ")]
     assert partitions == [["0", "50", "1,300", "1,250"], ["1", "7", "7", "0"]]

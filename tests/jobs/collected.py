@@ -6,6 +6,7 @@ import argparse
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,16 @@ from tests.savepoint.matrix_sinks import text
 
 FILES = 10
 """One a batch, twenty seconds of event time each."""
-START = ("--fast", "--start", "2026-01-01T00:00:00Z", "--interval", "20", "--files", str(FILES))
+ROWS = 50
+"""Of a batch, at most, where the source is none of files."""
+START = ("--fast", "--start", "2026-01-01T00:00:00Z", "--interval", "20")
 
 
-def make_inputs(folder: Path) -> Path:
+def make_inputs(folder: Path, files: int = FILES) -> Path:
     """What both generators make; of the social network's events with few and long files."""
-    subprocess.run([sys.executable, JOBS / "streams.py", "--out", folder, *START], check=True)
-    subprocess.run([sys.executable, JOBS / "post_events.py", "--out", folder / "events", *START, "--rate", "2", "--posts", "5"], check=True)
+    start = (*START, "--files", str(files))
+    subprocess.run([sys.executable, JOBS / "streams.py", "--out", folder, *start], check=True)
+    subprocess.run([sys.executable, JOBS / "post_events.py", "--out", folder / "events", *start, "--rate", "2", "--posts", "5"], check=True)
     return folder
 
 
@@ -35,12 +39,14 @@ class JobBench(Bench):
     name: str = ""
     at: int = 0
     inputs: Path = field(default_factory=Path)
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    """Of the inputs that are served, by the job's argument."""
 
     def writer(self, job: str, name: str = "") -> Any:
         """What the script's own `queries` gives for `job`; None where the other version has fewer."""
-        places = {stream.name: str(stream) for stream in self.inputs.iterdir()}
+        places = {stream.name: str(stream) for stream in self.inputs.iterdir()} | dict(self.addresses)
         out = self.folder / "output" / job
-        args = argparse.Namespace(**places, output=str(out), database=f"sqlite:{out / 'job.sqlite'}", schema="main")
+        args = argparse.Namespace(**places, output=str(out), database=f"sqlite:{out / 'job.sqlite'}", schema="main", rows=ROWS)
         sql = JOBS / f"{name or self.name}.sql"
         queries = self._of_sql(sql, places, out) if sql.exists() else script(name or self.name)["queries"](self.session, args)
         return queries[self.at] if self.at < len(queries) else None
@@ -94,6 +100,9 @@ QUERIES = {
     "clean_views": ("clean",),
     "several_queries": ("by_page", "by_reader"),
     "engagement_to_database": ("engagement",),
+    "views_over_http": ("reading",),
+    "author_lookups": ("authored",),
+    "views_from_kinesis": ("popularity",),
 }
 """The queries of each job; a file sink writes to a folder of that name."""
 SINKS = {"top_pages": "folders", "engagement_to_database": "sqlite"}

@@ -3,18 +3,23 @@ verdict on its second version is the one that the gallery shows."""
 
 from __future__ import annotations
 
+import json
 import os
+import random
 import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipelines.checkpoint import contracts
-from pipelines.domain import judging, verdicts
+from pipelines.domain import judging, reported, verdicts
 from pipelines.domain.collection import COLLECTION
 from pipelines.domain.contracts import Contract
 from pipelines.domain.judging import Known
+from pipelines.domain.operators import read_sources
 from pipelines.domain.plannings import CONTRACT, NEW, OLD, Planned, Planning, Point
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.verdicts import Outcome
@@ -24,8 +29,10 @@ from pipelines.savepoint import library
 from pipelines.savepoint.batch_choice import OfBatch
 from pipelines.storage.addresses import open_storage
 from tests.driver.planning.test_truth import spec
-from tests.jobs.collected import QUERIES, SINKS, JobBench, make_inputs
-from tests.jobs.loading import JOBS
+from tests.jobs import feeds, kinesis_server
+from tests.jobs.collected import FILES, QUERIES, SINKS, JobBench, make_inputs
+from tests.jobs.kinesis_server import Kinesis
+from tests.jobs.loading import JOBS, script
 from tests.savepoint import matrix_steps
 from tests.savepoint.matrix import FORMAT_2, QUERY, Line, difference, since
 from tests.savepoint.queries import events
@@ -43,11 +50,40 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_inputs(tmp_path_factory.mktemp("inputs"))
 
 
+@pytest.fixture(scope="module")
+def addresses() -> Iterator[Mapping[str, str]]:
+    """A sixth of the feed's answers go wrong. None is of a copy that is behind: batches would end elsewhere."""
+    chance, troubles = random.Random(7), [trouble for trouble in script("http_feed")["TROUBLES"] if trouble != "behind"]
+    with feeds.serving(FILES, lambda: chance.choice([*troubles, *[""] * 5 * len(troubles)])) as (feed, _), resharded() as kinesis:
+        partner = feed.removesuffix("/views")
+        yield {
+            "feed": feed,
+            "partner": partner,
+            "stream": kinesis_server.STREAM,
+            "endpoint": kinesis.endpoint,
+            "region": kinesis_server.REGION,
+        }
+
+
+@contextmanager
+def resharded() -> Iterator[Kinesis]:
+    """A stream whose shards were split and merged between its records."""
+    with kinesis_server.serving(2) as kinesis:
+        kinesis.feed(0, FILES // 2)
+        first, second = kinesis.stream.shards
+        kinesis.split(first)
+        kinesis.feed(FILES // 2, FILES * 3 // 4)
+        kinesis.merge(max(kinesis.stream.shards), second)
+        kinesis.feed(FILES * 3 // 4, FILES)
+        yield kinesis
+
+
 @pytest.mark.parametrize(("name", "at"), CASES, ids=lambda value: str(value))
 def test_what_is_killed_and_what_is_forked_equals_the_uninterrupted_run(
-    spark: Any, tmp_path: Path, inputs: Path, name: str, at: int
+    spark: Any, tmp_path: Path, inputs: Path, addresses: Mapping[str, str], name: str, at: int
 ) -> None:
-    bench = JobBench(Line(events, FORMAT_2, sink=SINKS.get(name, "parquet")), tmp_path, spark, name=name, at=at, inputs=inputs)
+    line = Line(events, FORMAT_2, sink=SINKS.get(name, "parquet"))
+    bench = JobBench(line, tmp_path, spark, name=name, at=at, inputs=inputs, addresses=addresses)
     bench.run("job")
     reference = bench.rows("job")
     matrix_steps.leave(bench, "job", KILLED, "state written")
@@ -66,6 +102,17 @@ def test_what_is_killed_and_what_is_forked_equals_the_uninterrupted_run(
         expected = since(reference, savepoint.batch + 1)
         assert expected, "what is compared is not empty"
         assert difference(bench.rows(savepoint.id, savepoint.batch + 1), expected) == {}, savepoint.id
+
+
+def test_the_source_over_http_tells_with_each_batch_what_it_holds(
+    spark: Any, tmp_path: Path, inputs: Path, addresses: Mapping[str, str]
+) -> None:
+    bench = JobBench(Line(events, FORMAT_2, sink="parquet"), tmp_path, spark, name="views_over_http", inputs=inputs, addresses=addresses)
+    query = bench.start("job")
+    bench.finish(query, "job")
+    (source,) = read_sources(json.loads(query.recentProgress[0].json)["sources"], ())
+    assert (source.end, reported.is_said(source.latest)) == ('{"next":50}', True)
+    assert reported.lacks(source.end, source.latest) == () == reported.lacks('{"next":0}', source.latest)
 
 
 def verdict(bench: JobBench, savepoint: Savepoint, second: str) -> Outcome:

@@ -17,6 +17,11 @@ SAID = [
     ('{"at":{"x":1},"more":[2]}', '{"at":{"x":1},"more":[2]}'),
     ('{"offset":3,"timestamp":5}', "offset 3, timestamp 5"),
     ("not json", "not json"),
+    ('{"next":480,"holds":{"next":20}}', "next 480"),
+    ('{"keeps_ms":86400000}', formats.MISSING),
+    ("{}", "{}"),
+    ('{"s-0":{"after":"7","ended":true},"s-1":{"after":"","ended":false}}', "s-0: after 7, ended; s-1"),
+    ('{"s-0":{"after":{"at":7}}}', "s-0: after: at 7"),
 ]
 
 
@@ -30,6 +35,7 @@ SOURCES = [
     ("FileStreamSource[s3a://lake/events/]", "files in lake/events"),
     ("KafkaV2[Subscribe[clicks]]", "Kafka clicks"),
     ("RateStreamV2[rowsPerSecond=5, rampUpTimeSeconds=0, numPartitions=default", "rate"),
+    ("org.apache.spark.sql.execution.datasources.v2.python.PythonMicroBatchStream@103b8a6c", "a Python data source"),
     ("source 0", "source 0"),
 ]
 

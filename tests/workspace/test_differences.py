@@ -24,6 +24,7 @@ from tests.workspace.conftest import CODE, NEWEST, House
 OFFSETS: dict[str, tuple[str, dict[str, str | int]]] = {
     "a file log": ('{"logOffset":12}', {"entry of the file log": 12}),
     "partitions": ('{"clicks":{"10":3,"2":7}}', {"clicks, partition 2": 7, "clicks, partition 10": 3}),
+    "a part": ('{"s-0":{"rows":3,"ended":true},"s-1":{"rows":1}}', {"s-0, ended": "true", "s-0, rows": 3, "s-1, rows": 1}),
     "a number": ("41", {"offset": 41}),
     "before the first": ("null", {"offset": "nothing read yet"}),
     "others": ('{"at":"x","n":[1]}', {"at": "x", "n": "[1]"}),

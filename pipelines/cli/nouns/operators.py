@@ -45,7 +45,14 @@ def _query(query: QueryOperators, now_ms: int) -> str:
 def _source(source: SourceSeen) -> tuple[str, ...]:
     backlog = ", ".join(formats.quantity(rest.amount, rest.unit) for rest in source.backlog) or formats.MISSING
     latest = _offset(source.latest) if source.latest else formats.MISSING
-    return (source.description, _offset(source.start), _offset(source.end), latest, formats.count(source.rows), backlog)
+    return (
+        formats.source_name(source.description),
+        _offset(source.start),
+        _offset(source.end),
+        latest,
+        formats.count(source.rows),
+        backlog,
+    )
 
 
 def _partition(part: PartitionOffset) -> tuple[str, ...]:

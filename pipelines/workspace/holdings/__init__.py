@@ -20,7 +20,7 @@ from pipelines.words import holdings as words
 from pipelines.workspace import events, runs, savepoints, sources
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
-from pipelines.workspace.holdings import kafka
+from pipelines.workspace.holdings import kafka, reported
 
 MADE = ("rate", "rate-micro-batch")
 NOTHING = "null"
@@ -30,10 +30,11 @@ ABROAD = "its job never ran here, so nobody knows what was read after it"
 
 @dataclass(frozen=True)
 class Asking:
-    """What one round of questions shares: when it is, and which files were looked for."""
+    """What one round of questions shares: when it is, which files were looked for, and what queries told, by their ids."""
 
     now_ms: int
     seen: held_files.Seen = field(default_factory=held_files.Seen)
+    told: dict[str, reported.Told] = field(default_factory=dict)
 
 
 @plans(AskHoldings)
@@ -82,7 +83,11 @@ def of_source(
         return Holding(query, offset.source, Usable.YES, f"the source {kind} makes its rows anew")
     if kind in UNREPLAYABLE:
         return Holding(query, offset.source, Usable.UNKNOWN, UNREPLAYABLE[kind])
-    return Holding(query, offset.source, Usable.UNKNOWN, f"nobody can ask the source {kind or offset.source} what it still holds")
+    last = asking.told.get(image.query_id) or asking.told.setdefault(image.query_id, reported.told(context, image.query_id))
+    of_itself = reported.of_source(image, offset, kind or f"source {offset.source}", last, asking.now_ms)
+    return of_itself or Holding(
+        query, offset.source, Usable.UNKNOWN, f"nobody can ask the source {kind or offset.source} what it still holds"
+    )
 
 
 def kind_of(image: QueryImage, offset: SourceOffset) -> str:
