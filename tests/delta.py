@@ -30,6 +30,7 @@ def conf() -> dict[str, str]:
 
 PROTOCOL = {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}
 QUERY = "a-query"
+TABLE = "a-table"
 
 
 def batch(number: int, *actions: Mapping[str, Any], query: str = QUERY) -> list[Mapping[str, Any]]:
@@ -41,8 +42,19 @@ def add(path: str, **more: Any) -> Mapping[str, Any]:
     return {"add": {"path": path, "size": 4, **more}}
 
 
-def remove(path: str) -> Mapping[str, Any]:
-    return {"remove": {"path": path}}
+def remove(path: str, **more: Any) -> Mapping[str, Any]:
+    return {"remove": {"path": path, **more}}
+
+
+def described(table: str = TABLE, **configuration: str) -> Mapping[str, Any]:
+    """What a table says of itself; `delta.` is put before the names."""
+    return {"metaData": {"id": table, "configuration": {f"delta.{name}": value for name, value in configuration.items()}}}
+
+
+def offset(version: int, index: int = -1, *, in_snapshot: bool = False, table: str = TABLE) -> str:
+    """As Delta writes it."""
+    raw = {"sourceVersion": 1, "reservoirId": table, "reservoirVersion": version, "index": index, "isStartingVersion": in_snapshot}
+    return json.dumps(raw)
 
 
 def commit(table: Path, version: int, actions: Iterable[Mapping[str, Any]]) -> None:

@@ -134,10 +134,10 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def source_name(description: str) -> str:
-    """Spark's description of a source in short: `files in a/events`, `Kafka clicks`, `rate`; unchanged where it is unknown."""
-    files = re.match(r"FileStreamSource\[.*?([^/\]]+(?:/[^/\]]+)?)/?\]$", description)
-    if files:
-        return f"files in {files[1]}"
+    """Spark's description of a source in short: `files in a/events`, `Delta a/events`, `Kafka clicks`, `rate`; an unknown one as it is."""
+    folder = re.match(r"(FileStream|Delta)Source\[.*?([^/\]]+(?:/[^/\]]+)?)/?\]$", description)
+    if folder:
+        return f"{'Delta' if folder[1] == 'Delta' else 'files in'} {folder[2]}"
     kafka = re.match(r"KafkaV2\[(?:Subscribe|SubscribePattern|Assign)\[(.*)\]\]$", description)
     return f"Kafka {kafka[1]}" if kafka else "rate" if description.startswith("RateStream") else description
 

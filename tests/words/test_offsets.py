@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipelines.words import formats, offsets
+from tests import delta
 
 SAID = [
     ("", "the beginning"),
@@ -17,6 +18,9 @@ SAID = [
     ('{"at":{"x":1},"more":[2]}', '{"at":{"x":1},"more":[2]}'),
     ('{"offset":3,"timestamp":5}', "offset 3, timestamp 5"),
     ("not json", "not json"),
+    (delta.offset(1_234), "version 1,234"),
+    (delta.offset(3, 1), "version 3, 2 files of it read"),
+    (delta.offset(3, 0, in_snapshot=True), "the whole of version 3, 1 file of it read"),
 ]
 
 
@@ -29,6 +33,7 @@ SOURCES = [
     ("FileStreamSource[file:/data/jobs/post_events/output]", "files in post_events/output"),
     ("FileStreamSource[s3a://lake/events/]", "files in lake/events"),
     ("KafkaV2[Subscribe[clicks]]", "Kafka clicks"),
+    ("DeltaSource[file:/data/lake/events]", "Delta lake/events"),
     ("RateStreamV2[rowsPerSecond=5, rampUpTimeSeconds=0, numPartitions=default", "rate"),
     ("source 0", "source 0"),
 ]
