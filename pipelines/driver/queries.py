@@ -165,8 +165,8 @@ class Queries:
         hadoop_fs = default_fs(spark)
         request = topics.give_own(self._spec, self._records, name, writer, request)
         request = delta_tables.give_own(self._spec, self._records, name, writer, request, hadoop_fs)
-        if delta_tables.carries(self._spec, name):
-            delta_tables.carry(self._spec, self._records, name, request, hadoop_fs)
+        if delta_tables.carries(self._spec, name, request):
+            delta_tables.carry(self._spec, self._records, name, request, hadoop_fs, spark)
             return destinations.of(spark, request, hadoop_fs)
         if request.table:
             destinations.make_table(spark, request, writer._df)

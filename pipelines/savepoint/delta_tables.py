@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 from pipelines.checkpoint import delta_log
 from pipelines.checkpoint.delta_log import LogNames
+from pipelines.domain import delta_commits
 from pipelines.domain.errors import Corrupt, Unsupported
-from pipelines.domain.savepoints import NOT_BEGUN, TableImage
+from pipelines.domain.savepoints import NOT_BEGUN, QueryImage, TableImage
 from pipelines.savepoint import clone
-from pipelines.savepoint.sink_places import delta_folder
+from pipelines.savepoint.sink_places import delta_folder, table_folder
 from pipelines.savepoint.source import QueryLocation
 from pipelines.storage import folders, paths
 from pipelines.storage.addresses import open_storage
@@ -61,6 +62,35 @@ def files(folder: str) -> tuple[str, ...]:
         hint = "Compare the tables with Spark."
         raise Unsupported("compare.sink", f"The Delta table {folder} maps its columns: its files have other names for them", hint)
     return tuple(f"{folder.rstrip('/')}/{path}" for path in snapshot.files)
+
+
+def hindrance(image: QueryImage) -> str:
+    """Why the table in a folder, as it is now, cannot go back to what it was after the image's batch; empty where it can."""
+    if image.table is None or image.table.left:
+        return image.table.left if image.table else "the savepoint does not hold it"
+    storage = open_storage(table_folder(image))
+    log = delta_log.names(storage.list(delta_log.FOLDER))
+    if log.newest < 0:
+        return ""
+    columns = ("protocol", "metaData.id", "metaData.configuration", "txn.appId", "txn.version")
+    try:
+        now = delta_commits.replayed(
+            action for entry in log.needed(log.newest) for action in delta_log.actions(storage, entry.path, columns)
+        )
+    except (Corrupt, Unsupported) as unreadable:
+        return unreadable.message
+    if now.transactions.get(image.query_id, NOT_BEGUN) <= image.batch:
+        return ""
+    return delta_commits.hindrance(now, now) or _written_by_others(storage, log, image)
+
+
+def _written_by_others(storage: Storage, log: LogNames, image: QueryImage) -> str:
+    for version in range(image.table.version + 1 if image.table else 0, log.newest + 1):
+        if version not in log.commits:
+            return f"its log does not say any more who wrote version {version}"
+        if delta_commits.is_of_others(delta_log.actions(storage, log.commits[version].path), image.query_id):
+            return f"others changed its rows at version {version}"
+    return ""
 
 
 def _linked(
