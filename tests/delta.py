@@ -57,13 +57,17 @@ def offset(version: int, index: int = -1, *, in_snapshot: bool = False, table: s
     return json.dumps(raw)
 
 
-def commit(table: Path, version: int, actions: Iterable[Mapping[str, Any]]) -> None:
-    """Writes a commit as Delta does, with Hadoop's checksum, and the files that it adds."""
+def commit(table: Path, version: int, actions: Iterable[Mapping[str, Any]], *, with_data: bool = True) -> None:
+    """Writes a commit as Delta does, with a checksum like Hadoop's, and the files that it adds; without both where the data is there."""
     actions = [*actions, *([PROTOCOL] if version == 0 else [])]
     log = table / "_delta_log"
     log.mkdir(parents=True, exist_ok=True)
     name = f"{version:020d}.json"
-    (log / name).write_text("".join(f"{json.dumps(action)}\n" for action in actions))
+    aside = log / f".{name}.tmp"
+    aside.write_text("".join(f"{json.dumps(action)}\n" for action in actions))
+    aside.rename(log / name)
+    if not with_data:
+        return
     (log / f".{name}.crc").write_bytes(b"sum")
     for path in (action["add"]["path"] for action in actions if "add" in action):
         if "/" not in path:

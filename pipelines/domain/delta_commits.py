@@ -38,6 +38,8 @@ class Back:
     batch: int
     since: int
     version: int
+    folder: str = ""
+    """Of a table that becomes another one, its variant's: where it must be. Empty for one that goes back to what it was itself."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -93,7 +95,9 @@ def hindrance(now: Table, image: Table) -> str:
 
 
 def is_there(now: Table, image: Table, back: Back) -> bool:
-    """Whether the query has written nothing to the table since: then it stays as it is, whatever others did."""
+    """Whether the table is so already; also where the query has written nothing to it since, whatever others did."""
+    if back.folder:
+        return now.transactions.get(back.query_id, -1) == back.batch and now.files.keys() == image.files.keys()
     return now.transactions.get(back.query_id, -1) in (image.transactions.get(back.query_id, -1), back.batch)
 
 

@@ -67,6 +67,9 @@ def carry(spec: RunSpec, records: Records, query: str, request: Asked, default_f
             "Let it write to a Delta table, or fork the savepoint with its sink fresh.",
         )
     log, back = sink / LOG, delta_back.asked(source.parent)
+    if back is not None and back.folder not in ("", str(sink)):
+        message = f"The savepoint's table is to become the one in {back.folder}, and query {query} writes to {sink}."
+        raise Conflict("sink.changed", message, "Let its arguments name that folder.")
     if not log.exists():
         _begin(source, sink)  # 1 to 3
         records.event("sink.carried", f"{sink} begins with the savepoint's version of the Delta table.", query)
@@ -91,7 +94,8 @@ def _begin(source: Path, sink: Path) -> None:
 def _go_back(spark: Any, records: Records, query: str, source: Path, sink: Path, back: Back) -> None:
     version = delta_back.go_back(spark, source, sink, back, records.now_ms())
     if version is not None:
-        message = f"{sink} went back to what it was after batch {back.batch}, by its version {version}: rows of later batches are cut."
+        done = "became what its variant's is" if back.folder else "went back to what it was"
+        message = f"{sink} {done} after batch {back.batch}, by its version {version}: rows of later batches are cut."
         records.event("sink.cut", message, query)
 
 

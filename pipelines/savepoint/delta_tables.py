@@ -72,23 +72,40 @@ def hindrance(image: QueryImage) -> str:
     log = delta_log.names(storage.list(delta_log.FOLDER))
     if log.newest < 0:
         return ""
-    columns = ("protocol", "metaData.id", "metaData.configuration", "txn.appId", "txn.version")
     try:
-        now = delta_commits.replayed(
-            action for entry in log.needed(log.newest) for action in delta_log.actions(storage, entry.path, columns)
-        )
+        now = _described(storage, log)
     except (Corrupt, Unsupported) as unreadable:
         return unreadable.message
     if now.transactions.get(image.query_id, NOT_BEGUN) <= image.batch:
         return ""
-    return delta_commits.hindrance(now, now) or _written_by_others(storage, log, image)
+    return delta_commits.hindrance(now, now) or _written_by_others(storage, log, image.query_id, image.table.version)
 
 
-def _written_by_others(storage: Storage, log: LogNames, image: QueryImage) -> str:
-    for version in range(image.table.version + 1 if image.table else 0, log.newest + 1):
+def swap_hindrance(image: QueryImage, folder: str, query_id: str, since: int) -> str:
+    """Why the table in `folder`, in which `query_id` writes, cannot become the one of the image: they parted at its version `since`."""
+    storage, theirs = open_storage(folder), open_storage(table_folder(image))
+    log, their_log = (delta_log.names(one.list(delta_log.FOLDER)) for one in (storage, theirs))
+    if min(log.newest, their_log.newest) < 0:
+        return f"there is no table in {folder if log.newest < 0 else table_folder(image)}"
+    try:
+        now, wanted = _described(storage, log), _described(theirs, their_log)
+    except (Corrupt, Unsupported) as unreadable:
+        return unreadable.message
+    return delta_commits.hindrance(now, wanted) or _written_by_others(storage, log, query_id, since)
+
+
+def _described(storage: Storage, log: LogNames) -> delta_commits.Table:
+    """The newest version without its files."""
+    columns = ("protocol", "metaData.id", "metaData.configuration", "txn.appId", "txn.version")
+    needed = [entry.path for entry in log.needed(log.newest)]
+    return delta_commits.replayed(action for path in needed for action in delta_log.actions(storage, path, columns))
+
+
+def _written_by_others(storage: Storage, log: LogNames, query_id: str, since: int) -> str:
+    for version in range(since + 1, log.newest + 1):
         if version not in log.commits:
             return f"its log does not say any more who wrote version {version}"
-        if delta_commits.is_of_others(delta_log.actions(storage, log.commits[version].path), image.query_id):
+        if delta_commits.is_of_others(delta_log.actions(storage, log.commits[version].path), query_id):
             return f"others changed its rows at version {version}"
     return ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.domain import kafka
 from pipelines.domain.errors import Conflict, Invalid, TidemarkError
@@ -25,6 +25,9 @@ REMEMBERS_HINT = (
     "for it keeps their numbers."
 )
 HINDERED = "It cannot be taken back here: "
+OTHERWISE = "Promote it on its present state (--state present), or from the savepoint (--state savepoint)."
+ROWLESS = frozenset({"console", "memory", "noop"})
+"""Sinks that keep nothing which the next run would lack."""
 FRESH = "Fork with its sink fresh: the output then holds only what the fork writes itself."
 
 
@@ -98,6 +101,26 @@ def for_resume(image: QueryImage, hindrance: str = "") -> Decision:
         )
         return Decision(plan(image, "none", message))
     return Decision(plan(image, "none", EVERY_SINK_TO_RESUME.get(image.sink, UNKNOWN_TO_RESUME)))
+
+
+def for_swap(image: QueryImage, folder: str, hindrance: str) -> Decision:
+    """The decision for a parent that goes on with its variant's `image`: the parent's Delta table in `folder` becomes the variant's.
+    `hindrance`: why it cannot."""
+    if image.sink.lower() in ROWLESS:
+        return Decision(plan(image, "none", EVERY_SINK_TO_RESUME[image.sink.lower()]))
+    if not is_table(image):
+        message = (
+            f"Query {image.query} writes to {image.sink}: the parent's output would lack what its variant wrote to a place of its own."
+        )
+        return refused(image, "promote.sink", message, OTHERWISE)
+    if hindrance:
+        message = f"The Delta table {folder or table_folder(image)} cannot become its variant's: {hindrance}."
+        return refused(image, "promote.table", message, OTHERWISE)
+    message = (
+        f"The table in {folder} becomes what its variant's is after batch {image.batch}, by one commit: rows that only the parent wrote "
+        "are cut, the variant's files are linked, and the query goes on with the next batch. Queries that read it as a stream end there."
+    )
+    return Decision(replace(plan(image, "swap", message), path=folder))
 
 
 def refused_going_back(sinks: Iterable[SinkPlan]) -> Conflict | None:
