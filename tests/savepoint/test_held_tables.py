@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -118,7 +119,7 @@ def test_what_is_gone(lose_it: Callable[[Path], None], at: str, said: str, gone:
 
 def checkpoint_of(table: Path) -> None:
     """Of version 2, behind which Delta cleans the log."""
-    rows = [
+    rows: list[Mapping[str, Any]] = [
         {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
         {"metaData": {"id": delta.TABLE, "configuration": []}},
         *({"add": {"path": f"part-{version}-{at}", "size": 4}} for version in range(3) for at in (0, 1)),
