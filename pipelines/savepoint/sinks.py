@@ -20,10 +20,13 @@ EVERY = "*"
 """In a request's sinks: every query that is not named."""
 
 
-REMEMBERS_HINT = (
-    "Fork instead. --force goes back all the same: the table then lacks what those batches wrote, also where you have restored it by hand, "
-    "for it keeps their numbers."
-)
+BACK_HINTS = {
+    DELTA: "Fork instead. --force goes back all the same: the table then lacks what those batches wrote, also where you have restored it "
+    "by hand, for it keeps their numbers.",
+    "iceberg": "Fork instead; or roll the table back to the snapshot of the same batch (rollback_to_snapshot), and say --force: Iceberg "
+    "looks for the batches that it has among the ancestors of its present snapshot alone.",
+}
+OTHER_HINT = "Fork instead; or restore the table to the same moment first, and say --force."
 HINDERED = "It cannot be taken back here: "
 OTHERWISE = "Promote it on its present state (--state present), or from the savepoint (--state savepoint)."
 ROWLESS = frozenset({"console", "memory", "noop"})
@@ -96,9 +99,7 @@ def for_resume(image: QueryImage, hindrance: str = "") -> Decision:
         return Decision(plan(image, "cut", message))
     if image.sink.lower() in TABLE_SINKS:
         why = f" {HINDERED}{hindrance}." if hindrance else ""
-        message = (
-            f"{image.sink} remembers (query id, batch id) and skips the batches after the savepoint that it has already: fork instead.{why}"
-        )
+        message = f"{image.sink} remembers (query id, batch id) and skips the batches after the savepoint that it has already.{why}"
         return Decision(plan(image, "none", message))
     return Decision(plan(image, "none", EVERY_SINK_TO_RESUME.get(image.sink, UNKNOWN_TO_RESUME)))
 
@@ -130,7 +131,9 @@ def refused_going_back(sinks: Iterable[SinkPlan]) -> Conflict | None:
         return None
     message = f"{kept.sink} would skip batches that query {kept.query} does again: {kept.path} remembers that it has them"
     _, hindered, why = kept.message.partition(HINDERED)
-    return Conflict("sink.remembers", f"{message}. {hindered}{why.rstrip('.')}" if hindered else message, REMEMBERS_HINT)
+    return Conflict(
+        "sink.remembers", f"{message}. {hindered}{why.rstrip('.')}" if hindered else message, BACK_HINTS.get(kept.sink.lower(), OTHER_HINT)
+    )
 
 
 def refusal(decided: Iterable[Decision]) -> TidemarkError | None:
