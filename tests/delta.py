@@ -30,6 +30,7 @@ def conf() -> dict[str, str]:
 
 PROTOCOL = {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}
 QUERY = "a-query"
+TABLE = "a-table"
 
 
 def batch(number: int, *actions: Mapping[str, Any], query: str = QUERY) -> list[Mapping[str, Any]]:
@@ -41,17 +42,32 @@ def add(path: str, **more: Any) -> Mapping[str, Any]:
     return {"add": {"path": path, "size": 4, **more}}
 
 
-def remove(path: str) -> Mapping[str, Any]:
-    return {"remove": {"path": path}}
+def remove(path: str, **more: Any) -> Mapping[str, Any]:
+    return {"remove": {"path": path, **more}}
 
 
-def commit(table: Path, version: int, actions: Iterable[Mapping[str, Any]]) -> None:
-    """Writes a commit as Delta does, with Hadoop's checksum, and the files that it adds."""
+def described(table: str = TABLE, **configuration: str) -> Mapping[str, Any]:
+    """What a table says of itself; `delta.` is put before the names."""
+    return {"metaData": {"id": table, "configuration": {f"delta.{name}": value for name, value in configuration.items()}}}
+
+
+def offset(version: int, index: int = -1, *, in_snapshot: bool = False, table: str = TABLE) -> str:
+    """As Delta writes it."""
+    raw = {"sourceVersion": 1, "reservoirId": table, "reservoirVersion": version, "index": index, "isStartingVersion": in_snapshot}
+    return json.dumps(raw)
+
+
+def commit(table: Path, version: int, actions: Iterable[Mapping[str, Any]], *, with_data: bool = True) -> None:
+    """Writes a commit as Delta does, with a checksum like Hadoop's, and the files that it adds; without both where the data is there."""
     actions = [*actions, *([PROTOCOL] if version == 0 else [])]
     log = table / "_delta_log"
     log.mkdir(parents=True, exist_ok=True)
     name = f"{version:020d}.json"
-    (log / name).write_text("".join(f"{json.dumps(action)}\n" for action in actions))
+    aside = log / f".{name}.tmp"
+    aside.write_text("".join(f"{json.dumps(action)}\n" for action in actions))
+    aside.rename(log / name)
+    if not with_data:
+        return
     (log / f".{name}.crc").write_bytes(b"sum")
     for path in (action["add"]["path"] for action in actions if "add" in action):
         if "/" not in path:

@@ -10,7 +10,15 @@ from dashboard.widgets import Tone, chip, error_box, message_box, plain_facts
 from pipelines.domain.restores import RestorePlan, SinkPlan
 from pipelines.words import plans
 
-TONES: dict[str, Tone] = {"continue": "green", "fresh": "blue", "own": "blue", "cut": "orange", "none": "gray", "refuse": "red"}
+TONES: dict[str, Tone] = {
+    "continue": "green",
+    "fresh": "blue",
+    "own": "blue",
+    "cut": "orange",
+    "swap": "orange",
+    "none": "gray",
+    "refuse": "red",
+}
 """Action of a sink's plan -> its tone."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -45,7 +45,7 @@ class LogNames:
         base = max((number for number in self.checkpoints if number <= version), default=-1)
         gone = next((number for number in range(base + 1, version + 1) if number not in self.commits), None)
         if gone is not None:
-            raise damage.missing(f"{FOLDER}/{gone:020d}.json", f"version {version} of the table cannot be read without it")
+            raise damage.missing(commit_path(gone), f"version {version} of the table cannot be read without it")
         return (*self.checkpoints.get(base, ()), *(self.commits[number] for number in range(base + 1, version + 1)))
 
 
@@ -58,6 +58,10 @@ class Snapshot:
     """Query id -> its newest batch."""
     files: dict[str, int] = field(default_factory=dict)
     configuration: dict[str, str] = field(default_factory=dict)
+
+
+def commit_path(version: int) -> str:
+    return f"{FOLDER}/{version:020d}.json"
 
 
 def names(entries: Iterable[Entry]) -> LogNames:
@@ -92,7 +96,7 @@ def snapshot(storage: Storage, log: LogNames, version: int) -> Snapshot:
     table = Snapshot(version)
     files: dict[tuple[str, str], int] = {}
     for entry in log.needed(version):
-        for action in _actions(storage, entry.path):
+        for action in actions(storage, entry.path):
             _apply(table, files, entry.path, action)
     for (path, vector), size in files.items():
         if vector:
@@ -112,21 +116,22 @@ def _batch(storage: Storage, path: str, query_id: str) -> int | None:
     return None
 
 
-def _actions(storage: Storage, path: str) -> Iterator[Mapping[str, Any]]:
+def actions(storage: Storage, path: str, columns: Sequence[str] = _COLUMNS) -> Iterator[Mapping[str, Any]]:
+    """The actions of a commit; of a checkpoint these `columns` of them."""
     data = storage.read(path)
     if path.endswith(".parquet"):
-        yield from _rows(path, data)
+        yield from _rows(path, data, columns)
         return
     for line in filter(None, logs.decoded(path, data).splitlines()):
         yield logs.json_object(path, line)
 
 
-def _rows(path: str, data: bytes) -> Iterator[Mapping[str, Any]]:
+def _rows(path: str, data: bytes, columns: Sequence[str]) -> Iterator[Mapping[str, Any]]:
     import pyarrow
     from pyarrow import parquet
 
     try:
-        for group in parquet.ParquetFile(io.BytesIO(data)).iter_batches(columns=list(_COLUMNS)):
+        for group in parquet.ParquetFile(io.BytesIO(data)).iter_batches(columns=list(columns)):
             yield from group.to_pylist()
     except pyarrow.ArrowException as error:
         raise damage.malformed(path, str(error)) from error

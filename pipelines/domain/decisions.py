@@ -27,6 +27,8 @@ class StateFrom(enum.StrEnum):
     """Its own, as it stands: what came before the promotion stays as the old version made it."""
     SAVEPOINT = "savepoint"
     """That of the savepoint which the variant began from: all since then is done again by the new version."""
+    VARIANT = "variant"
+    """The variant's, as it stands, and its rows: Delta tables of the parent become what the variant's are."""
 
 
 @dataclass(frozen=True)

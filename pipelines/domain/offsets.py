@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.domain import kafka
+from pipelines.domain import delta, kafka
 from pipelines.domain.json_text import read_json
 
 NOTHING = "nothing read yet"
+IN_TABLE, IN_SNAPSHOT = "version of the Delta table", "version of the Delta table, read whole"
 
 
 def positions(offset: str) -> dict[str, str | int]:
@@ -21,6 +22,8 @@ def positions(offset: str) -> dict[str, str | int]:
         return {"offset": offset}
     if read is None:
         return {"offset": NOTHING}
+    if place := delta.position_of(offset):
+        return {IN_SNAPSHOT if place.in_snapshot else IN_TABLE: place.version, "files of that version read": place.read}
     if isinstance(read, dict) and read:
         return {name: value for key, inner in read.items() for name, value in _member(key, inner).items()}
     return {"offset": _plain(read)}

@@ -16,7 +16,7 @@ from pipelines.domain.verdicts import Verdict
 
 @dataclass(frozen=True)
 class SinkPlan:
-    """What happens with a query's sink in a fork or resume: `action` is continue, fresh, own, cut, none or refuse."""
+    """What happens with a query's sink in a fork or resume: `action` is continue, fresh, own, cut, swap, none or refuse."""
 
     query: QueryName
     sink: str

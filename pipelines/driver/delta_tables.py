@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pipelines.domain.delta_commits import Back
 from pipelines.domain.errors import Conflict, Unsupported
 from pipelines.domain.ids import folder_of
 from pipelines.domain.runs import ANY_TABLE, RunSpec
+from pipelines.driver import delta_back
 from pipelines.driver.history import bring
 from pipelines.driver.intercept import Asked
 from pipelines.driver.records import Records
@@ -39,17 +41,18 @@ def give_own(spec: RunSpec, records: Records, query: str, writer: Any, request: 
     return replace(request, options={**request.options, "path": own})
 
 
-def carries(spec: RunSpec, query: str) -> bool:
+def carries(spec: RunSpec, query: str, request: Asked) -> bool:
     """Whether the query's part of the savepoint is a table that was not carried yet. Raises Unsupported (`sink.remote`)."""
     folder = spec.sink_logs.get(query, "")
-    if "://" in folder and query in spec.own_tables:
+    if "://" in folder and request.format.lower() == DELTA:
         message = f"The savepoint's Delta table of query {query} lies at {folder}: only one in a local folder can be carried."
         raise Unsupported("sink.remote", message, "Fork to a local workspace, or with its sink fresh.")
     return query in spec.sink_logs and _source(spec, query).is_dir()
 
 
-def carry(spec: RunSpec, records: Records, query: str, request: Asked, default_fs: str) -> None:
-    """Puts the savepoint's table where the query writes, whole or not at all; done again after a crash it ends the same.
+def carry(spec: RunSpec, records: Records, query: str, request: Asked, default_fs: str, spark: Any) -> None:
+    """Puts the savepoint's table where the query writes, whole or not at all; done again after a crash it ends the same. Where a job goes
+    back in time its table is there, and becomes what the savepoint's is.
 
     1. Link the data files.
     2. Link the log into a folder beside it, begun anew if a crash left one.
@@ -63,20 +66,37 @@ def carry(spec: RunSpec, records: Records, query: str, request: Asked, default_f
             f"Query {query} wrote to a Delta table in a folder until the savepoint, and would go on elsewhere ({request.format}).",
             "Let it write to a Delta table, or fork the savepoint with its sink fresh.",
         )
-    log = sink / LOG
-    if log.exists() and not _is_ours(source / LOG, log):
-        raise Conflict("sink.taken", f"Query {query} would go on in {sink}, where another Delta table is.", "Give the fork another folder.")
+    log, back = sink / LOG, delta_back.asked(source.parent)
+    if back is not None and back.folder not in ("", str(sink)):
+        message = f"The savepoint's table is to become the one in {back.folder}, and query {query} writes to {sink}."
+        raise Conflict("sink.changed", message, "Let its arguments name that folder.")
     if not log.exists():
-        _link((path for path in _files(source) if path.parts[0] != LOG), source, sink)  # 1
-        aside = sink / f"{LOG}.tmp"
-        if aside.exists():
-            shutil.rmtree(aside)
-        _link(_files(source / LOG), source / LOG, aside)  # 2
-        aside.rename(log)  # 3
+        _begin(source, sink)  # 1 to 3
         records.event("sink.carried", f"{sink} begins with the savepoint's version of the Delta table.", query)
+    elif back is not None:
+        _go_back(spark, records, query, source, sink, back)
+    elif not _is_ours(source / LOG, log):
+        raise Conflict("sink.taken", f"Query {query} would go on in {sink}, where another Delta table is.", "Give the fork another folder.")
     carried = source.with_name(CARRIED)
     source.rename(carried)  # 4
     shutil.rmtree(carried)
+
+
+def _begin(source: Path, sink: Path) -> None:
+    _link((path for path in _files(source) if path.parts[0] != LOG), source, sink)  # 1
+    aside = sink / f"{LOG}.tmp"
+    if aside.exists():
+        shutil.rmtree(aside)
+    _link(_files(source / LOG), source / LOG, aside)  # 2
+    aside.rename(sink / LOG)  # 3
+
+
+def _go_back(spark: Any, records: Records, query: str, source: Path, sink: Path, back: Back) -> None:
+    version = delta_back.go_back(spark, source, sink, back, records.now_ms())
+    if version is not None:
+        done = "became what its variant's is" if back.folder else "went back to what it was"
+        message = f"{sink} {done} after batch {back.batch}, by its version {version}: rows of later batches are cut."
+        records.event("sink.cut", message, query)
 
 
 def _source(spec: RunSpec, query: str) -> Path:

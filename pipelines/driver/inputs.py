@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pipelines.driver.records import Records
+from pipelines.driver.sinks import local_path
 
 FILE_RELATION = "StreamingRelation"
 """The leaf of a plan that stands for a file source (Spark's class); sources of the newer kind have no `cleanSource`."""
@@ -15,6 +16,9 @@ KAFKA = "kafka"
 SERVERS, PROTOCOL, FAILS = "kafka.bootstrap.servers", "kafka.security.protocol", "failOnDataLoss"
 """The options of a Kafka source that are read: others may hold passwords."""
 PLAIN = "PLAINTEXT"
+DELTA = "delta"
+CHANGES = ("readchangefeed", "readchangedata")
+"""Options with which a Delta source reads changes of rows, from files that no commit adds."""
 OPTION = "cleansource"
 CLEANS = {"archive", "delete"}
 
@@ -55,6 +59,26 @@ def _broker(leaf: Any) -> str:
     if options.getOrDefault(FAILS, "true").lower() != "true":
         return ""
     return str(servers) if protocol == PLAIN else f"{protocol}://{servers}"
+
+
+def tables(frame: Any, default_fs: str) -> tuple[str, ...]:
+    """As `QueryStarted.tables`, of each of `names`."""
+    read = tuple(
+        _table(leaf.dataSource(), default_fs) if leaf.getClass().getSimpleName() == FILE_RELATION else ""
+        for leaf in _leaves(frame)
+        if leaf.getClass().getSimpleName() in (FILE_RELATION, RELATION)
+    )
+    return read if any(read) else ()
+
+
+def _table(source: Any, default_fs: str) -> str:
+    options = _options(source.options())
+    is_whole = options.get(FAILS.lower(), "true").lower() == "true" and not any(options.get(name, "").lower() == "true" for name in CHANGES)
+    if str(source.className()).lower() != DELTA or not is_whole:
+        return ""
+    named = source.catalogTable()
+    place = options.get("path") or (str(named.get().location()) if named.isDefined() else "")
+    return str(local_path(place, default_fs) or place) if place else ""
 
 
 def cleaned(frame: Any) -> Iterator[tuple[str, str]]:

@@ -165,8 +165,8 @@ class Queries:
         hadoop_fs = default_fs(spark)
         request = topics.give_own(self._spec, self._records, name, writer, request)
         request = delta_tables.give_own(self._spec, self._records, name, writer, request, hadoop_fs)
-        if delta_tables.carries(self._spec, name):
-            delta_tables.carry(self._spec, self._records, name, request, hadoop_fs)
+        if delta_tables.carries(self._spec, name, request):
+            delta_tables.carry(self._spec, self._records, name, request, hadoop_fs, spark)
             return destinations.of(spark, request, hadoop_fs)
         if request.table:
             destinations.make_table(spark, request, writer._df)
@@ -179,11 +179,11 @@ class Queries:
         return destination
 
     def _record(self, query: Any, spark: Any, name: QueryName, checkpoint: str, wrote: Destination, frame: Any, location: str) -> None:
-        ui_url = spark.sparkContext.uiWebUrl or ""
+        ui_url, tables = spark.sparkContext.uiWebUrl or "", inputs.tables(frame, default_fs(spark))
         at_ms = self._records.now_ms()
         start = QueryStarted(
             name, query.id, query.runId, checkpoint, wrote.sink, wrote.path, ui_url, spark.version, at_ms, wrote.table,
-            inputs.names(frame), location, trigger_of(query), inputs.brokers(frame),
+            inputs.names(frame), location, trigger_of(query), inputs.brokers(frame), tables,
         )  # fmt: skip
         self._records.query(start)
 

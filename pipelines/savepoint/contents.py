@@ -127,6 +127,7 @@ def _blank(place: QueryLocation, query_id: str, files: Sequence[StoredFile]) -> 
         sources=place.sources,
         location=place.location,
         brokers=place.brokers,
+        tables=place.tables,
     )
 
 
@@ -203,4 +204,5 @@ def _image(place: QueryLocation, closure: Closure, parts: Iterable[Part]) -> Que
         sources=place.sources,
         location=place.location,
         brokers=place.brokers,
+        tables=place.tables,
     )

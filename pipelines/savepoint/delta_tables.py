@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 from pipelines.checkpoint import delta_log
 from pipelines.checkpoint.delta_log import LogNames
+from pipelines.domain import delta_commits
 from pipelines.domain.errors import Corrupt, Unsupported
-from pipelines.domain.savepoints import NOT_BEGUN, TableImage
+from pipelines.domain.savepoints import NOT_BEGUN, QueryImage, TableImage
 from pipelines.savepoint import clone
-from pipelines.savepoint.sink_places import delta_folder
+from pipelines.savepoint.sink_places import delta_folder, table_folder
 from pipelines.savepoint.source import QueryLocation
 from pipelines.storage import folders, paths
 from pipelines.storage.addresses import open_storage
@@ -61,6 +62,52 @@ def files(folder: str) -> tuple[str, ...]:
         hint = "Compare the tables with Spark."
         raise Unsupported("compare.sink", f"The Delta table {folder} maps its columns: its files have other names for them", hint)
     return tuple(f"{folder.rstrip('/')}/{path}" for path in snapshot.files)
+
+
+def hindrance(image: QueryImage) -> str:
+    """Why the table in a folder, as it is now, cannot go back to what it was after the image's batch; empty where it can."""
+    if image.table is None or image.table.left:
+        return image.table.left if image.table else "the savepoint does not hold it"
+    storage = open_storage(table_folder(image))
+    log = delta_log.names(storage.list(delta_log.FOLDER))
+    if log.newest < 0:
+        return ""
+    try:
+        now = _described(storage, log)
+    except (Corrupt, Unsupported) as unreadable:
+        return unreadable.message
+    if now.transactions.get(image.query_id, NOT_BEGUN) <= image.batch:
+        return ""
+    return delta_commits.hindrance(now, now) or _written_by_others(storage, log, image.query_id, image.table.version)
+
+
+def swap_hindrance(image: QueryImage, folder: str, query_id: str, since: int) -> str:
+    """Why the table in `folder`, in which `query_id` writes, cannot become the one of the image: they parted at its version `since`."""
+    storage, theirs = open_storage(folder), open_storage(table_folder(image))
+    log, their_log = (delta_log.names(one.list(delta_log.FOLDER)) for one in (storage, theirs))
+    if min(log.newest, their_log.newest) < 0:
+        return f"there is no table in {folder if log.newest < 0 else table_folder(image)}"
+    try:
+        now, wanted = _described(storage, log), _described(theirs, their_log)
+    except (Corrupt, Unsupported) as unreadable:
+        return unreadable.message
+    return delta_commits.hindrance(now, wanted) or _written_by_others(storage, log, query_id, since)
+
+
+def _described(storage: Storage, log: LogNames) -> delta_commits.Table:
+    """The newest version without its files."""
+    columns = ("protocol", "metaData.id", "metaData.configuration", "txn.appId", "txn.version")
+    needed = [entry.path for entry in log.needed(log.newest)]
+    return delta_commits.replayed(action for path in needed for action in delta_log.actions(storage, path, columns))
+
+
+def _written_by_others(storage: Storage, log: LogNames, query_id: str, since: int) -> str:
+    for version in range(since + 1, log.newest + 1):
+        if version not in log.commits:
+            return f"its log does not say any more who wrote version {version}"
+        if delta_commits.is_of_others(delta_log.actions(storage, log.commits[version].path), query_id):
+            return f"others changed its rows at version {version}"
+    return ""
 
 
 def _linked(

@@ -17,13 +17,13 @@ from pipelines.domain.watch import UNWATCHED, Watch
 from pipelines.savepoint import clone, completeness, layout, leases, manifests, process_marks, sinks, targets
 from pipelines.savepoint.gc_pause import gc_paused
 from pipelines.savepoint.restored_sinks import RestoredSink
-from pipelines.savepoint.targets import Fork, Resume, Scratch, Target
+from pipelines.savepoint.targets import Adopt, Fork, Resume, Scratch, Target
 from pipelines.storage import documents, folders, paths
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Clone, Storage
 from pipelines.storage.rollback import rollback
 
-__all__ = ["Fork", "Restored", "Resume", "Scratch", "Target", "clean", "plan", "restore"]
+__all__ = ["Adopt", "Fork", "Restored", "Resume", "Scratch", "Target", "clean", "plan", "restore"]
 
 UNFINISHED = ".making-"
 HARMLESS = {"noop", "console"}
@@ -50,7 +50,7 @@ def plan(library: Storage, manifest: Manifest, target: Target, open_target: Open
     return RestorePlan(
         savepoint=manifest.id,
         job=target.job,
-        keeps_query_id=isinstance(target, Resume),
+        keeps_query_id=isinstance(target, Resume | Adopt),
         checkpoints=target.checkpoints,
         files=len(files.clones) + len(files.written),
         bytes=cloned + written,
@@ -192,7 +192,7 @@ def warnings(decided: Sequence[SinkPlan]) -> tuple[str, ...]:
 
 
 def _risky(sink: SinkPlan) -> bool:
-    return sink.action in ("refuse", "cut") or (sink.action == "none" and sink.sink not in HARMLESS)
+    return sink.action in ("refuse", "cut", "swap") or (sink.action == "none" and sink.sink not in HARMLESS)
 
 
 def _split(url: str) -> tuple[str, str]:

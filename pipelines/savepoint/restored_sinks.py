@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pipelines.domain.delta_commits import BACK_FORMAT, Back
 from pipelines.domain.savepoints import Manifest, QueryImage
-from pipelines.savepoint import history, sinks
+from pipelines.savepoint import delta_tables, history, sinks
 from pipelines.savepoint.history import History
 from pipelines.savepoint.sink_places import Arguments
 from pipelines.savepoint.sinks import Choice, Decision
@@ -15,6 +17,8 @@ from pipelines.storage.protocol import Storage
 SINK_LOGS = ".sinks"
 SINK_TABLE = "table"
 """Below a query's folder there: the savepoint's Delta table, which its driver puts where the fork writes."""
+SINK_BACK = "back.json"
+"""Beside that table: a `Back`, where the parent's own table goes back to what that is."""
 SINK_ROOT = "root"
 """Beside a restored sink log: the output directory that its entries were written to. A log without it brings no files along."""
 SINK_BATCH = "batch"
@@ -40,7 +44,22 @@ class RestoredSink:
 
 def of_resume(manifest: Manifest) -> tuple[RestoredSink, ...]:
     """The same sinks again, each log as the savepoint has it."""
-    return tuple(_as_it_was(manifest, image, sinks.for_resume(image), image.sink_path) for image in manifest.queries)
+    return tuple(_resumed(manifest, image) for image in manifest.queries)
+
+
+def for_resume(image: QueryImage) -> Decision:
+    """The decision for a resume, with a look at its Delta table as that is now."""
+    return sinks.for_resume(image, delta_tables.hindrance(image) if sinks.is_table(image) else "")
+
+
+def _resumed(manifest: Manifest, image: QueryImage) -> RestoredSink:
+    decision = for_resume(image)
+    if not sinks.is_table(image):
+        return _as_it_was(manifest, image, decision, image.sink_path)
+    if decision.plan.action != "cut" or image.table is None:
+        return RestoredSink(image, decision)
+    back = Back(BACK_FORMAT, image.query_id, image.batch, image.table.version, image.table.version)
+    return RestoredSink(image, decision, written={SINK_BACK: json.dumps(back.as_json()).encode()}, table=True)
 
 
 def of_fork(library: Storage, manifest: Manifest, arguments: Arguments, words: Mapping[str, str]) -> tuple[RestoredSink, ...]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.restores import RestorePlan
-from pipelines.savepoint import restore, sinks
+from pipelines.savepoint import restore, restored_sinks
 from pipelines.savepoint.take import Look
 from pipelines.savepoint.targets import Resume
 
 
 def plan(look: Look, target: Resume) -> RestorePlan:
     """The plan of a resume from the savepoint that is taken of what `look` saw."""
-    decided = tuple(sinks.for_resume(query.image).plan for query in look.gathered)
+    decided = tuple(restored_sinks.for_resume(query.image).plan for query in look.gathered)
     return RestorePlan(
         savepoint=SavepointId(""),
         job=target.job,

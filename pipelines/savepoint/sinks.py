@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.domain import kafka
 from pipelines.domain.errors import Conflict, Invalid, TidemarkError
@@ -20,6 +20,17 @@ EVERY = "*"
 """In a request's sinks: every query that is not named."""
 
 
+BACK_HINTS = {
+    DELTA: "Fork instead. --force goes back all the same: the table then lacks what those batches wrote, also where you have restored it "
+    "by hand, for it keeps their numbers.",
+    "iceberg": "Fork instead; or roll the table back to the snapshot of the same batch (rollback_to_snapshot), and say --force: Iceberg "
+    "looks for the batches that it has among the ancestors of its present snapshot alone.",
+}
+OTHER_HINT = "Fork instead; or restore the table to the same moment first, and say --force."
+HINDERED = "It cannot be taken back here: "
+OTHERWISE = "Promote it on its present state (--state present), or from the savepoint (--state savepoint)."
+ROWLESS = frozenset({"console", "memory", "noop"})
+"""Sinks that keep nothing which the next run would lack."""
 FRESH = "Fork with its sink fresh: the output then holds only what the fork writes itself."
 
 
@@ -67,8 +78,9 @@ def for_fork(image: QueryImage, arguments: Arguments, choice: Choice = Choice.CO
     return Decision(plan(image, "none", EVERY_SINK_TO_FORK.get(image.sink, UNKNOWN_TO_FORK) + _own_place(image, arguments.fork)))
 
 
-def for_resume(image: QueryImage) -> Decision:
-    """The decision for a resume: the same query goes on, so its sink goes back to the savepoint's batch where it can."""
+def for_resume(image: QueryImage, hindrance: str = "") -> Decision:
+    """The decision for a resume: the same query goes on, so its sink goes back to the savepoint's batch where it can. `hindrance`: why its
+    Delta table in a folder cannot."""
     if image.sink.lower() in FILE_SINKS:
         message = (
             f"The query had committed nothing: the sink's log in {image.sink_path} begins anew, and files that were written since are no "
@@ -78,22 +90,50 @@ def for_resume(image: QueryImage) -> Decision:
             "that they had written are no longer part of the output."
         )
         return Decision(plan(image, "cut", message))
-    if image.sink.lower() in TABLE_SINKS:
+    if is_table(image) and image.table is not None and not hindrance:
         message = (
-            f"{image.sink} remembers (query id, batch id) and skips the batches after the savepoint that it has already: "
-            "restore the table to the same moment, or fork instead."
+            f"The table in {table_folder(image)} goes back to its version {image.table.version} by one commit, after which it has batches "
+            f"up to {image.batch} of the query: what was written later is cut, and done again. Queries that read it as a stream end there: "
+            "they take no commit that removes rows (skipChangeCommits passes over it)."
         )
+        return Decision(plan(image, "cut", message))
+    if image.sink.lower() in TABLE_SINKS:
+        why = f" {HINDERED}{hindrance}." if hindrance else ""
+        message = f"{image.sink} remembers (query id, batch id) and skips the batches after the savepoint that it has already.{why}"
         return Decision(plan(image, "none", message))
     return Decision(plan(image, "none", EVERY_SINK_TO_RESUME.get(image.sink, UNKNOWN_TO_RESUME)))
 
 
+def for_swap(image: QueryImage, folder: str, hindrance: str) -> Decision:
+    """The decision for a parent that goes on with its variant's `image`: the parent's Delta table in `folder` becomes the variant's.
+    `hindrance`: why it cannot."""
+    if image.sink.lower() in ROWLESS:
+        return Decision(plan(image, "none", EVERY_SINK_TO_RESUME[image.sink.lower()]))
+    if not is_table(image):
+        message = (
+            f"Query {image.query} writes to {image.sink}: the parent's output would lack what its variant wrote to a place of its own."
+        )
+        return refused(image, "promote.sink", message, OTHERWISE)
+    if hindrance:
+        message = f"The Delta table {folder or table_folder(image)} cannot become its variant's: {hindrance}."
+        return refused(image, "promote.table", message, OTHERWISE)
+    message = (
+        f"The table in {folder} becomes what its variant's is after batch {image.batch}, by one commit: rows that only the parent wrote "
+        "are cut, the variant's files are linked, and the query goes on with the next batch. Queries that read it as a stream end there."
+    )
+    return Decision(replace(plan(image, "swap", message), path=folder))
+
+
 def refused_going_back(sinks: Iterable[SinkPlan]) -> Conflict | None:
     """The refusal of going back in time where a table would pass over the batches that are done again, without a word."""
-    kept = next((sink for sink in sinks if sink.sink.lower() in TABLE_SINKS), None)
+    kept = next((sink for sink in sinks if sink.sink.lower() in TABLE_SINKS and sink.action == "none"), None)
     if kept is None:
         return None
     message = f"{kept.sink} would skip batches that query {kept.query} does again: {kept.path} remembers that it has them"
-    return Conflict("sink.remembers", message, "Fork instead; or restore the table to the same moment first, and say --force.")
+    _, hindered, why = kept.message.partition(HINDERED)
+    return Conflict(
+        "sink.remembers", f"{message}. {hindered}{why.rstrip('.')}" if hindered else message, BACK_HINTS.get(kept.sink.lower(), OTHER_HINT)
+    )
 
 
 def refusal(decided: Iterable[Decision]) -> TidemarkError | None:

@@ -25,6 +25,8 @@ class QueryLocation:
     """What the script itself said for the checkpoint (`QueryStarted.location`)."""
     brokers: tuple[str, ...] = ()
     """As `QueryStarted.brokers`."""
+    tables: tuple[str, ...] = ()
+    """As `QueryStarted.tables`."""
     operators: int = 0
     """Stateful operators that the query is known to have at least, whatever is left of its checkpoint."""
 
@@ -57,6 +59,7 @@ def job_source(job: JobName, run: RunId | None, version: Version, started: Itera
             record.sources,
             record.location,
             record.brokers,
+            record.tables,
             record.operators,
         )
         for record in newest.values()

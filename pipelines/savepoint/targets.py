@@ -11,7 +11,8 @@ from pipelines.domain.ids import JobName, QueryName, folder_of
 from pipelines.domain.runs import ANY_TABLE
 from pipelines.domain.savepoints import Manifest, QueryImage, StoredFile
 from pipelines.domain.versions import Version
-from pipelines.savepoint import layout, restored_sinks, sink_places, sinks
+from pipelines.savepoint import adoptions, layout, restored_sinks, sink_places, sinks
+from pipelines.savepoint.adoptions import Adopting
 from pipelines.savepoint.restored_sinks import SINK_LOGS, SINK_TABLE, RestoredSink
 from pipelines.savepoint.sink_places import Arguments
 from pipelines.storage import paths
@@ -41,6 +42,16 @@ class Resume:
 
 
 @dataclass(frozen=True)
+class Adopt:
+    """A job that goes on with what its variant has: the variant's state under the job's own query ids, and its Delta tables; in new
+    `checkpoints`, which must not exist."""
+
+    job: JobName
+    checkpoints: str
+    queries: Mapping[QueryName, Adopting]
+
+
+@dataclass(frozen=True)
 class Scratch:
     """A look at what the savepoint holds, by `job`'s own code but with none of its sinks; `checkpoints` must not exist."""
 
@@ -49,7 +60,7 @@ class Scratch:
     new_query_id: Callable[[], str]
 
 
-Target = Fork | Resume | Scratch
+Target = Fork | Resume | Adopt | Scratch
 
 
 @dataclass(frozen=True)
@@ -68,6 +79,8 @@ def sinks_of(library: Storage, manifest: Manifest, target: Target) -> tuple[Rest
         return ()
     if isinstance(target, Resume):
         return restored_sinks.of_resume(manifest)
+    if isinstance(target, Adopt):
+        return adoptions.of(manifest, target.queries)
     return restored_sinks.of_fork(library, manifest, _arguments(manifest, target), target.sinks)
 
 
@@ -114,7 +127,8 @@ def files(library: Storage, manifest: Manifest, target: Target, begun: Sequence[
 
 def _content(library: Storage, manifest: Manifest, image: QueryImage, target: Target, inner: str) -> bytes:
     if inner == metadata.FILE and not isinstance(target, Resume):
-        return metadata.serialized(metadata.QueryMetadata(target.new_query_id()))
+        query_id = target.queries[image.query].query_id if isinstance(target, Adopt) else target.new_query_id()
+        return metadata.serialized(metadata.QueryMetadata(query_id))
     data = library.read(layout.inside(manifest.id, paths.join(layout.checkpoint(image.query), inner)))
     return relocation.relocated(inner, data, f"{target.checkpoints.rstrip('/')}/{folder_of(image.query)}")
 

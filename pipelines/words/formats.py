@@ -134,10 +134,10 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def source_name(description: str) -> str:
-    """Spark's description of a source in short: `files in a/events`, `Kafka clicks`, `rate`; one that it does not know as it is."""
-    files = re.match(r"FileStreamSource\[.*?([^/\]]+(?:/[^/\]]+)?)/?\]$", description)
-    if files:
-        return f"files in {files[1]}"
+    """Spark's description of a source in short: `files in a/events`, `Delta a/events`, `Kafka clicks`, `rate`; an unknown one as it is."""
+    folder = re.match(r"(FileStream|Delta)Source\[.*?([^/\]]+(?:/[^/\]]+)?)/?\]$", description)
+    if folder:
+        return f"{'Delta' if folder[1] == 'Delta' else 'files in'} {folder[2]}"
     if ".PythonMicroBatchStream" in description:  # the class and where its object lies: Spark has no word of the source's own
         return "a Python data source"
     kafka = re.match(r"KafkaV2\[(?:Subscribe|SubscribePattern|Assign)\[(.*)\]\]$", description)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pipelines.domain import delta
+from pipelines.domain.delta import Position
 from pipelines.domain.json_text import read_json
 from pipelines.domain.reported import ASIDE
 from pipelines.words import formats
@@ -20,6 +22,8 @@ def words(text: str) -> str:
         return text
     if offset is None:
         return BEGINNING
+    if place := delta.position_of(text):
+        return _in_table(place)
     if isinstance(offset, dict):
         own = {name: value for name, value in offset.items() if name not in ASIDE}
         return formats.MISSING if offset and not own else _fields(own) or text
@@ -50,3 +54,9 @@ def _topic(topic: str, parts: Mapping[str, Any]) -> str:
     if not all(type(value) is int for value in parts.values()):
         return f"{topic}: {formats.plural(len(parts), 'partition')}"
     return f"{topic}: {sum(parts.values()):,} in {formats.plural(len(parts), 'partition')}"
+
+
+def _in_table(place: Position) -> str:
+    """Up to where a Delta table was read: it goes on with that version, or within it."""
+    read = f", {formats.plural(place.read, 'file')} of it read" if place.read else ""
+    return f"the whole of version {place.version:,}{read}" if place.in_snapshot else f"version {place.version:,}{read}"

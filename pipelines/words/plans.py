@@ -31,6 +31,7 @@ SINKS: Mapping[str, str] = {
     "fresh": "begins empty",
     "own": "a topic of its own",
     "cut": "cut back",
+    "swap": "becomes the variant's",
     "none": "yours",
     "refuse": "refused",
 }

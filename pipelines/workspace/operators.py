@@ -11,7 +11,7 @@ from pipelines.domain.jobs import Run
 from pipelines.domain.operators import QueryOperators
 from pipelines.domain.plans import PLAN_FORMAT, PLANS_FOLDER, QueryPlan
 from pipelines.verbs.jobs import ListOperators, ListPlans
-from pipelines.workspace import runs
+from pipelines.workspace import runs, table_lags
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
 
@@ -19,7 +19,8 @@ from pipelines.workspace.doers import answers
 @answers(ListOperators)
 def newest(context: Context, question: ListOperators) -> Sequence[QueryOperators]:
     with context.catalog.reading() as reader:
-        return operator_rows.newest(reader, runs.known(context, question.job))
+        queries = operator_rows.newest(reader, runs.known(context, question.job))
+    return [table_lags.with_lags(query) for query in queries]
 
 
 @answers(ListPlans)

@@ -1,8 +1,9 @@
 """Promotions: the parent of a variant goes on with the variant's version.
 
-The order: (1) the parent is stopped with a savepoint, where it runs; (2) it is resumed with the variant's version, the same upgrade that
-people ask for by hand; where that fails, or is cancelled, a parent that ran goes on as it was; (3) the experiment records the decision. A
-crash before (2) leaves the parent stopped with its savepoint; one before (3) leaves it upgraded, and promoting again only records.
+The order: (1) where the parent goes on with the variant's state, a savepoint is taken of that; (2) the parent is stopped with a savepoint,
+where it runs; (3) it is resumed with the variant's version, the same upgrade that people ask for by hand; where that fails, or is
+cancelled, a parent that ran goes on as it was; (4) the experiment records the decision. A crash before (3) leaves the parent stopped with
+its savepoint; one before (4) leaves it upgraded, and promoting again only records.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from pipelines.verbs.promote import Promote
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.revision import Revision
 from pipelines.verbs.stop import Stop
-from pipelines.workspace import attachments, decisions, jobs, restores, resumes, runs, savepoints, verdicts, versions
+from pipelines.workspace import adoptions, attachments, decisions, jobs, restores, resumes, runs, savepoints, verdicts, versions
+from pipelines.workspace.adoptions import Adoption
 from pipelines.workspace.context import Context
 from pipelines.workspace.decisions import Variant
 from pipelines.workspace.doers import Planned, plans
@@ -37,13 +39,14 @@ def plan(context: Context, change: Promote) -> Planned[str, PromotePlan]:
     """Raises what `decisions.variant` raises; Conflict (`promote.parent_gone`, `promote.never_started`, `promote.failed`,
     `promote.other`, `job.attached`); from the savepoint NotFound (`savepoint.not_found`) where that was disposed of."""
     variant = decisions.variant(context, change.job)
-    plan = _plan(context, variant, change.state)
+    adoption = adoptions.planned(context, variant) if change.state is StateFrom.VARIANT else None
+    plan = _plan(context, variant, change.state, adoption)
     verdict = plan.restore.verdict if plan.restore is not None else plan.verdict
     plan = replace(plan, refusal=verdicts.not_accepted(verdict, change))
-    return Planned(plan, lambda ticket: _promote(context, variant, plan, change, ticket))
+    return Planned(plan, lambda ticket: _promote(context, variant, plan, change, adoption, ticket))
 
 
-def _plan(context: Context, variant: Variant, state: StateFrom) -> PromotePlan:
+def _plan(context: Context, variant: Variant, state: StateFrom, adoption: Adoption | None) -> PromotePlan:
     """The plan of the promotion; refuses what cannot be done."""
     present = _parent(context, variant)
     before = versions.get(context, present.version)
@@ -62,7 +65,7 @@ def _plan(context: Context, variant: Variant, state: StateFrom) -> PromotePlan:
         state=state,
         steps=_steps(variant, present, target, state, has_it=has_it),
         warnings=tuple(_warnings(context, variant, before, target)),
-        restore=_restore(context, variant, target) if state is StateFrom.SAVEPOINT and not has_it else None,
+        restore=None if has_it or state is StateFrom.PRESENT else _restore(context, variant, target, adoption),
         verdict=_known(context, variant, judged, target) if judged is not None else None,
         judged=judged.id if judged is not None else None,
     )
@@ -115,11 +118,18 @@ def _steps(variant: Variant, present: Run, target: Version, state: StateFrom, *,
     if has_it:
         return Step(Does.LEAVE, f"{parent} has version {target.id} already: nothing is stopped."), last_step
     stop = (Step(Does.STOP, f"{parent} stops at its next batch boundary, with a savepoint."),) if present.state.goes_on else ()
-    if state is StateFrom.SAVEPOINT:
+    saves: tuple[Step, ...] = ()
+    if state is StateFrom.VARIANT:
+        saves = (Step(Does.SAVE, f"{variant.job} is saved at its newest batch, and runs on."),)
+        goes = (
+            f"{parent} goes on from where {variant.job} stood then, with its state, its rows in Delta tables and its code, and with "
+            f"the query ids that {parent} has"
+        )
+    elif state is StateFrom.SAVEPOINT:
         goes = f"{parent} goes back to savepoint {variant.origin.savepoint} and does all since then again, with the code of {variant.job}"
     else:
         goes = f"{parent} goes on from where it stands, with its own state, output and query ids, and the code of {variant.job}"
-    return *stop, Step(Does.RESUME, f"{goes}: version {target.id}."), last_step
+    return *saves, *stop, Step(Does.RESUME, f"{goes}: version {target.id}."), last_step
 
 
 def _warnings(context: Context, variant: Variant, before: Version, target: Version) -> list[str]:
@@ -136,8 +146,13 @@ def _warnings(context: Context, variant: Variant, before: Version, target: Versi
     return warnings
 
 
-def _restore(context: Context, variant: Variant, target: Version) -> RestorePlan:
-    """The plan of going back to the savepoint; refuses where a sink of the parent cannot."""
+def _restore(context: Context, variant: Variant, target: Version, adoption: Adoption | None) -> RestorePlan:
+    """The plan of going on with the variant's state, or of going back to the savepoint; refuses where a sink of the parent cannot."""
+    if adoption is not None:
+        plan = adoption.plan(variant.parent, str(context.layout.checkpoints(variant.parent, RunId(context.new_id("r")))))
+        if plan.refusal is not None:
+            raise plan.refusal.error
+        return plan
     manifest = savepoints.manifest(context, variant.origin.savepoint)
     plan = restores.of_resume(context, manifest, variant.parent, RunId(context.new_id("r")), target).plan()
     plan = gaps.told_of_savepoint(context, plan, manifest)
@@ -148,19 +163,25 @@ def _restore(context: Context, variant: Variant, target: Version) -> RestorePlan
     return replace(plan, verdict=_known(context, variant, manifest, target), judged=manifest.id)
 
 
-def _promote(context: Context, variant: Variant, plan: PromotePlan, change: Promote, ticket: Ticket) -> str:
+def _promote(context: Context, variant: Variant, plan: PromotePlan, change: Promote, adoption: Adoption | None, ticket: Ticket) -> str:
     if plan.refusal is not None:
         raise plan.refusal.error
     savepoint: SavepointId | None = None
+    adopted: SavepointId | None = None
     present = _parent(context, variant)
     for step in plan.steps:
-        if step.does is Does.STOP:
+        if step.does is Does.SAVE and adoption is not None:
+            ticket.step(f"saving {variant.job}")
+            adopted = savepoints.publish(context, adoption.take, ticket).id
+        elif step.does is Does.STOP:
             ticket.step(f"stopping {variant.parent}")
             savepoint = decisions.stopped(context, Stop(variant.parent, label=f"before {variant.job} was promoted"), ticket)
         elif step.does is Does.RESUME:
             ticket.step(f"starting {variant.parent}")
             try:
-                present = resumes.plan(context, _upgrade(context, variant, present, change)).do(ticket)
+                upgrade = _upgrade(context, variant, present, change, adopted)
+                queries = adoption.queries if adoption is not None else None
+                present = resumes.planned(context, upgrade, adopts=queries).do(ticket)
             except TidemarkError as error:
                 raise _goes_on(context, variant, plan, error) from error
         elif step.does is Does.RECORD:
@@ -179,12 +200,12 @@ def _goes_on(context: Context, variant: Variant, plan: PromotePlan, error: Tidem
     return error if isinstance(error, Cancelled) else GROUPS.get(error.group, TidemarkError)(error.code, message, error.hint)
 
 
-def _upgrade(context: Context, variant: Variant, present: Run, change: Promote) -> Resume:
+def _upgrade(context: Context, variant: Variant, present: Run, change: Promote, adopted: SavepointId | None) -> Resume:
     before = versions.get(context, present.version)
     spec = context.files.spec(variant.job, variant.run.id)
     return Resume(
         variant.parent,
-        from_savepoint=variant.origin.savepoint if change.state is StateFrom.SAVEPOINT else "",
+        from_savepoint=adopted or (variant.origin.savepoint if change.state is StateFrom.SAVEPOINT else ""),
         new_queries=spec.new_queries,
         force=True,  # the plan said the verdict
         migrate=change.migrate,

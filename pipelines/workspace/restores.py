@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipelines.checkpoint import provider
 from pipelines.domain import masters
 from pipelines.domain.conversions import ConversionPlan, StateStore
-from pipelines.domain.ids import JobName, RunId
+from pipelines.domain.ids import JobName, QueryName, RunId
 from pipelines.domain.migrations import Migration, MigrationPlan
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.rewrites import RewritePlan
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
 from pipelines.savepoint import conversion, rescaling, restore
+from pipelines.savepoint.adoptions import Adopting
 from pipelines.savepoint.rescaling import Held
 from pipelines.storage import handover
 from pipelines.verbs.fork import Variant
@@ -111,6 +112,14 @@ def of_resume(
     """The restore of `manifest`, one of `job`'s own, into the checkpoints that its `run` of `version` begins."""
     target = restore.Resume(job, str(context.layout.checkpoints(job, run)))
     return Restoring(context, manifest, target, version, partitions, migrate=migrate)
+
+
+def of_adoption(
+    context: Context, manifest: Manifest, job: JobName, run: RunId, version: Version, queries: Mapping[QueryName, Adopting]
+) -> Restoring:
+    """The restore of `manifest`, one of a variant of `job`, into the checkpoints that its `run` of `version` begins."""
+    target = restore.Adopt(job, str(context.layout.checkpoints(job, run)), queries)
+    return Restoring(context, manifest, target, version)
 
 
 def _parent_output(context: Context, manifest: Manifest) -> str:

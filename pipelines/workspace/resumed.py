@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipelines.domain.ids import JobName, RunId
+from pipelines.domain.ids import JobName, QueryName, RunId
 from pipelines.domain.jobs import Run, Wanted
 from pipelines.domain.migrations import Migration
 from pipelines.domain.resources import ALL, Resources
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
+from pipelines.savepoint.adoptions import Adopting
 from pipelines.words import plans as plans_words
 from pipelines.workspace import events, histories, query_names, repairs, restores, runs, spark_changes
 from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.context import Context
 from pipelines.workspace.query_names import QueryNames
+from pipelines.workspace.restores import Restoring
 from pipelines.workspace.tickets import Ticket
 
 
@@ -35,6 +37,8 @@ class Going:
     force: bool = False
     migrate: Asked | None = None
     """How a copy of its state is rewritten for the version, where it is."""
+    adopts: Mapping[QueryName, Adopting] | None = None
+    """Its queries, where it goes on with the savepoint of a variant of its own."""
     taken: Resources = ALL
     """What its driver may take of this machine."""
 
@@ -50,13 +54,19 @@ def rehearse(context: Context, going: Going, frozen: Version, manifest: Manifest
     spark_changes.rehearse(context, manifest, frozen, going.new_queries, ticket, is_forced=going.force, migrate=going.migrate)
 
 
+def restoring(context: Context, going: Going, version: Version, manifest: Manifest) -> Restoring:
+    """The restore of the savepoint that it goes on with, as `version`."""
+    if going.adopts is not None:
+        return restores.of_adoption(context, manifest, going.job, going.run, version, going.adopts)
+    return restores.of_resume(context, manifest, going.job, going.run, version, going.partitions, going.migrate)
+
+
 def restored(context: Context, going: Going, frozen: Version, manifest: Manifest, ticket: Ticket) -> Run:
     """The job's next run, on new checkpoints that hold what `manifest`'s savepoint has."""
     checkpoints = context.layout.checkpoints(going.job, going.run)
     try:
         noted: list[Migration] = []
-        restoring = restores.of_resume(context, manifest, going.job, going.run, frozen, going.partitions, going.migrate)
-        sink_logs = restoring.apply(ticket, noted.append)
+        sink_logs = restoring(context, going, frozen, manifest).apply(ticket, noted.append)
         names = query_names.restored(manifest, going.new_queries)
         run = begin(context, going, frozen, str(checkpoints), sink_logs, manifest.id, names)
         for done in noted:

@@ -6,16 +6,17 @@ The order: (1) a safety savepoint where the resume goes back in time or changes 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from pipelines.domain import errors
 from pipelines.domain.errors import Conflict, Invalid, Refusal
-from pipelines.domain.ids import JobName, RunId, SavepointId
+from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId
 from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Manifest, Reason
 from pipelines.savepoint import rescaling, restore, rewind, sinks
+from pipelines.savepoint.adoptions import Adopting
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.take import Take
 from pipelines.workspace import (
@@ -24,7 +25,6 @@ from pipelines.workspace import (
     migrations,
     query_names,
     repairs,
-    restores,
     resumable,
     resumed,
     runs,
@@ -61,10 +61,16 @@ def restart(context: Context, job: JobName, attempt: int) -> Run:
 
 
 def planned(
-    context: Context, change: Resume, *, run: RunId | None = None, attempt: int = 0, partitions: int | None = None
+    context: Context,
+    change: Resume,
+    *,
+    run: RunId | None = None,
+    attempt: int = 0,
+    partitions: int | None = None,
+    adopts: Mapping[QueryName, Adopting] | None = None,
 ) -> Planned[Run, RestorePlan]:
     """Plans the new run, `run` where that has its id already, of a job that is not running: somebody's, or the restart number `attempt`;
-    where `partitions` are given, from a savepoint whose state is rescaled.
+    where `partitions` are given, from a savepoint whose state is rescaled; where it `adopts` a variant's, from one of that.
 
     Raises Conflict (`job.running`, `resume.other_job`), Invalid (two points; a batch number of several queries), NotFound
     (`savepoint.not_retained`, `version.not_run`) and what taking and restoring a savepoint raise; what is not forced and known not to start
@@ -81,7 +87,7 @@ def planned(
     versions.check_here(context, version)
     begins, migrate = run or RunId(context.new_id("r")), migrations.asked(change, change.new_queries)
     taken = job_resources.asked(repairs.known_job(context, name).resources, change, version)
-    going = Going(name, newest, begins, version, change.new_queries, attempt, partitions, change.force, migrate, taken)
+    going = Going(name, newest, begins, version, change.new_queries, attempt, partitions, change.force, migrate, adopts, taken)
     shown, go = _way(context, going, change)
     refused = shown.refusal or (None if change.force else refusal(shown.verdict, change))
     shown = replace(shown, run=going.run, version=version.id, builds=is_missing(context, version), refusal=refused)
@@ -113,14 +119,14 @@ def _resume(context: Context, going: Going, go: Go, ticket: Ticket, refused: Ref
 
 def _from_savepoint(context: Context, going: Going, savepoint: str) -> tuple[RestorePlan, Go]:
     manifest = savepoints.manifest(context, savepoint)
-    if manifest.job != going.job:
+    if manifest.job != going.job and going.adopts is None:
         raise Conflict(
             "resume.other_job",
             f"Savepoint {manifest.id} is of job {manifest.job}, not of {going.job}",
             "Fork it: two jobs must not share a query id.",
         )
-    safe = safety.before_going_back(context, going.job, {image.query: image.batch for image in manifest.queries}, manifest.id)
-    shown = restores.of_resume(context, manifest, going.job, going.run, going.version, going.partitions, going.migrate).plan()
+    safe = _safety(context, going, manifest)
+    shown = resumed.restoring(context, going, going.version, manifest).plan()
     shown = told_of_savepoint(context, shown, manifest, is_accepted=going.force)
 
     def go(context: Context, ticket: Ticket) -> Run:
@@ -131,6 +137,13 @@ def _from_savepoint(context: Context, going: Going, savepoint: str) -> tuple[Res
 
     shown = spark_changes.told_of_savepoint(context, shown, manifest, going.version)
     return replace(_judged(context, _refused(shown, going), manifest, going), saves=safe.labels), go
+
+
+def _safety(context: Context, going: Going, manifest: Manifest) -> Safety:
+    """The parent of a variant has batches of its own: its newest are saved, however many the variant has."""
+    if going.adopts is not None:
+        return safety.before_an_upgrade(context, going.newest)
+    return safety.before_going_back(context, going.job, {image.query: image.batch for image in manifest.queries}, manifest.id)
 
 
 def _refused(shown: RestorePlan, going: Going) -> RestorePlan:

@@ -95,9 +95,9 @@ def test_the_table_is_carried_whole_and_once(crashed: str, spec: RunSpec, record
     if crashed == "as the copy was deleted":
         shutil.copytree(source / "table", sink)
         (source / "table").rename(source / "carried")
-    if delta_tables.carries(spec, "sums"):
-        delta_tables.carry(spec, records, "sums", asked(sink), LOCAL)
-    assert files(sink) == whole and not delta_tables.carries(spec, "sums")
+    if delta_tables.carries(spec, "sums", asked("/t")):
+        delta_tables.carry(spec, records, "sums", asked(sink), LOCAL, None)
+    assert files(sink) == whole and not delta_tables.carries(spec, "sums", asked("/t"))
     said = kinds(tmp_path / EVENTS_FILE)
     assert said == (["sink.carried"] if crashed in ("not", "in the log") else [])
 
@@ -106,16 +106,16 @@ def test_another_table_is_left_alone(spec: RunSpec, records: Records, tmp_path: 
     commit(tmp_path / "theirs", 1, batch(5, add("third")))
     before = files(tmp_path / "theirs")
     with pytest.raises(Conflict, match="another Delta table"):
-        delta_tables.carry(spec, records, "sums", asked(tmp_path / "theirs"), LOCAL)
-    assert files(tmp_path / "theirs") == before and delta_tables.carries(spec, "sums")
+        delta_tables.carry(spec, records, "sums", asked(tmp_path / "theirs"), LOCAL, None)
+    assert files(tmp_path / "theirs") == before and delta_tables.carries(spec, "sums", asked("/t"))
 
 
 @pytest.mark.parametrize("request_", [asked("/lake/sums", "parquet"), asked("/lake/sums", table="t"), asked("s3a://lake/sums")])
 def test_a_sink_of_another_kind_is_refused(request_: Asked, spec: RunSpec, records: Records) -> None:
     with pytest.raises(Unsupported, match="would go on elsewhere"):
-        delta_tables.carry(spec, records, "sums", request_, LOCAL)
+        delta_tables.carry(spec, records, "sums", request_, LOCAL, None)
 
 
 def test_a_table_elsewhere_is_not_passed_over(spec: RunSpec) -> None:
     with pytest.raises(Unsupported, match="only one in a local folder"):
-        delta_tables.carries(replace(spec, sink_logs={"sums": "s3://bucket/.sinks/sums"}), "sums")
+        delta_tables.carries(replace(spec, sink_logs={"sums": "s3://bucket/.sinks/sums"}), "sums", asked("/t"))

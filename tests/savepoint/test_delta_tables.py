@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pipelines.checkpoint import metadata
+from pipelines.domain.delta_commits import Back
 from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.runs import ANY_TABLE
 from pipelines.domain.savepoints import Manifest, TableImage
 from pipelines.domain.versions import Version
-from pipelines.savepoint import library, restore, take, targets
+from pipelines.driver import delta_back
+from pipelines.savepoint import library, restore, sinks, take, targets
 from pipelines.savepoint.batch_choice import BatchChoice, Newest, OfBatch
 from pipelines.savepoint.source import JobSource
 from tests.checkpoint.test_delta_log import checkpoint
-from tests.delta import add, batch, commit, remove
+from tests.delta import add, batch, commit, described, remove
 from tests.savepoint.golden import NEWEST, NOW_MS, VERSION, Bench
 
 TABLE = "queries/counts/table"
@@ -31,7 +35,7 @@ def table(bench: Bench) -> Path:
     folder, query = bench.folder / "lake" / "counts", metadata.parse((bench.checkpoint / "metadata").read_bytes()).query_id
     for number in range(NEWEST + 1):
         commit(folder, number, batch(number, add(f"part-{number}"), query=query))
-    commit(folder, NEWEST + 1, [remove("part-0"), add("compacted")])
+    commit(folder, NEWEST + 1, [remove("part-0", dataChange=False), add("compacted", dataChange=False)])
     return folder
 
 
@@ -86,13 +90,59 @@ def test_a_fork_is_told_which_table_is_not_its_own(args: tuple[str, ...], own: s
     assert targets.own_tables(manifest, bench.fork(running=now)) == {"counts": expected}
 
 
-def test_a_resume_and_a_fresh_fork_bring_no_table(bench: Bench, table: Path) -> None:
+def test_a_fresh_fork_brings_no_table(bench: Bench, table: Path) -> None:
+    manifest, fresh = taken(bench, table), replace(bench.fork(), sinks={"counts": "fresh"})
+    plan = restore.plan(bench.library, manifest, fresh)
+    assert (plan.sinks[0].action, plan.refusal) == ("fresh", None)
+    begun = targets.sinks_of(bench.library, manifest, fresh)
+    assert all("table/" not in str(path) for path in targets.files(bench.library, manifest, fresh, begun).clones)
+
+
+def test_a_resume_brings_what_the_table_goes_back_to(bench: Bench, table: Path) -> None:
+    manifest = taken(bench, table, OfBatch(9))
+    (sink,) = restore.plan(bench.library, manifest, bench.resume()).sinks
+    assert sink.action == "cut" and "goes back to its version 9" in sink.message and sinks.refused_going_back([sink]) is None
+    restored = restore.restore(bench.library, manifest.id, bench.resume(), NOW_MS)
+    folder, query = Path(restored.sink_logs[manifest.queries[0].query]), manifest.queries[0].query_id
+    assert delta_back.asked(folder) == Back(1, query, 9, 9, 9)
+    assert len(list((folder / "table").glob("part-*"))) == 10
+
+
+HINDERED = {
+    "rows of others": ([remove("part-1"), add("theirs")], "others changed its rows at version 15"),
+    "rows may only be added": ([described("t", appendOnly="true")], "delta.appendOnly"),
+    "a feature of writers": (
+        [{"protocol": {"minWriterVersion": 7, "writerFeatures": ["rowTracking"]}}],
+        "asks its writers for rowTracking",
+    ),
+    "a feature of readers": ([{"protocol": {"minReaderVersion": 3, "readerFeatures": ["somebodysOwn"]}}], ""),
+}
+
+
+@pytest.mark.parametrize(("actions", "why"), HINDERED.values(), ids=HINDERED.keys())
+def test_a_table_that_cannot_go_back_is_refused(actions: list[Mapping[str, Any]], why: str, bench: Bench, table: Path) -> None:
+    manifest = taken(bench, table, OfBatch(9))
+    commit(table, NEWEST + 2, actions)
+    (sink,) = restore.plan(bench.library, manifest, bench.resume()).sinks
+    refused = sinks.refused_going_back([sink])
+    assert (refused is None) == (not why) and sink.action == ("none" if why else "cut")
+    assert refused is None or (refused.code == "sink.remembers" and why in refused.message)
+
+
+def test_a_log_that_does_not_say_who_wrote_is_no_ground_to_go_back(bench: Bench, table: Path) -> None:
+    manifest = taken(bench, table, OfBatch(9))
+    checkpoint(table, f"{NEWEST:020d}.checkpoint.parquet", [{"txn": {"appId": manifest.queries[0].query_id, "version": NEWEST}}])
+    (table / "_delta_log" / f"{11:020d}.json").unlink()
+    (sink,) = restore.plan(bench.library, manifest, bench.resume()).sinks
+    refused = sinks.refused_going_back([sink])
+    assert refused is not None and "does not say any more who wrote version 11" in refused.message
+
+
+def test_a_table_with_nothing_later_stays_whoever_writes_to_it(bench: Bench, table: Path) -> None:
     manifest = taken(bench, table)
-    fresh = replace(bench.fork(), sinks={"counts": "fresh"})
-    plans = [restore.plan(bench.library, manifest, target) for target in (fresh, bench.resume())]
-    assert [(plan.sinks[0].action, plan.refusal) for plan in plans] == [("fresh", None), ("none", None)]
-    assert all("table/" not in str(path) for target in (fresh, bench.resume()) for path in targets.files(
-        bench.library, manifest, target, targets.sinks_of(bench.library, manifest, target)).clones)  # fmt: skip
+    commit(table, NEWEST + 2, [remove("compacted"), add("theirs")])
+    (sink,) = restore.plan(bench.library, manifest, bench.resume()).sinks
+    assert sink.action == "cut"
 
 
 def test_what_cannot_be_kept_is_said_and_refused(bench: Bench, table: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipelines.words import formats, offsets
+from tests import delta
 
 SAID = [
     ("", "the beginning"),
@@ -22,6 +23,9 @@ SAID = [
     ("{}", "{}"),
     ('{"s-0":{"after":"7","ended":true},"s-1":{"after":"","ended":false}}', "s-0: after 7, ended; s-1"),
     ('{"s-0":{"after":{"at":7}}}', "s-0: after: at 7"),
+    (delta.offset(1_234), "version 1,234"),
+    (delta.offset(3, 1), "version 3, 2 files of it read"),
+    (delta.offset(3, 0, in_snapshot=True), "the whole of version 3, 1 file of it read"),
 ]
 
 
@@ -34,6 +38,7 @@ SOURCES = [
     ("FileStreamSource[file:/data/jobs/post_events/output]", "files in post_events/output"),
     ("FileStreamSource[s3a://lake/events/]", "files in lake/events"),
     ("KafkaV2[Subscribe[clicks]]", "Kafka clicks"),
+    ("DeltaSource[file:/data/lake/events]", "Delta lake/events"),
     ("RateStreamV2[rowsPerSecond=5, rampUpTimeSeconds=0, numPartitions=default", "rate"),
     ("org.apache.spark.sql.execution.datasources.v2.python.PythonMicroBatchStream@103b8a6c", "a Python data source"),
     ("source 0", "source 0"),

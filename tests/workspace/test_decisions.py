@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.checkpoint import metadata
 from pipelines.domain import verdicts
 from pipelines.domain.decisions import Choice, StateFrom
+from pipelines.domain.delta_commits import Back
 from pipelines.domain.errors import Conflict, NotFound, Unavailable
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.ids import OperationId
@@ -21,6 +23,7 @@ from pipelines.domain.runs import QUERIES_FILE, RunState
 from pipelines.domain.savepoints import Reason
 from pipelines.domain.verdicts import Outcome, Part
 from pipelines.domain.versions import Version
+from pipelines.driver import delta_back
 from pipelines.verbs.drop import Drop, Undrop
 from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.experiments import ShowExperiment, ShowVersion
@@ -31,15 +34,16 @@ from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
-from pipelines.verbs.savepoints import ReadManifest, ShowSavepoint
+from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ShowSavepoint
 from pipelines.verbs.system import ListEvents, RebuildCatalog
 from pipelines.verbs.take import Take
 from pipelines.workspace import forks, operations, scripts, stops, versions
 from pipelines.workspace import verdicts as known
 from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
+from tests import delta
 from tests.savepoint.golden import lay_checkpoint
-from tests.workspace.conftest import CODE, House, query_line
+from tests.workspace.conftest import CODE, NEWEST, House, query_line
 
 CHANGED = CODE + "x = 1\n"
 
@@ -168,6 +172,66 @@ def test_a_table_that_remembers_its_batches_is_not_gone_back_on(house: House) ->
         house.face.plan(Promote("split", state=StateFrom.SAVEPOINT))
     assert refused.value.code == "sink.remembers" and "--state present" in refused.value.hint
     assert house.face.plan(Promote("split")).refusal is None
+
+
+def with_tables(house: House, lake: Path) -> tuple[Experiment, str]:
+    """Job a, which writes to a Delta table, and its variant `split`, which has one of its own and has written a batch more; the id of a's
+    query."""
+    run = house.begin()
+    table, checkpoint = lake / "counts", Path(run.checkpoints) / "counts"
+    lay_checkpoint("rocksdb_format2", checkpoint)
+    query = metadata.parse((checkpoint / "metadata").read_bytes()).query_id
+    for number in range(NEWEST + 1):
+        delta.commit(
+            table, number, [*([delta.described()] if number == 0 else []), *delta.batch(number, delta.add(f"p-{number}"), query=query)]
+        )
+    line = {**json.loads(query_line(str(checkpoint), "")), "query_id": query, "sink": "delta", "sink_table": str(table)}
+    house.append(run, QUERIES_FILE, json.dumps(line) + "\n")
+    house.see(run, RunState.STOPPED)
+    made = forked(house, begun=False)
+    variant = newest(house, "split")
+    own = house.face.layout.output(variant.job) / "tables" / "counts"
+    shutil.copytree(table, own)
+    line |= {"checkpoint": f"{variant.checkpoints}/counts", "sink_table": str(own), "query_id": "theirs"}
+    delta.commit(own, NEWEST + 1, delta.batch(NEWEST, delta.add("p-theirs"), query="theirs"))
+    house.append(variant, QUERIES_FILE, json.dumps(line) + "\n")
+    house.see(variant, RunState.STOPPED)
+    return made, query
+
+
+def test_a_parent_goes_on_with_the_state_and_the_table_of_its_variant(house: House, tmp_path: Path) -> None:
+    made, query = with_tables(house, tmp_path / "lake")
+    table = tmp_path / "lake" / "counts"
+    delta.commit(table, NEWEST + 1, delta.batch(NEWEST + 1, delta.add("p-only-the-parents"), query=query))
+    plan = house.face.plan(Promote("split", StateFrom.VARIANT))
+    assert [step.does for step in plan.steps] == ["save", "resume", "record"] and plan.restore is not None
+    (sink,) = plan.restore.sinks
+    assert (sink.action, sink.path) == ("swap", str(table)) and "by one commit" in sink.message
+    do(house.face, Promote("split", StateFrom.VARIANT))
+    run = newest(house, "a")
+    saved = house.face.ask(ShowSavepoint(run.from_savepoint or ""))
+    assert (saved.job, saved.label, run.version) == ("split", "with which a goes on", newest(house, "split").version)
+    assert metadata.parse((Path(run.checkpoints) / "counts" / "metadata").read_bytes()).query_id == query
+    folder = Path(house.face.context.files.spec(run.job, run.id).sink_logs["counts"])
+    assert delta_back.asked(folder) == Back(1, query, NEWEST, NEWEST, NEWEST + 1, str(table))
+    assert (folder / "table" / "p-theirs").exists() and not (table / "p-theirs").exists(), "its driver does it"
+    assert [decided.choice for decided in house.face.ask(ShowExperiment(made.id)).decisions] == [Choice.PROMOTED]
+    assert any(savepoint.job == "a" and savepoint.batch == NEWEST for savepoint in house.face.ask(ListSavepoints("a")))
+
+
+def test_a_table_that_cannot_become_its_variants_is_said(house: House, tmp_path: Path) -> None:
+    with_tables(house, tmp_path / "lake")
+    delta.commit(tmp_path / "lake" / "counts", NEWEST + 1, [delta.add("of-others")])
+    with pytest.raises(Conflict, match="others changed its rows at version 14") as refused:
+        house.face.plan(Promote("split", StateFrom.VARIANT))
+    assert refused.value.code == "promote.table" and "--state present" in refused.value.hint
+
+
+def test_output_in_files_does_not_become_its_variants(house: House) -> None:
+    experiment(house)
+    with pytest.raises(Conflict, match="writes to parquet") as refused:
+        house.face.plan(Promote("split", StateFrom.VARIANT))
+    assert refused.value.code == "promote.sink"
 
 
 def test_an_interrupted_promotion_is_only_recorded_when_asked_again(house: House) -> None:

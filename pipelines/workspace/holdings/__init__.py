@@ -11,7 +11,7 @@ from pipelines.domain.holdings import HOLDINGS_FORMAT, Holding, Holdings, Holdin
 from pipelines.domain.ids import JobName, QueryName, SavepointId, folder_of
 from pipelines.domain.replay import UNREPLAYABLE
 from pipelines.domain.savepoints import Manifest, QueryImage, Savepoint, SourceOffset
-from pipelines.savepoint import held_files, layout
+from pipelines.savepoint import held_files, held_tables, layout
 from pipelines.savepoint import holdings as documents
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
@@ -79,6 +79,9 @@ def of_source(
     of_kafka = kafka.of_source(context, image, offset)
     if of_kafka is not None:
         return of_kafka
+    of_table = held_tables.reading(image, offset, own)
+    if of_table is not None:
+        return held_tables.holding(of_table, asking.seen)
     if kind in MADE:
         return Holding(query, offset.source, Usable.YES, f"the source {kind} makes its rows anew")
     if kind in UNREPLAYABLE:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC
 
-from pipelines.domain import kafka
+from pipelines.domain import delta, kafka
 from pipelines.domain.errors import Conflict, Corrupt, NotFound, Refusal, Unavailable, Unsupported, refusal
 from pipelines.domain.holdings import Holding, Usable
 from pipelines.domain.ids import JobName, QueryName
@@ -25,7 +25,7 @@ from pipelines.workspace.holdings import kafka as kafka_holdings
 
 GONE = "source.gone"
 HINT = (
-    "Take a newer savepoint, or begin the script anew. To go on without those rows: --force; code that reads Kafka needs "
+    "Take a newer savepoint, or begin the script anew. To go on without those rows: --force; code that reads Kafka or Delta needs "
     "failOnDataLoss=false for it."
 )
 SLOW_MS, KEPT_MS = 300, 15_000
@@ -50,18 +50,19 @@ def told_of_batches(context: Context, shown: RestorePlan, job: JobName, look: Lo
 
 
 def told_of_present(context: Context, shown: RestorePlan, job: JobName, *, is_accepted: bool) -> RestorePlan:
-    """The same for the job's own checkpoint as it stands, and of Kafka alone: Spark misses the files of a planned batch by itself."""
+    """The same for the job's own checkpoint as it stands, without files: Spark misses those of a planned batch by itself."""
     return _told(shown, _of_present(context, job), "its last batch", is_accepted)
 
 
 def _of_savepoint(context: Context, manifest: Manifest, *, with_files: bool) -> Iterator[Holding]:
-    """What sources have of what comes after a savepoint: of Kafka what its broker says, of files what is gone."""
+    """What sources have of what comes after a savepoint: of Kafka what its broker says, of Delta tables what their logs say, of files what
+    is gone."""
     images = [_placed(image, holdings.checkpoint_in(context, manifest.id, image.query)) for image in manifest.queries]
 
     def places(query: QueryName) -> tuple[Storage, Sequence[Storage]]:
         return holdings.checkpoint_in(context, manifest.id, query), holdings.others_of(context, manifest, query)
 
-    return _held(context, images, places if with_files else None)
+    return _held(context, images, places, with_files=with_files)
 
 
 def _of_present(context: Context, job: JobName) -> Iterator[Holding]:
@@ -99,14 +100,14 @@ def _told(shown: RestorePlan, asked: Iterable[Holding], since: str, is_accepted:
 
 
 def _standing(context: Context, place: QueryLocation) -> Iterator[Holding]:
-    if not any(place.brokers):
+    if not any((*place.brokers, *place.tables)):
         return
     try:
         image = contents.standing(place)
     except (Corrupt, NotFound, Unsupported) as unreadable:
         yield Holding(place.query, "", Usable.UNKNOWN, unreadable.message)
         return
-    yield from _held(context, [image], None)
+    yield from _held(context, [image], lambda query: (open_storage(place.checkpoint), ()), with_files=False)
 
 
 def _placed(image: QueryImage, checkpoint: Storage) -> QueryImage:
@@ -114,35 +115,46 @@ def _placed(image: QueryImage, checkpoint: Storage) -> QueryImage:
     return image if image.begun or not any(image.brokers) else replace(image, offsets=contents.starts(checkpoint))
 
 
-def _held(context: Context, images: Iterable[QueryImage], places: Places | None) -> Iterator[Holding]:
-    """What is to be said of the images' sources; of files nothing without `places`."""
+def _held(context: Context, images: Iterable[QueryImage], places: Places, *, with_files: bool = True) -> Iterator[Holding]:
+    """What is to be said of the images' sources; of files nothing unless `with_files`."""
     asking = Asking(context.now_ms())
     for image in images:
         for offset in image.offsets:
-            if kafka.offsets_of(offset.offset) is not None:
-                holding = kafka_holdings.of_source(context, image, offset)
-            else:
-                holding = _of_files(context, image, offset, places, asking) if places and image.begun else None
+            holding = _asked(context, image, offset, places, asking, with_files=with_files)
             if holding is not None:
                 yield holding
 
 
-def _of_files(context: Context, image: QueryImage, offset: SourceOffset, places: Places, asking: Asking) -> Holding | None:
-    """Files that are gone, or that nobody here may look for; None for others and for any other source."""
+def _asked(
+    context: Context, image: QueryImage, offset: SourceOffset, places: Places, asking: Asking, *, with_files: bool
+) -> Holding | None:
+    """Of Kafka and Delta whatever there is to say. Files that are gone, or that nobody here may look for; None for others and for any other
+    source."""
+    if kafka.offsets_of(offset.offset) is not None:
+        return kafka_holdings.of_source(context, image, offset)
+    of_table = delta.position_of(offset.offset) is not None
+    if not of_table and not (with_files and image.begun):
+        return None
+    try:
+        holding = _looked(context, image, offset, places, asking)
+    except Unavailable as unreadable:
+        return Holding(image.query, offset.source, Usable.UNKNOWN, unreadable.message)
+    return holding if of_table or holding.usable is Usable.NO else None
+
+
+def _looked(context: Context, image: QueryImage, offset: SourceOffset, places: Places, asking: Asking) -> Holding:
+    """What a source has by its files here, kept for a while where that took long; Unavailable where nobody may look."""
     own, others = places(image.query)
     began_ms = context.now_ms()
     until_ms, holding = context.files_held.get((own.url, offset), (0, None))
     if holding is None or until_ms < began_ms:
-        try:
-            holding = holdings.of_source(context, image, offset, own, others, asking)
-        except Unavailable as unreadable:
-            return Holding(image.query, offset.source, Usable.UNKNOWN, unreadable.message)
+        holding = holdings.of_source(context, image, offset, own, others, asking)
         looked_ms = context.now_ms()
         for asked in [asked for asked, (until_ms, _) in context.files_held.copy().items() if until_ms < looked_ms]:
             context.files_held.pop(asked, None)
         if looked_ms - began_ms > SLOW_MS:
             context.files_held[own.url, offset] = (looked_ms + KEPT_MS, holding)
-    return holding if holding.usable is Usable.NO else None
+    return holding
 
 
 def _refusal(lacking: Iterable[str]) -> Refusal:

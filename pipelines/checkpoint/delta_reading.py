@@ -1,0 +1,90 @@
+"""What a query that reads a Delta table needs of it from a position on: commits of its log, and the files that those added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pipelines.checkpoint import delta_log, logs
+from pipelines.checkpoint.delta_log import LogNames
+from pipelines.domain.delta import Position
+from pipelines.storage.protocol import Storage
+
+
+@dataclass(frozen=True)
+class Described:
+    """A table as its newest version says it."""
+
+    id: str
+    configuration: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Needed:
+    """What lies after a position. `gone`: versions whose commits are not there; `files`: path, as in the log, -> when it was removed
+    again (epoch ms), None for one that the table still has."""
+
+    gone: tuple[int, ...]
+    newest: int
+    files: Mapping[str, int | None] = field(default_factory=dict)
+
+
+def described(storage: Storage, log: LogNames) -> Described:
+    """The table's id and configuration; raises Corrupt where its log does not say them."""
+    found: Mapping[str, Any] = {}
+    for entry in log.needed(log.newest):
+        for action in delta_log.actions(storage, entry.path, ("metaData.id", "metaData.configuration")):
+            found = action.get("metaData") or found
+    path = delta_log.commit_path(log.newest)
+    return Described(logs.field(path, found, "id", str), dict(found.get("configuration") or {}))
+
+
+def needed(storage: Storage, log: LogNames, begin: Position, at: Position) -> Needed:
+    """What is needed to go on from `at`, where Spark plans the last batch again, which began at `begin`: that one's commits, none of its
+    files. Raises Corrupt for a snapshot that cannot be read any more."""
+    first = begin.version + 1 if begin.in_snapshot else begin.version
+    gone = tuple(version for version in range(first, log.newest + 1) if version not in log.commits)
+    if gone:
+        return Needed(gone, log.newest)
+    if begin.in_snapshot:
+        log.needed(begin.version)
+    files = dict.fromkeys(_of_version(storage, log, at)[at.read :])
+    return Needed((), log.newest, _after(storage, log, at, files))
+
+
+def _of_version(storage: Storage, log: LogNames, at: Position) -> list[str]:
+    """The files of the position's own version, in the order in which Delta counts them."""
+    if at.in_snapshot:
+        return _snapshot(storage, log, at.version)
+    return list(_additions(storage, log.commits[at.version].path)) if at.version in log.commits else []
+
+
+def _after(storage: Storage, log: LogNames, at: Position, files: dict[str, int | None]) -> Mapping[str, int | None]:
+    """`files` and those of all later versions, each with when it was removed."""
+    for version in range(at.version + 1, log.newest + 1):
+        for action in delta_log.actions(storage, log.commits[version].path):
+            if (added := action.get("add")) and added.get("dataChange") is not False:
+                files.setdefault(added["path"], None)
+            if (removed := action.get("remove")) and removed.get("path") in files:
+                files[removed["path"]] = removed.get("deletionTimestamp")
+    return files
+
+
+def _additions(storage: Storage, path: str) -> Iterator[str]:
+    for action in delta_log.actions(storage, path):
+        added = action.get("add")
+        if added and added.get("dataChange") is not False:
+            yield logs.field(path, added, "path", str)
+
+
+def _snapshot(storage: Storage, log: LogNames, version: int) -> list[str]:
+    """All files of a version, by their time and path (Delta's `DeltaSourceSnapshot`)."""
+    times: dict[str, int] = {}
+    for entry in log.needed(version):
+        for action in delta_log.actions(storage, entry.path, ("add.path", "add.modificationTime")):
+            if added := action.get("add"):
+                times[logs.field(entry.path, added, "path", str)] = logs.field(entry.path, added, "modificationTime", int, 0)
+            if removed := action.get("remove"):
+                times.pop(removed.get("path"), None)
+    return sorted(times, key=lambda path: (times[path], path))

@@ -1,0 +1,160 @@
+"""A job that reads a growing Delta table and writes another: killed, forked, taken back in time and promoted, it has the rows of one that
+nobody touched."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from pipelines.domain.decisions import StateFrom
+from pipelines.domain.holdings import Usable
+from pipelines.savepoint import delta_tables
+from pipelines.verbs.face import do
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.holdings import AskHoldings
+from pipelines.verbs.jobs import ListOperators, ReadLog
+from pipelines.verbs.promote import Promote
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.take import Take
+from pipelines.words import offsets
+from tests import delta, runtimes
+from tests.waiting import until
+from tests.workspace.conftest import job
+from tests.workspace.serving import Server, serving
+from tests.workspace.test_delta_exact import expected, written
+from tests.workspace.test_runtimes_exact import CONF, KEYS
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600), pytest.mark.skipif(bool(delta.missing()), reason=delta.missing())]
+CODE = """
+import sys
+from pyspark.sql import SparkSession, functions as F
+
+table, into = sys.argv[1:]
+spark = SparkSession.builder.getOrCreate()
+rows = spark.readStream.format("delta").option("maxFilesPerTrigger", 1).load(table).withWatermark("ts", "1 minute")
+sums = rows.groupBy(F.window("ts", "2 minutes"), "k").agg(F.sum(F.col("n")).alias("s"))
+sums = sums.select("k", F.minute("window.start").alias("at"), "s")
+sums.writeStream.queryName("sums").format("delta").trigger(processingTime="0 seconds").start(into)
+"""
+CHANGED = CODE.replace('F.col("n")', 'F.col("n") * 10')
+SCHEMA = {
+    "type": "struct",
+    "fields": [
+        {"name": name, "type": kind, "nullable": True, "metadata": {}}
+        for name, kind in (("k", "string"), ("ts", "timestamp"), ("n", "integer"))
+    ],
+}
+EACH = 2
+"""Files of a version, each with two minutes."""
+
+
+def grow(table: Path, first: int, versions: int) -> None:
+    """Versions of the table that the job reads."""
+    for version in range(first, first + versions):
+        actions = [minutes(table, EACH * version + at) for at in range(EACH)]
+        delta.commit(table, version, [*([described()] if version == 0 else []), *actions], with_data=False)
+
+
+def described() -> Mapping[str, Any]:
+    more = {"format": {"provider": "parquet", "options": {}}, "schemaString": json.dumps(SCHEMA), "partitionColumns": [], "createdTime": 1}
+    return {"metaData": {**delta.described()["metaData"], **more}}
+
+
+def minutes(table: Path, file: int) -> Mapping[str, Any]:
+    """A file of two minutes, every row twice, as in `expected`: nothing is late."""
+    table.mkdir(exist_ok=True)
+    minute, path = 2 * file, f"part-{file:03d}.parquet"
+    rows = [{"k": f"k{key}", "ts": datetime(2026, 1, 1, 0, minute, key, tzinfo=UTC), "n": minute + key} for key in range(KEYS)]
+    columns = pa.schema([("k", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("n", pa.int32())])
+    parquet.write_table(pa.Table.from_pylist(rows * 2, schema=columns), table / path)
+    size = (table / path).stat().st_size
+    return {"add": {"path": path, "size": size, "partitionValues": {}, "modificationTime": 1_767_225_600_000 + file, "dataChange": True}}
+
+
+def await_rows(server: Server, name: str, table: Path, rows: list[tuple[Any, ...]]) -> None:
+    def are_there() -> bool:
+        newest = server.newest(name)
+        assert newest.attempt or not newest.state.has_failed or newest.exit is None or newest.exit.reason == "killed", server.face.ask(
+            ReadLog(name)
+        ).text[-4000:]
+        return written(table) == rows
+
+    until(are_there, 120)
+
+
+def operations(table: Path) -> list[str]:
+    """What the table's history says, oldest first."""
+    commits = sorted((table / "_delta_log").glob("*.json"))
+    lines = [json.loads(line) for commit in commits for line in commit.read_text().splitlines() if "commitInfo" in line]
+    return [line["commitInfo"]["operation"] for line in lines if "commitInfo" in line]
+
+
+def names(table: Path) -> set[str]:
+    """The data files that a reader sees now."""
+    return {Path(file).name for file in delta_tables.files(str(table))}
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with serving(tmp_path / "ws") as server:
+        yield server
+
+
+def test_the_rows_are_those_of_one_that_nobody_touched(server: Server, tmp_path: Path) -> None:
+    face, table, into = server.face, tmp_path / "table", tmp_path / "sums"
+    own = face.layout.output(job("b")) / "tables" / "sums"
+    conf = {**CONF, **delta.conf(), "spark.sql.shuffle.partitions": "1"}
+    grow(table, 0, 2)
+    args = (str(table), str(into))
+    do(face, RunScript(name="a", script="job.py", code=CODE, args=args, conf=conf, master="local[2]", python=runtimes.python()))
+    await_rows(server, "a", into, expected(4))
+    savepoint = do(face, Take("a"))
+    (image,) = savepoint.queries
+    assert (image.sources, image.tables) == (("delta",), (str(table),))
+    grow(table, 2, 1)
+    await_rows(server, "a", into, expected(6))
+
+    pid = server.newest("a").pid
+    assert pid is not None
+    grow(table, 3, 1)
+    os.kill(pid, signal.SIGKILL)
+    await_rows(server, "a", into, expected(8))
+    until(lambda: [part.amount for part in face.ask(ListOperators("a"))[0].sources[0].backlog] == [0], 60)
+    (source,) = face.ask(ListOperators("a"))[0].sources
+    assert (offsets.words(source.end), offsets.words(source.latest)) == ("version 4", "version 4")
+    assert do(face, AskHoldings(savepoint.id)).holdings.usable is Usable.YES  # type: ignore[union-attr]
+
+    do(face, Fork(savepoint.id, name="b", code=CHANGED))
+    await_rows(server, "b", own, expected(8, changed_from=4))
+    server.stop("a", savepoint=False)
+
+    back = Resume("a", batch=savepoint.batch)
+    plan = face.plan(back)
+    assert plan.refusal is None and [sink.action for sink in plan.sinks] == ["cut"]
+    do(face, back)
+    until(lambda: "RESTORE" in operations(into), 120)
+    await_rows(server, "a", into, expected(8))
+
+    assert face.plan(Promote("b", state=StateFrom.SAVEPOINT)).restore.sinks[0].action == "cut"  # type: ignore[union-attr]
+    do(face, Promote("b", state=StateFrom.VARIANT))
+    await_rows(server, "a", into, expected(8, changed_from=4))
+    assert operations(into).count("RESTORE") == 2 and names(into) == names(own), "nothing was done again"
+    grow(table, 4, 1)
+    for name, rows in (("a", into), ("b", own)):
+        await_rows(server, name, rows, expected(10, changed_from=4))
+
+    server.stop("a", savepoint=False)
+    (table / "part-009.parquet").unlink()
+    assert face.plan(Resume("a")).refusal is None, "it has read that"
+    refused = face.plan(Fork(savepoint.id, name="c")).refusal
+    assert refused is not None and refused.code == "source.gone" and "1 of the 6 files" in refused.message
