@@ -15,7 +15,7 @@ TOTALS = "key STRING, sum LONG, rows LONG, ended BOOLEAN"
 SOURCE = "key STRING, ts TIMESTAMP, n INT"
 
 
-def state_in_pandas(spark: Any, base: Path) -> Any:
+def state_in_pandas(spark: Any, base: Path, rows: str = "true") -> Any:
     """Sums per key that end when event time has moved on: applyInPandasWithState with event-time timeouts."""
     import pandas as pd
 
@@ -33,13 +33,13 @@ def state_in_pandas(spark: Any, base: Path) -> Any:
         state.setTimeoutTimestamp(max(newest, state.getCurrentWatermarkMs()) + 60_000)
         yield pd.DataFrame({"key": [key[0]], "sum": [total], "rows": [rows], "ended": [False]})
 
-    by_key = timed(spark, base).selectExpr("concat(key, '-', minute(ts) % 4) AS key", "ts", "n").groupBy("key")
+    by_key = timed(spark, base).where(rows).selectExpr("concat(key, '-', minute(ts) % 4) AS key", "ts", "n").groupBy("key")
     return by_key.applyInPandasWithState(update, TOTALS, "sum LONG, rows LONG", "append", "EventTimeTimeout")
 
 
-def state_variables(spark: Any, base: Path) -> Any:
+def state_variables(spark: Any, base: Path, rows: str = "true") -> Any:
     """transformWithState, row by row: a value with TTL, a list, a map with TTL, and event-time timers, each shown in the output."""
-    return _by_key(spark, base).transformWithState(_processor(pandas=False), VARIABLES, "append", "eventTime")
+    return _by_key(spark, base, rows).transformWithState(_processor(pandas=False), VARIABLES, "append", "eventTime")
 
 
 def state_variables_in_pandas(spark: Any, base: Path) -> Any:
@@ -54,8 +54,8 @@ def state_variables_for_a_day(spark: Any, base: Path) -> Any:
 VARIABLES = "key STRING, sum LONG, last STRING, seen STRING, timer LONG"
 
 
-def _by_key(spark: Any, base: Path) -> Any:
-    return timed(spark, base).groupBy("key")
+def _by_key(spark: Any, base: Path, rows: str = "true") -> Any:
+    return timed(spark, base).where(rows).groupBy("key")
 
 
 def _processor(pandas: bool, ttl_ms: int | None = None) -> Any:
