@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from pipelines.domain.errors import Incompatible
-from pipelines.domain.runtimes import STATE_SOURCE, is_other, numbers
+from pipelines.domain.runtimes import STATE_SOURCE, Numbers, is_other, numbers
 from pipelines.domain.savepoints import QueryImage
 
 ANSI = "spark.sql.ansi.enabled"
 ANSI_SPARK = (4, 0)
 """The first Spark on which it is on by default."""
-SNAPSHOTS = {(4, 0): 2, (4, 2): 1, (4, 3): 1}
+SNAPSHOTS: Mapping[Numbers, int] = {(4, 0): 2, (4, 2): 1, (4, 3): 1}
 """Spark -> the version of RocksDB's snapshots that it writes and reads in format 2, and no other (measured)."""
 
 
