@@ -16,7 +16,8 @@ from pipelines.checkpoint.compression import Truncated, head
 from pipelines.storage.protocol import Entry
 
 SNAPSHOT_METADATA = "metadata"
-SNAPSHOT_NEWEST = 1
+SNAPSHOT_NEWEST = 2
+"""Version 2 is that of Spark 4.0 in format 2; it says the same as version 1."""
 LINEAGE_VERSIONS = ("v3", "v4")
 """Changelogs that begin with their lineage (StateStoreChangelogWriterV3, V4); v1 and v2 have none."""
 _NAME = re.compile(r"([0-9]{1,18})(?:_([0-9A-Za-z-]{1,64}))?\.(delta|snapshot|changelog|zip)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -15,6 +16,7 @@ class Keeps:
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
+_INNER_NAME = re.compile(r"(?<=[<,])\s*[^\s<>,]+ ")
 Contract = Mapping[int, Keeps]
 """Spark's id of an operator -> what it keeps."""
 
@@ -63,7 +65,13 @@ def differences(before: Keeps, after: Keeps) -> Iterator[str]:
 
 def _types(keeps: Keeps) -> list[tuple[str, list[str]]]:
     """Types alone: a renamed column is the same state to Spark, which reads by position."""
-    return [(place, [column.rpartition(" ")[2] for column in _columns(text)]) for place, text in sorted(keeps.columns.items())]
+    return [(place, [_kind(column) for column in _columns(text)]) for place, text in sorted(keeps.columns.items())]
+
+
+def _kind(column: str) -> str:
+    """The type of `name type`, without the names within a struct."""
+    name = column.partition("<")[0].rpartition(" ")[0]
+    return _INNER_NAME.sub("", column[len(name) :].strip())
 
 
 def _columns(text: str) -> Iterator[str]:

@@ -15,12 +15,14 @@ from pipelines.domain.rewrites import FIRST_SPARK, ROCKSDB, OperatorKey, Operato
 from pipelines.domain.savepoints import Operator, QueryImage
 
 HDFS = "hdfs"
+IN_PANDAS = "applyInPandasWithState"
 CONVERTED = {
     "stateStoreSave": "aggregation",
     "sessionWindowStateStoreSaveExec": "session windows",
     "dedupe": "deduplication",
     "dedupeWithinWatermark": "deduplication within the watermark",
     "symmetricHashJoin": "join",
+    IN_PANDAS: "`applyInPandasWithState`",
 }
 """Spark's names of the operators whose outputs were measured to be equal afterwards -> what they are."""
 
@@ -43,6 +45,8 @@ class Shape:
     """How many columns of the key it can be searched by."""
     codec: str
     """That its files are compressed with (`lz4`)."""
+    families: str = ""
+    """Of a store with state variables the path of Spark's file that says what each holds; key and value are empty then."""
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 
 from pipelines.domain import contracts, deduplications, migrations, operator_places
 from pipelines.domain.contracts import Keeps
+from pipelines.domain.conversions import IN_PANDAS
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.plannings import PlannedOperator
 from pipelines.domain.verdicts import Outcome, Part
 
 MEANT = "Where that is meant, fork: what was kept so far stays in the state as it was computed before. Else begin anew, without the state."
 REWRITE = (
-    "Tidemark rewrites the columns of aggregations and deduplications alone. Keep this operator as it was, and compute what is new in a "
-    "query of its own (--new-query)."
+    "Tidemark rewrites the columns of aggregations, deduplications and applyInPandasWithState alone. Keep this operator as it was, and "
+    "compute what is new in a query of its own (--new-query)."
 )
 ANEW = f"{REWRITE} Or drop its state, so that it begins empty: --drop {{}}."
 MIGRATE = "Fork it with --migrate FILE:function: a function makes its new rows of the old ones, before the job begins."
@@ -51,6 +52,8 @@ def rewriting(pair: Pair) -> str:
     """How the state of an operator can be rewritten."""
     if pair.now.name in deduplications.KINDS:
         return _rewriting_key(pair)
+    if pair.now.name == IN_PANDAS and contracts.keys_fit(pair.kept, pair.keeps):
+        return f"{COLUMNS}: each column of it is found again by its name, wider where it is, and null where it is new. {MIGRATE}"
     if pair.now.name != migrations.AGGREGATION:
         return ANEW.format(operator_places.name_of(pair.query, pair.before)) if pair.now.name in operator_places.PLACED else REWRITE
     if not pair.is_explained or not contracts.keys_fit(pair.kept, pair.keeps):

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipelines.domain.bounds import Count
+from pipelines.domain.conversions import IN_PANDAS
 from pipelines.domain.errors import Conflict, Invalid, Refusal, TidemarkError, Unsupported, refusal
 from pipelines.domain.operator_places import Placement
 from pipelines.domain.plannings import PlannedAggregate, PlannedOperator
@@ -22,6 +23,7 @@ from pipelines.domain.types import is_wider
 COLUMNS = "columns"
 """What stands for the migration by columns in place of a function's name."""
 AGGREGATION = "stateStoreSave"
+BY_FUNCTIONS = (AGGREGATION, IN_PANDAS)
 COUNTED = {('"long"', "0L"), ('"boolean"', "false"), ('"boolean"', "true")}
 """Types of columns with what they begin with, where they are never null."""
 BY_COLUMNS = "Leave --migrate out, or give --migrate columns, which moves operators."
@@ -67,7 +69,7 @@ class MigrationPlan:
     by: str
     """`columns`, or the name of the function."""
     operators: tuple[OperatorRewrite, ...] = ()
-    """The aggregations; those that keep what they kept are left as they are."""
+    """Those that can be rewritten by a function; those that keep what they kept are left as they are."""
     refusal: Refusal | None = None
     drop: tuple[str, ...] = ()
     """Names of what is accepted as dropped."""
@@ -131,7 +133,7 @@ def decide(images: Sequence[QueryImage], sizes: Mapping[OperatorKey, int], by: s
         )
         for image in images
         for operator in image.operators
-        if operator.name == AGGREGATION
+        if operator.name in BY_FUNCTIONS
     )
     refused = next(_refusals(operators, by, spark_version), None)
     return MigrationPlan(by, operators, refusal(refused) if refused else None)
@@ -139,9 +141,8 @@ def decide(images: Sequence[QueryImage], sizes: Mapping[OperatorKey, int], by: s
 
 def _refusals(operators: Sequence[OperatorRewrite], by: str, spark_version: str) -> Iterator[TidemarkError]:
     if not operators and by != COLUMNS:
-        yield Unsupported(
-            "migrate.none", "No query of it keeps an aggregation, and a function makes the rows of no other state", BY_COLUMNS
-        )
+        message = "No query of it keeps an aggregation or an applyInPandasWithState, and a function makes the rows of no other state"
+        yield Unsupported("migrate.none", message, BY_COLUMNS)
     if version_of(spark_version) < FIRST_SPARK:
         message = f"Its state was written by Spark {spark_version}, and state is migrated from {dotted(FIRST_SPARK)} on"
         yield Unsupported("migrate.spark", message, "Resume it on that Spark first (--runtime); migrate it when it has run there.")

@@ -19,7 +19,12 @@ from pipelines.domain.plannings import PlannedOperator
 from pipelines.domain.verdicts import OperatorPair
 
 LIMIT = "globalLimit"
-PLACED = {**CONVERTED, LIMIT: "limit"}
+VARIABLES = {
+    "transformWithStateInPySparkExec": "`transformWithState`",
+    "transformWithStateInPandasExec": "`transformWithStateInPandas`",
+}
+"""Those that keep state variables."""
+PLACED = {**CONVERTED, **VARIABLES, LIMIT: "limit"}
 """Spark's names of the operators whose outputs were measured to be equal after they moved or began empty -> what they are."""
 NAME = "An operator is named by its query and its number, as the verdict names it: counts.0"
 

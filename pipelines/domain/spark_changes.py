@@ -5,14 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from pipelines.domain.errors import Incompatible
-from pipelines.domain.runtimes import STATE_SOURCE, is_other, numbers
+from pipelines.domain.runtimes import STATE_SOURCE, Numbers, is_other, numbers
 from pipelines.domain.savepoints import QueryImage
 
 ANSI = "spark.sql.ansi.enabled"
 ANSI_SPARK = (4, 0)
 """The first Spark on which it is on by default."""
-UNREAD_FORMAT_2 = (4, 0)
-"""Its snapshots of RocksDB have metadata of version 2 in format 2, and those of 4.3 version 1 (both measured)."""
+SNAPSHOTS: Mapping[Numbers, int] = {(4, 0): 2, (4, 2): 1, (4, 3): 1}
+"""Spark -> the version of RocksDB's snapshots that it writes and reads in format 2, and no other (measured)."""
+
+
+def snapshot_version(before: str, now: str) -> int | None:
+    """The version that snapshots of format 2 need for Spark `now`, after Spark `before`; None where they can stay as they are."""
+    was, becomes = (SNAPSHOTS.get(numbers(version)) for version in (before, now))
+    return becomes if is_other(before, now) and was != becomes else None
+
+
+def snapshots(images: Sequence[QueryImage], before: str, now: str) -> int | None:
+    """The same of what `images` show; None also where they have no state in format 2."""
+    return snapshot_version(before, now) if any(image.state_format > 1 for image in images) else None
 
 
 def refusals(images: Sequence[QueryImage], before: str, now: str) -> Iterator[Incompatible]:
@@ -39,10 +50,13 @@ def _unread(image: QueryImage, now: str) -> Iterator[Incompatible]:
 
 
 def warnings(images: Sequence[QueryImage], before: str, now: str, conf: Mapping[str, str]) -> Iterator[str]:
-    """What computes otherwise on the other Spark although its code is the same, and what cannot be saved there."""
-    for image in images:
-        if image.state_format > 1 and numbers(now) == UNREAD_FORMAT_2:
-            yield f"Once {image.query} has run on Spark {now}, no savepoint of it can be taken: Tidemark does not read its kind of format 2"
+    """What computes otherwise on the other Spark although its code is the same, and what is written anew for it."""
+    if snapshots(images, before, now) is not None:
+        named = ", ".join(image.query for image in images if image.state_format > 1)
+        yield (
+            f"Snapshots of state in format 2 ({named}) have another version on Spark {now}: they get it in the copy that it goes on with, "
+            "and hold the same"
+        )
     if (numbers(before) < ANSI_SPARK) != (numbers(now) < ANSI_SPARK) and ANSI not in conf:
         was, becomes = ("off", "on") if numbers(before) < ANSI_SPARK else ("on", "off")
         yield (

@@ -6,7 +6,7 @@ partition at a time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipelines.domain.conversions import Shape
@@ -56,13 +56,27 @@ class PartitionWriter:
         return str(written.stateStoreCkptId().get()) if self.state_format > 1 else None
 
     def _families(self, shape: Shape) -> Any:
-        """The one column family that a store without state variables has."""
+        """The column families of a store by name: the one that a store without state variables has, else those that Spark's file lists."""
+        if shape.families:
+            return self._map({family.colFamilyName(): self._info(family) for family in self._listed(shape.families)})
         option, of = self._jvm.scala.Option.apply, self._jvm.org.apache.spark.sql.types.DataType.fromJson
         key, value = of(shape.key), of(shape.value)
         package = self._package
         encoder = package.PrefixKeyScanStateEncoderSpec(key, shape.prefix) if shape.prefix else package.NoPrefixKeyStateEncoderSpec(key)
         schema = package.StateStoreColFamilySchema(DEFAULT_STORE, 0, key, 0, value, option(encoder), self._none)
-        return self._map({DEFAULT_STORE: package.StatePartitionWriterColumnFamilyInfo(schema, False)})
+        return self._map({DEFAULT_STORE: self._info(schema)})
+
+    def _listed(self, file: str) -> Iterator[Any]:
+        path = self._jvm.org.apache.hadoop.fs.Path(file)
+        stream = path.getFileSystem(self._hadoop).open(path)
+        try:
+            families = self._object(f"{STATE}.StateSchemaCompatibilityChecker").readSchemaFile(stream)
+        finally:
+            stream.close()
+        yield from (families.apply(at) for at in range(families.size()))
+
+    def _info(self, schema: Any) -> Any:
+        return self._package.StatePartitionWriterColumnFamilyInfo(schema, False)
 
     def _map(self, entries: Mapping[str, Any]) -> Any:
         made = self._jvm.java.util.HashMap()

@@ -1,7 +1,8 @@
 """Gives operators other places in checkpoints that nothing else uses: Spark finds state by the number that an operator has in the code.
 
-The steps, for each checkpoint: (1) the folders of what is kept move below their new numbers, with Spark's metadata as the new code has it,
-and those of what is dropped go; (2) what is new gets an empty state of the batch: Spark refuses an operator that has none; (3) the commit
+The steps, for each checkpoint: (1) the folders of what is kept move below their new numbers, with Spark's metadata as the new code has it
+(of state variables as it was, with the new number: which column family of the store holds which of them stands there alone), and those of
+what is dropped go; (2) what is new gets an empty state of the batch: Spark refuses an operator that has none; (3) the commit
 log names the state by the new numbers. No file is written into: those may be links.
 """
 
@@ -24,6 +25,10 @@ from pipelines.sandbox.partition_writer import PartitionWriter
 
 ASIDE = "placed"
 COMMITS, METADATA = "commits", "_metadata"
+VERSIONED = f"{METADATA}/v2"
+"""Where metadata lies of operators with state variables: a file for each batch that changed it."""
+SCHEMA_PARTS = 3
+"""`_stateSchema/STORE/BATCH_ID`, below the operator's folder."""
 IDS = "stateUniqueIds"
 DEFAULT = "default"
 
@@ -44,16 +49,30 @@ def _move(checkpoint: Path, placing: Placing) -> None:
     aside.mkdir()
     for before, after in placing.moved:
         (state / str(before)).rename(aside / str(after))
-        if before != after:
+        if before != after and not (aside / str(after) / VERSIONED).is_dir():
             shutil.rmtree(aside / str(after) / METADATA)
             shutil.copytree(contract / str(after) / METADATA, aside / str(after) / METADATA, copy_function=shutil.copyfile)
+        _describe(aside / str(after), state, after)
     for operator in dict.fromkeys(store.operator for store in placing.added):
         shutil.copytree(contract / str(operator), aside / str(operator), copy_function=shutil.copyfile)
+        _describe(aside / str(operator), state, operator)
     shutil.rmtree(state, ignore_errors=not state.is_dir())
     if any(aside.iterdir()):
         aside.rename(state)
     else:
         aside.rmdir()
+
+
+def _describe(folder: Path, state: Path, operator: int) -> None:
+    """Metadata that names its schema files by their whole paths names them, and its operator, where they will be."""
+    for entry in (path for path in (folder / VERSIONED).glob("*") if path.name.isdigit()):
+        version, text = entry.read_text().split("\n", 1)
+        raw = json.loads(text)
+        raw["operatorInfo"]["operatorId"] = operator
+        for store in raw["stateStoreInfo"]:
+            places = (Path(place) for place in store["stateSchemaFilePaths"])
+            store["stateSchemaFilePaths"] = [str(state / str(operator) / Path(*place.parts[-SCHEMA_PARTS:])) for place in places]
+        _replace(entry, f"{version}\n{json.dumps(raw, separators=(',', ':'), ensure_ascii=False)}")
 
 
 def _name(entry: Path, moved: Mapping[int, int], ids: Ids) -> None:

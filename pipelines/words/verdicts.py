@@ -17,6 +17,7 @@ OPERATORS: Mapping[str, str] = {
     "globalLimit": "limit",
     "applyInPandasWithState": "applyInPandasWithState",
     "transformWithStateInPySparkExec": "transformWithState",
+    "transformWithStateInPandasExec": "transformWithStateInPandas",
 }
 """Spark's name of a stateful operator -> the field's."""
 SENTENCES: Mapping[Outcome, str] = {

@@ -1,4 +1,5 @@
-"""Which aggregations and deduplications of a restored copy are rewritten for changed code, and how, by what Spark planned of both codes."""
+"""Which aggregations, deduplications and states of groups of a restored copy are rewritten for changed code, and how, by what Spark planned
+of both codes."""
 
 from __future__ import annotations
 
@@ -7,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pipelines.checkpoint import state_schema
-from pipelines.domain import contracts, deduplications, migrations
+from pipelines.domain import contracts, deduplications, group_states, migrations
 from pipelines.domain.contracts import Keeps
+from pipelines.domain.conversions import IN_PANDAS
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.ids import folder_of
 from pipelines.domain.json_text import read_json
@@ -60,6 +62,8 @@ def decided(asked: Asked, planning: Planning, placed: Sequence[Placed], folder: 
                 yield from _change(one, operator, at, asked, planning, folder)
             elif operator.name in deduplications.KINDS:
                 yield from _of_key(one, operator, at, planning, folder)
+            elif operator.name == IN_PANDAS:
+                yield from _of_group(one, operator, at, asked, folder)
 
 
 def _of_key(placed: Placed, operator: Operator, at: int, planning: Planning, folder: Path) -> Iterator[Change]:
@@ -77,6 +81,23 @@ def _of_key(placed: Placed, operator: Operator, at: int, planning: Planning, fol
     target = Target(is_now, str(contract / "state" / str(at)), made.expressions, key=made.key)
     before, after = (state_schema.ddl(read_json(shape.key)) for shape in (was, is_now))
     yield Change(image, replace(operator, id=at), store, target, before, after, made)
+
+
+def _of_group(placed: Placed, operator: Operator, at: int, asked: Asked, folder: Path) -> Iterator[Change]:
+    """An applyInPandasWithState whose state has other columns."""
+    known, image = placed.known, placed.known.image
+    contract = folder / NEW / CONTRACT / folder_of(image.query)
+    was, is_now = migration.shape(placed.checkpoint, image, operator), migration.shape(str(contract), image, replace(operator, id=at))
+    old, new = read_json(was.value), read_json(is_now.value)
+    is_by_columns = asked.by == COLUMNS
+    if contracts.keys_fit(known.kept[operator.id], known.new[at]) and group_states.fits(old, new):
+        return
+    if is_by_columns and not contracts.keys_fit(known.kept[operator.id], known.new[at]):
+        raise group_states.refused(image.query, at, "it groups by another key than before")
+    made = group_states.by_columns(image.query, at, old, new) if is_by_columns else None
+    store = Store(image.query, placed.checkpoint, image.batch, image.provider, image.state_format, at, operator.name, operator.stores[0])
+    target = Target(is_now, str(contract / "state" / str(at)), made.expressions if made else ())
+    yield Change(image, replace(operator, id=at), store, target, state_schema.ddl(old), state_schema.ddl(new), made)
 
 
 def _change(placed: Placed, operator: Operator, at: int, asked: Asked, planning: Planning, folder: Path) -> Iterator[Change]:

@@ -9,13 +9,13 @@ from pathlib import Path
 from pipelines.checkpoint import listing, operators, state_schema
 from pipelines.checkpoint.listing import Listing
 from pipelines.domain import contracts, deduplications, operator_places
-from pipelines.domain.conversions import Shape
+from pipelines.domain.conversions import HDFS, IN_PANDAS, Shape
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.ids import folder_of
 from pipelines.domain.json_text import read_json
 from pipelines.domain.judging import Known
 from pipelines.domain.migrations import AGGREGATION
-from pipelines.domain.operator_places import LIMIT, PLACED, Placement, Places, name_of
+from pipelines.domain.operator_places import LIMIT, PLACED, VARIABLES, Placement, Places, name_of
 from pipelines.domain.plannings import CONTRACT, NEW, OLD, Planning
 from pipelines.domain.savepoints import Operator, QueryImage
 from pipelines.sandbox.counts import Store
@@ -25,10 +25,8 @@ from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 
 KEEP = "Keep the operators as they were, or begin the query anew under another name."
-MIGRATED = (AGGREGATION, *deduplications.KINDS)
+MIGRATED = (AGGREGATION, IN_PANDAS, *deduplications.KINDS)
 SCHEMA = "/schema"
-VERSIONED = "/v2/"
-"""In the path of metadata that names files of its own (transformWithState)."""
 
 
 @dataclass(frozen=True)
@@ -79,14 +77,14 @@ def _refuse_ambiguous(image: QueryImage, known: Known, places: Places) -> None:
 
 
 def _refuse_columns(image: QueryImage, known: Known, places: Places) -> None:
-    """Of other operators than aggregations and deduplications the columns stay as they are; which variables an operator has is Spark's to
+    """Of other operators than those the columns stay as they are; which variables an operator has is Spark's to
     judge."""
     for at, old in places.pairs.items():
         kept, keeps = known.kept[old], known.new[at]
         if kept.name not in MIGRATED and not kept.variables and contracts.types(kept) != contracts.types(keeps):
             message = (
-                f"{name_of(image.query, old)} ({kept.name}) keeps other columns than before, and those of aggregations and deduplications "
-                "alone are migrated"
+                f"{name_of(image.query, old)} ({kept.name}) keeps other columns than before, and those of aggregations, deduplications "
+                "and applyInPandasWithState alone are migrated"
             )
             hint = f"Keep it as it was; or drop its state, so that it begins empty: --drop {name_of(image.query, old)}."
             raise Unsupported("migrate.operators", f"{message}: {'; '.join(contracts.differences(kept, keeps))}", hint)
@@ -108,7 +106,7 @@ def _placing(image: QueryImage, places: Places, moves: tuple[Placement, ...], ch
     for move in moves:
         if move.after is not None:
             operator = _measured(image, move, storage, files)
-            added += _empty(image, operator, checkpoint, storage, files) if move.before is None else ()
+            added += _empty(image, operator, checkpoint, contract, storage, files) if move.before is None else ()
     moved = tuple((old, at) for at, old in sorted(places.pairs.items()))
     stores, shapes = tuple(store for store, _ in added), tuple(shape for _, shape in added)
     return Placing(checkpoint, image.batch, str(contract / operators.FOLDER), moved, stores, shapes)
@@ -120,7 +118,8 @@ def _measured(image: QueryImage, move: Placement, storage: Storage, files: Listi
     path = operators.metadata_path(files, move.after, 0)
     families = [len(state_schema.structs(name, storage.read(name))) for name in _schemas(files, move.after)]
     is_moved_limit = move.name == LIMIT and move.before is not None
-    if move.name not in PLACED or is_moved_limit or path is None or VERSIONED in path or max(families, default=2) > 1:
+    is_other = move.name not in VARIABLES and max(families, default=2) > 1
+    if move.name not in PLACED or is_moved_limit or path is None or is_other:
         message = f"A {move.name} of query {image.query} comes in another place, or anew, and that was not measured"
         raise Unsupported("migrate.operators", message, f"What can be: {', '.join(PLACED.values())}. {KEEP}")
     read = operators.read_one(storage, files, move.after, 0)
@@ -131,12 +130,25 @@ def _schemas(files: Listing, operator: int) -> Iterator[str]:
     return (entry.path for entry in files.below(operators.folder(operator)) if entry.path.endswith(SCHEMA))
 
 
-def _empty(image: QueryImage, operator: Operator, checkpoint: str, storage: Storage, files: Listing) -> Iterator[tuple[Store, Shape]]:
+def _empty(
+    image: QueryImage, operator: Operator, checkpoint: str, contract: Path, storage: Storage, files: Listing
+) -> Iterator[tuple[Store, Shape]]:
     """The stores of an operator that begins empty, with what they are made of."""
     path = operators.metadata_path(files, operator.id, 0)
     prefixes = operators.prefixes(path, storage.read(path)) if path else {}
     for name in operator.stores:
-        shape = conversion.shape(storage, files, image, operator, name, prefixes.get(name, 0))
-        if operator.name == LIMIT or not read_json(shape.key)["fields"]:
-            shape = replace(shape, partitions=1)  # whatever Spark's metadata says
+        if operator.name in VARIABLES:
+            shape = _of_variables(image, operator, contract, files, name)
+        else:
+            shape = conversion.shape(storage, files, image, operator, name, prefixes.get(name, 0))
+            if operator.name == LIMIT or not read_json(shape.key)["fields"]:
+                shape = replace(shape, partitions=1)  # whatever Spark's metadata says
         yield Store(image.query, checkpoint, image.batch, image.provider, image.state_format, operator.id, operator.name, name), shape
+
+
+def _of_variables(image: QueryImage, operator: Operator, contract: Path, files: Listing, store: str) -> Shape:
+    path = state_schema.path((entry.path for entry in files.below(operators.folder(operator.id))), operator.id, store)
+    if path is None or image.provider == HDFS:
+        message = f"A {operator.name} of query {image.query} would begin in a store that has no state variables"
+        raise Unsupported("migrate.operators", message, f"Move its state to RocksDB first (--store rocksdb). {KEEP}")
+    return Shape(operator.partitions, "", "", 0, "", families=str(contract / path))

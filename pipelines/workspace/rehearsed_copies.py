@@ -11,7 +11,7 @@ from pathlib import Path
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
 from pipelines.savepoint import leases, restore
-from pipelines.workspace import environments, rehearsals, verifications
+from pipelines.workspace import environments, rehearsals, snapshot_versions, verifications
 from pipelines.workspace.context import Context
 from pipelines.workspace.rehearsals import Rehearsed
 from pipelines.workspace.tickets import Ticket
@@ -31,6 +31,7 @@ def rehearsed(
             checkpoints = folder / "checkpoints"
             target = restore.Scratch(manifest.job, str(checkpoints), context.new_query_id)
             restore.restore(context.shelf(manifest.id), manifest.id, target, context.now_ms(), watch=ticket)  # 1
+            snapshot_versions.fit(context, manifest, version, checkpoints)
             runtime = environments.entered(context, environments.make(context, version, ticket)).runtime
             changed = replace(manifest, version=version)
             yield rehearsals.rehearse(context, changed, runtime, folder, checkpoints, ticket, new_queries), folder  # 2

@@ -20,7 +20,7 @@ from pipelines.savepoint.adoptions import Adopting
 from pipelines.savepoint.rescaling import Held
 from pipelines.storage import handover
 from pipelines.verbs.fork import Variant
-from pipelines.workspace import conversions, migrations, rewrites
+from pipelines.workspace import conversions, migrations, rewrites, snapshot_versions
 from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
@@ -51,12 +51,13 @@ class Restoring:
         return replace(plan, migration=migrated, conversion=convert, rewrite=rewrite, refusal=plan.refusal or refusal)
 
     def apply(self, ticket: Ticket, note: Callable[[Migration], None] = lambda migration: None) -> dict[str, str]:
-        """Makes the checkpoints, migrates their state, converts it, and rescales it; answers with the sink logs to carry (query ->
-        directory). `note` is told what was migrated."""
+        """Makes the checkpoints, fits them to another Spark, migrates their state, converts it, and rescales it; answers with the sink logs
+        to carry (query -> directory). `note` is told what was migrated."""
         migrated, convert, rewrite = self._rewriting()
         restored = restore.restore(self.context.shelf(self.manifest.id), self.manifest.id, self.target, self.context.now_ms(), watch=ticket)
         logs = {str(query): folder for query, folder in restored.sink_logs.items()}
         manifest = self.manifest
+        snapshot_versions.fit(self.context, manifest, self.version, Path(restored.checkpoints))
         if migrated or convert or rewrite:
             handover.hand_over(Path(restored.checkpoints))
         if migrated is not None and self.migrate is not None:

@@ -30,6 +30,7 @@ from pipelines.workspace import (
     runs,
     safety,
     savepoints,
+    snapshot_versions,
     sources,
     spark_changes,
     versions,
@@ -102,6 +103,7 @@ def _way(context: Context, going: Going, change: Resume) -> tuple[RestorePlan, G
         return _to_batch(context, going, change.batch)
     moved = sources.here(context, going.job, going.newest.checkpoints) != going.newest.checkpoints
     is_copied = moved or going.migrate is not None or sources.table_of_a_run(context, going.job)
+    is_copied = is_copied or snapshot_versions.needs_copy(context, going.newest, going.version)
     shown, go = (_moved if is_copied else _own)(context, going)
     return _judged(context, shown, stand_in(context, going.job), going), go
 
@@ -171,6 +173,7 @@ def _to_batch(context: Context, going: Going, batch: int) -> tuple[RestorePlan, 
 def _moved(context: Context, going: Going) -> tuple[RestorePlan, Go]:
     """Plans a restore of a job's own checkpoint where its state or its sink names another place than they will have, or is migrated."""
     label = "before the first start in another place" if going.migrate is None else "before its state was migrated"
+    label = "before it went on with another Spark" if snapshot_versions.needs_copy(context, going.newest, going.version) else label
     take = savepoints.planned_take(context, going.job, Take(going.job, label=label), Reason.BEFORE_RESUME)
     shown, go = _by_way_of(context, going, take, safety.NOTHING)
     unfinished = migrations.unfinished(take) if going.migrate is not None else None

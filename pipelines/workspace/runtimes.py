@@ -61,6 +61,12 @@ def spark_of(context: Context, version: Version) -> Spark | None:
     return sparks.of(environments.entered(context, version).python)
 
 
+def spark_version(context: Context, version: Version) -> str:
+    """Of the Spark that the version runs on; empty where that is not known."""
+    spark = spark_of(context, version)
+    return spark.version if spark is not None else ""
+
+
 def expect(context: Context, version: Version) -> None:
     """Warms a Spark up for a job that is likely to begin with the version, where jobs begin in such ones."""
     if context.sparks.drivers and not environments.is_missing(context, version):

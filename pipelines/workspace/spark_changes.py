@@ -23,7 +23,7 @@ from pipelines.workspace.verdicts import stand_in
 
 def told(context: Context, plan: RestorePlan, images: Sequence[QueryImage], before: str, version: Version) -> RestorePlan:
     """The plan of a run of `version` on the state that `images` show and Spark `before` has written, with what another Spark means."""
-    now = _version_of(context, version)
+    now = runtimes.spark_version(context, version)
     if not is_other(before, now):
         return plan
     refused = next(spark_changes.refusals(images, before, now), None)
@@ -59,7 +59,7 @@ def rehearse(
 
     Raises Incompatible (`runtime.format`, `runtime.operator`, `runtime.rehearsal`) where it does not go on, Unavailable, and what `ticket`
     raises; nothing has been started then."""
-    now, before = _version_of(context, version), manifest.spark_version
+    now, before = runtimes.spark_version(context, version), manifest.spark_version
     if not is_other(before, now):
         return
     for refused in spark_changes.refusals(manifest.queries, before, now):
@@ -74,9 +74,3 @@ def rehearse(
     batches = ", ".join(f"batch {batch.batch} of {batch.query}" for batch in ran.batches)
     message = f"On Spark {now} it goes on with the state of Spark {before}: {f'rehearsed {batches}' if batches else ran.note}"
     events.say(context, "runtime.rehearsed", manifest.job, manifest.id, message)
-
-
-def _version_of(context: Context, version: Version) -> str:
-    """Of the version's Spark; empty where that is not known."""
-    spark = runtimes.spark_of(context, version)
-    return spark.version if spark is not None else ""

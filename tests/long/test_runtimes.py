@@ -14,6 +14,8 @@ pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.timeout(1800)]
 
 
 @pytest.mark.parametrize("version", ["4.0.1", "4.2.0"])
-def test_a_job_goes_on_under_ours_and_back(version: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("state_format", [1, 2])
+def test_a_job_goes_on_under_ours_and_back(version: str, state_format: int, tmp_path: Path) -> None:
+    """Snapshots of format 2 get the version that the other Spark reads, on each way."""
     with serving(tmp_path / "ws") as server:
-        goes_both_ways(server, tmp_path / "in", runtimes.python(version), version)
+        goes_both_ways(server, tmp_path / "in", runtimes.python(version), version, state_format)

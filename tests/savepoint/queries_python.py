@@ -15,7 +15,7 @@ TOTALS = "key STRING, sum LONG, rows LONG, ended BOOLEAN"
 SOURCE = "key STRING, ts TIMESTAMP, n INT"
 
 
-def state_in_pandas(spark: Any, base: Path) -> Any:
+def state_in_pandas(spark: Any, base: Path, rows: str = "true") -> Any:
     """Sums per key that end when event time has moved on: applyInPandasWithState with event-time timeouts."""
     import pandas as pd
 
@@ -33,13 +33,41 @@ def state_in_pandas(spark: Any, base: Path) -> Any:
         state.setTimeoutTimestamp(max(newest, state.getCurrentWatermarkMs()) + 60_000)
         yield pd.DataFrame({"key": [key[0]], "sum": [total], "rows": [rows], "ended": [False]})
 
-    by_key = timed(spark, base).selectExpr("concat(key, '-', minute(ts) % 4) AS key", "ts", "n").groupBy("key")
+    by_key = timed(spark, base).where(rows).selectExpr("concat(key, '-', minute(ts) % 4) AS key", "ts", "n").groupBy("key")
     return by_key.applyInPandasWithState(update, TOTALS, "sum LONG, rows LONG", "append", "EventTimeTimeout")
 
 
-def state_variables(spark: Any, base: Path) -> Any:
+def state_of_columns(spark: Any, base: Path, columns: str, after: str) -> Any:
+    """Sums per key whose state has these columns (`sum INT, rows LONG`) and nothing else; `later` counts rows of files from `after` on."""
+    import pandas as pd
+
+    names = [column.split()[0] for column in columns.split(", ")]
+
+    def update(key: Any, chunks: Any, state: Any) -> Iterator[Any]:
+        held = dict.fromkeys(("sum", "rows", "later"), 0) | dict(zip(names, state.get if state.exists else [0] * len(names), strict=True))
+        held = {name: value or 0 for name, value in held.items()}
+        if state.hasTimedOut:
+            state.remove()
+        else:
+            newest = 0
+            for chunk in chunks:
+                seen = {"sum": int(chunk["n"].sum()), "rows": len(chunk), "later": int(chunk["later"].sum())}
+                held = {name: value + seen[name] for name, value in held.items()}
+                newest = max(newest, int(chunk["ts"].max().timestamp() * 1000))
+            state.update(tuple(held[name] for name in names))
+            state.setTimeoutTimestamp(max(newest, state.getCurrentWatermarkMs()) + 60_000)
+        yield pd.DataFrame({"key": [key[0]], **{name: [held[name] if name in names else -1] for name in ("sum", "rows", "later")}})
+
+    later = f"_metadata.file_name >= '{after}' AS later"
+    rows = timed(spark, base).selectExpr("concat(key, '-', minute(ts) % 4) AS key", "ts", "n", later)
+    return rows.groupBy("key").applyInPandasWithState(
+        update, "key STRING, sum LONG, rows LONG, later LONG", columns, "append", "EventTimeTimeout"
+    )
+
+
+def state_variables(spark: Any, base: Path, rows: str = "true") -> Any:
     """transformWithState, row by row: a value with TTL, a list, a map with TTL, and event-time timers, each shown in the output."""
-    return _by_key(spark, base).transformWithState(_processor(pandas=False), VARIABLES, "append", "eventTime")
+    return _by_key(spark, base, rows).transformWithState(_processor(pandas=False), VARIABLES, "append", "eventTime")
 
 
 def state_variables_in_pandas(spark: Any, base: Path) -> Any:
@@ -54,8 +82,8 @@ def state_variables_for_a_day(spark: Any, base: Path) -> Any:
 VARIABLES = "key STRING, sum LONG, last STRING, seen STRING, timer LONG"
 
 
-def _by_key(spark: Any, base: Path) -> Any:
-    return timed(spark, base).groupBy("key")
+def _by_key(spark: Any, base: Path, rows: str = "true") -> Any:
+    return timed(spark, base).where(rows).groupBy("key")
 
 
 def _processor(pandas: bool, ttl_ms: int | None = None) -> Any:

@@ -16,7 +16,7 @@ from pipelines.sandbox import aliases
 from pipelines.sandbox import conversion as sandbox
 from pipelines.savepoint import conversion, library, rescaling
 from pipelines.workspace import conversions
-from tests.savepoint import queries
+from tests.savepoint import queries, queries_python
 from tests.savepoint.matrix import CHANGELOG, CODE, FORMAT_2, HDFS, ROCKSDB, SNAPSHOTS_2, Bench, Line, configured, difference, write_inputs
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -29,6 +29,8 @@ LINES = {
     "deduplication and aggregation, format2 without changelog": (Line(queries.distinct_then_windowed, HDFS), SNAPSHOTS_2),
     "join, format2": (Line(queries.left_join, HDFS, inputs=("events", "clicks")), FORMAT_2),
     "deduplication for a while, rocksdb": (Line(queries.distinct_for_a_while, HDFS), ROCKSDB),
+    "state in pandas, format2": (Line(queries_python.state_in_pandas, HDFS), FORMAT_2),
+    "state in pandas, rocksdb": (Line(queries_python.state_in_pandas, HDFS), ROCKSDB),
     "without a key, changelog": (Line(queries.total, HDFS, mode="update"), CHANGELOG),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from pipelines.domain.savepoints import Savepoint
 from pipelines.sandbox.given_rows import WrongRows
-from tests.savepoint import queries
+from tests.savepoint import queries, queries_python
 from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, ROCKSDB, Bench, Line, difference, write_inputs
 from tests.savepoint.migrated import migrate
 
@@ -63,6 +64,10 @@ def keyless(*names: str) -> Callable[[Any, Path], Any]:
     return query
 
 
+def in_pandas(columns: str) -> Callable[[Any, Path], Any]:
+    return partial(queries_python.state_of_columns, columns=columns, after=f"{FILES[0]:03d}.json")
+
+
 CASES = {
     "dropped and moved, hdfs": (HDFS, windowed("sum", "mean", "rows", "first"), windowed("first", "rows", "sum"), None),
     "dropped and widened, format2": (FORMAT_2, windowed("amount", "greatest", "sum"), windowed("wide", "amount"), None),
@@ -73,6 +78,8 @@ CASES = {
         windowed("rows_later", "sum", "amount_later", "keys_later", "least"),
     ),
     "added, hdfs": (HDFS, windowed("sum"), windowed("sum", "mean", "first"), windowed("sum", "mean_later", "first_later")),
+    "state in pandas, hdfs": (HDFS, in_pandas("rows LONG, sum INT"), in_pandas("sum LONG, later LONG"), None),
+    "state in pandas, format2": (FORMAT_2, in_pandas("sum LONG, rows LONG"), in_pandas("rows LONG, later LONG, sum LONG"), None),
     "without a key, rocksdb": (ROCKSDB, keyless("sum", "rows"), keyless("rows"), None),
 }
 """Store, the code before, the code now, and the reference: the code now where nothing is added."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipelines.domain.errors import Unsupported
-from tests.savepoint import queries
+from tests.savepoint import queries, queries_python
 from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, ROCKSDB, Bench, Line
 from tests.savepoint.migrated import migrate
 from tests.savepoint.test_exactness_migrated import FILES, assert_equal, contents, saved
@@ -94,6 +95,11 @@ def both(first: str, second: str, filtered: str = "") -> Query:
     return query
 
 
+def limited(query: Query) -> Query:
+    """`query` with an operator above it. The projection between makes rows of what Python answers: without compiled code Spark does not."""
+    return lambda spark, base: query(spark, base).selectExpr("*", "1 AS one").limit(100_000)
+
+
 @dataclass(frozen=True)
 class Case:
     """Confs of the store, the code before and now, and what is said of its operators."""
@@ -138,6 +144,28 @@ CASES = {
         both("large", "small", ALWAYS),
         told={"query.0": "query.1", "query.1": "query.0"},
         refused="migrate.ambiguous",
+    ),
+    "state in pandas moves up, hdfs": Case(HDFS, queries_python.state_in_pandas, limited(queries_python.state_in_pandas)),
+    "state in pandas moves down, format2": Case(
+        FORMAT_2, limited(queries_python.state_in_pandas), queries_python.state_in_pandas, ("query.0",)
+    ),
+    "state in pandas begins anew, hdfs": Case(
+        HDFS,
+        queries_python.state_in_pandas,
+        queries_python.state_in_pandas,
+        ("query.0",),
+        reference=partial(queries_python.state_in_pandas, rows=THEN),
+    ),
+    "state variables and timers move up, format2": Case(FORMAT_2, queries_python.state_variables, limited(queries_python.state_variables)),
+    "state variables in pandas move down, rocksdb": Case(
+        ROCKSDB, limited(queries_python.state_variables_in_pandas), queries_python.state_variables_in_pandas, ("query.0",)
+    ),
+    "state variables begin anew, changelog": Case(
+        CHANGELOG,
+        queries_python.state_variables,
+        queries_python.state_variables,
+        ("query.0",),
+        reference=partial(queries_python.state_variables, rows=THEN),
     ),
 }
 

@@ -12,7 +12,7 @@ from pipelines.sandbox import environment
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
-from pipelines.verbs.jobs import ListJobs
+from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.system import ShowAbout
@@ -100,7 +100,11 @@ def test_what_another_spark_cannot_read_is_refused_and_nothing_begins(house: Hou
     assert [summary.job.name for summary in house.face.ask(ListJobs())] == ["a"]
     spark_40 = interpreters.interpreter(tmp_path / "4.0", jars=SPARK_40)
     plan = house.face.plan(Fork(savepoint.id, name="b", python=spark_40))
-    assert plan.refusal is None and [warning for warning in plan.warnings if "no savepoint of it can be taken" in warning]
+    assert plan.refusal is None and [warning for warning in plan.warnings if "they get it in the copy" in warning]
+    at_home = house.face.plan(Resume("a", python=spark_40))
+    assert at_home.checkpoints != house.face.ask(ShowJob("a")).runs[0].checkpoints, "the job's own stays as it is"
+    same = house.face.plan(Resume("a", python=interpreters.interpreter(tmp_path / "4.3", jars=SPARK_43)))
+    assert same.checkpoints == house.face.ask(ShowJob("a")).runs[0].checkpoints
 
 
 def test_the_plan_says_that_it_is_another_spark_and_what_it_computes_otherwise(house: House, tmp_path: Path, java_17: str) -> None:
