@@ -31,8 +31,8 @@ SAYS = (
 )
 
 HOME_HELP = (
-    "Where the job's checkpoint, output and savepoints lie: s3://bucket/folder. Its Spark needs hadoop-aws; it has endpoint and credentials "
-    "from the server's environment."
+    "Where the job's checkpoint, output and savepoints lie: s3://bucket/folder. Its Spark needs hadoop-aws, and has endpoint and "
+    "credentials from the server's environment."
 )
 
 

@@ -24,7 +24,8 @@ def mend(records: Records, query: str, checkpoint: Place) -> None:
     planned = newest(checkpoint / "offsets")
     ends = planned_ends(checkpoint, planned)
     logs = checkpoint / "sources"
-    for log in sorted(logs.iterdir(), key=str) if logs.is_dir() else ():
+    folders: list[Place] = [*logs.iterdir()] if logs.is_dir() else []
+    for log in sorted(folders, key=str):
         end = ends.get(log.name) if planned >= 0 else _first_end(log)
         if end is not None:
             _mend(records, query, log, end)

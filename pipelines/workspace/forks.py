@@ -124,7 +124,8 @@ def prepare(context: Context, fork: PlannedFork, experiment: ExperimentId | None
     noted: list[Migration] = []
     prepared = runs.prepare(
         *(context, fork.job, fork.run, frozen, origin, lambda: fork.restoring.apply(ticket, noted.append)),
-        *(fork.names, like, lead, taken, own, fork.plan.resources, fork.at_home),
+        *(fork.names, like, lead, taken, own, fork.plan.resources),
+        at_home=fork.at_home,
     )
     if not noted:
         return prepared
