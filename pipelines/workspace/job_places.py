@@ -27,7 +27,7 @@ def planned(context: Context, home: str, job: JobName, run: RunId, version: Vers
     Raises what `homes.checked` raises, Unsupported (`home.scheme`, `home.connector`), Conflict (`home.endpoint`, `home.credentials`), and
     Unavailable where the storage does not answer the server.
     """
-    if home in ("", WORKSPACE, USUAL):
+    if not is_one(home):
         return ""
     url = homes.checked(context, home)
     if not url.startswith(S3_ADDRESSES):
@@ -39,6 +39,11 @@ def planned(context: Context, home: str, job: JobName, run: RunId, version: Vers
     place = job_places.at(url, job, run)
     next(iter(open_storage(place).list()), None)
     return place
+
+
+def is_one(home: str) -> bool:
+    """Whether `home`, as somebody said it, is not the workspace."""
+    return home not in ("", WORKSPACE, USUAL)
 
 
 def of_job(context: Context, job: JobName) -> str:
