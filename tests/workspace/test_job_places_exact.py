@@ -21,6 +21,7 @@ from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ReadLog
+from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ReadManifest
 from pipelines.verbs.take import Take
@@ -122,6 +123,10 @@ def test_a_job_in_a_bucket_is_exact(server: Server, s3_url: str, tmp_path: Path)
     server.stop("there", savepoint=False)
     expected = written(server, "here", tmp_path / "here")
     assert expected and written(server, "there", tmp_path / "there") == expected
+    do(server.face, Resume("there", from_savepoint=taken.id))
+    reaches(server, "there", FILES)
+    server.stop("there", savepoint=False)
+    assert written(server, "there", tmp_path / "again") == expected
     local = do(server.face, Take("here", batch=2))
     for name, savepoint, where in (("at-home", taken.id, home), ("to-disk", taken.id, ""), ("to-home", local.id, home)):
         do(server.face, Fork(savepoint, name=name, home=where))
