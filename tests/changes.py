@@ -16,6 +16,7 @@ from pipelines.domain.experiments import Experiment
 from pipelines.domain.holdings import HoldingsPlan
 from pipelines.domain.ids import ExperimentId, JobName, QueryName, RunId, SavepointId, VersionId
 from pipelines.domain.job_limits import JobLimits, changed
+from pipelines.domain.job_places import at
 from pipelines.domain.jobs import Job
 from pipelines.domain.operations import Operation
 from pipelines.domain.resources import ALL, Means
@@ -154,7 +155,16 @@ def _promotion(face: FakeFace, change: Promote) -> Any:
 
 PLANS: Told = {
     RunScript: lambda face, it: RunPlan(
-        JobName(it.name), RunId(RUN), VERSION, it.script, it.args, it.conf, it.master, it.python, f"/fake/jobs/{it.name}/output"
+        JobName(it.name),
+        RunId(RUN),
+        VERSION,
+        it.script,
+        it.args,
+        it.conf,
+        it.master,
+        it.python,
+        f"/fake/jobs/{it.name}/output",
+        place=at(it.home, JobName(it.name), RunId(RUN)) if it.home else "",
     ),
     Attach: lambda face, it: AttachPlan(JobName(it.name), VERSION, it.checkpoints),
     SetRestartStrategy: lambda face, it: RestartStrategyPlan(JobName(it.job), USUAL, restarting(USUAL, it.strategy, it.given())),

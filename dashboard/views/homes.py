@@ -30,6 +30,11 @@ SAYS = (
     "that Tidemark takes for its own work (before a resume, an upgrade, a promotion) are kept in the workspace."
 )
 
+HOME_HELP = (
+    "Where the job's checkpoint, output and savepoints lie: s3://bucket/folder. Its Spark needs hadoop-aws, and has endpoint and "
+    "credentials from the server's environment."
+)
+
 
 def homes() -> None:
     """Draws the section of Settings."""

@@ -60,6 +60,8 @@ class Job:
     """What came of the newest time at which a schedule had it begin again."""
     home: str = ""
     """Where new savepoints of it are kept: a URL, or `workspace`; empty for where the workspace keeps them."""
+    place: str = ""
+    """The folder of its own at a home in which its checkpoints and its output lie (`s3a://…`); empty for the workspace."""
     lead: Lead | None = None
     """Whom it follows in lock-step, for all its life; None for a job that plans its batches itself."""
     alerts: tuple[Rule, ...] = ()

@@ -42,6 +42,8 @@ class RestorePlan:
     warnings: tuple[str, ...] = ()
     run: RunId | None = None
     """The run that begins on it."""
+    requests: int = 0
+    """About how many an object store is sent where the checkpoints will lie there; 0 for a disk."""
     version: VersionId | None = None
     """What that run executes."""
     saves: tuple[str, ...] = ()

@@ -8,9 +8,9 @@ the watermark of the batch before and with whatever state a killed run had left:
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from pipelines.driver.failures import Failure
+from pipelines.driver.hadoop_path import Place
 from pipelines.driver.records import Records
 from pipelines.driver.sinklog import checksum, newest
 
@@ -18,7 +18,7 @@ NOT_VALID = "STATE_STORE_COMMIT_VALIDATION_FAILED"
 _BATCH = re.compile(r"validation failed for batch ([0-9]+)")
 
 
-def take_back(records: Records, query: str, checkpoint: Path, failure: Failure) -> None:
+def take_back(records: Records, query: str, checkpoint: Place, failure: Failure) -> None:
     """Removes the commit of the batch that `failure` says is not valid, if it is the newest; the batch is then done again."""
     match = _BATCH.search(failure.message) if failure.error_class == NOT_VALID else None
     log = checkpoint / "commits"

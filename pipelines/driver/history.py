@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from pipelines.driver.hadoop_path import Place
+
 ROOT_FILE = "root"
 """In a restored sink log's folder: the output directory that its entries were written to."""
 _NO_LINK = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS}
@@ -60,7 +62,7 @@ class History:
         return path.relative_to(self.root) if path.is_relative_to(self.root) else None
 
 
-def lines_of(logs: Iterable[Path]) -> Iterator[str]:
+def lines_of(logs: Iterable[Place]) -> Iterator[str]:
     """Every line of these log files, version lines too."""
     for log in logs:
         yield from log.read_text().splitlines()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +14,7 @@ from pipelines.driver import delta_tables, destinations, inputs, installed, sink
 from pipelines.driver.destinations import Destination
 from pipelines.driver.executors import Executors
 from pipelines.driver.following import Following
+from pipelines.driver.hadoop_path import Place
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.lease import Leases
 from pipelines.driver.listener import Listening
@@ -102,8 +102,9 @@ class Queries:
         if self._rehearsal is not None:
             launch = self._rehearsal.instead(writer, request, name, checkpoint)
         writes_to = self._destination(writer, request, spark, name, checkpoint)
-        if live := sinks.local_path(checkpoint, default_fs(spark)):
-            sources.mend(self._records, name, live)
+        live = sinks.local_path(checkpoint, default_fs(spark))
+        if place := sinks.place_or_none(checkpoint, default_fs(spark)):
+            sources.mend(self._records, name, place)
         if self._following is not None:
             self._following.prepare(writer, request, name, live)
         self._listening.attach(spark)
@@ -149,13 +150,13 @@ class Queries:
             self._records.event("checkpoint.replaced", f"The script's checkpoint location {location} was replaced by {checkpoint}.", name)
         writer.option("checkpointLocation", checkpoint)
         if request.format == MEMORY and not request.checkpoint and self._names.started(name):
-            self._begin_anew(name, sinks.local_path(checkpoint, default_fs(spark)))
+            self._begin_anew(name, sinks.place_or_none(checkpoint, default_fs(spark)))
         return checkpoint
 
-    def _begin_anew(self, name: QueryName, checkpoint: Path | None) -> None:
+    def _begin_anew(self, name: QueryName, checkpoint: Place | None) -> None:
         """Without a location Spark begins each start of a query into memory with an empty table, and refuses to go on with what it read."""
         if checkpoint is not None and checkpoint.exists():
-            shutil.rmtree(checkpoint)
+            sinks.remove(checkpoint)
             self._records.event("query.anew", "It started again with an empty table in memory, so it reads its sources anew.", name)
 
     def _destination(self, writer: Any, request: Asked, spark: Any, name: QueryName, checkpoint: str) -> Destination:

@@ -10,7 +10,7 @@ from pathlib import Path
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Conflict, Unsupported
 from pipelines.domain.ids import folder_of
 from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, Exit, RunSpec
-from pipelines.driver import commits, failures, intercept, lease, outside, own_logging, sql_script, submit
+from pipelines.driver import commits, failures, intercept, lease, outside, own_logging, sinks, sql_script, submit
 from pipelines.driver.beside import Beside
 from pipelines.driver.boundary import stop_at_boundary
 from pipelines.driver.event_log import EventLog
@@ -131,7 +131,7 @@ class Conductor:
         """The exit of the run: a failed query is the run's failure, even if the script handled it."""
         failed = [(running.name, failure) for running in self._queries.started if (failure := failures.of_query(running.query))]
         for name, failure in failed:
-            commits.take_back(self._records, name, Path(self._spec.checkpoints, folder_of(name)), failure)
+            commits.take_back(self._records, name, sinks.place(self._spec.checkpoints) / folder_of(name), failure)
         if failed:
             name, failure = failed[0]
             return _failed(Failure(failure.error_class, f"query {name}: {failure.message}"), self._records, name)

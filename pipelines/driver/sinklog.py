@@ -9,7 +9,8 @@ from __future__ import annotations
 import enum
 import re
 from dataclasses import dataclass
-from pathlib import Path
+
+from pipelines.driver.hadoop_path import Place
 
 LOG_FOLDER = "_spark_metadata"
 _BATCH_FILE = re.compile(r"(\d+)(?:\.compact)?")
@@ -39,26 +40,26 @@ class CheckpointFacts:
     committed: int
 
 
-def batch_files(folder: Path) -> dict[int, list[Path]]:
+def batch_files(folder: Place) -> dict[int, list[Place]]:
     """Batch -> its files in a log folder (the entry, and its compacted form); other names are not the log's."""
-    files: dict[int, list[Path]] = {}
+    files: dict[int, list[Place]] = {}
     for path in folder.iterdir() if folder.is_dir() else ():
         if match := _BATCH_FILE.fullmatch(path.name):
             files.setdefault(int(match[1]), []).append(path)
     return files
 
 
-def newest(folder: Path) -> int:
+def newest(folder: Place) -> int:
     """The newest batch in a log folder, -1 where there is none."""
     return max(batch_files(folder), default=-1)
 
 
-def checksum(path: Path) -> Path:
+def checksum(path: Place) -> Place:
     """Hadoop's companion of a file on a local file system."""
     return path.with_name(f".{path.name}.crc")
 
 
-def checkpoint_facts(checkpoint: Path) -> CheckpointFacts:
+def checkpoint_facts(checkpoint: Place) -> CheckpointFacts:
     return CheckpointFacts(newest(checkpoint / "offsets"), newest(checkpoint / "commits"))
 
 

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from pipelines.domain.errors import Conflict, Unsupported
 from pipelines.domain.runs import RunSpec
+from pipelines.driver.hadoop_path import SCHEMES, HadoopPath, Place
 from pipelines.driver.history import ROOT_FILE, History, lines_of
 from pipelines.driver.records import Records
 from pipelines.driver.sinklog import LOG_FOLDER, Carry, Mend, batch_files, checkpoint_facts, checksum, decide_carry, decide_mend, newest
@@ -30,6 +31,27 @@ def local_path(text: str, default_fs: str = "file:///") -> Path | None:
     if scheme == "" and urlsplit(default_fs).scheme == "file":
         return Path(os.path.abspath(text))
     return None
+
+
+def place_or_none(text: str, default_fs: str = "file:///") -> Place | None:
+    """`text` as a path of this machine, or one of a file system that the suites ran on; None where it lies elsewhere."""
+    if urlsplit(text).scheme in SCHEMES:
+        return HadoopPath(text.rstrip("/"))
+    return local_path(text, default_fs)
+
+
+def place(text: str) -> Place:
+    """The checkpoints or the sink log that a run was told of: these lie on this machine, or at a home."""
+    known = place_or_none(text)
+    return Path(text) if known is None else known
+
+
+def remove(folder: Place) -> None:
+    """With all that is in it."""
+    if isinstance(folder, HadoopPath):
+        folder.remove()
+    else:
+        shutil.rmtree(folder)
 
 
 def refuse_taken(query: str, path: str, paths: Iterable[str]) -> None:
@@ -52,23 +74,24 @@ def prepare(spec: RunSpec, records: Records, query: str, path: str, checkpoint: 
     3. mend the log against the checkpoint (`mend`).
     """
     refuse_taken(query, path, spec.taken_paths)
-    sink, source, live = local_path(path, default_fs), spec.sink_logs.get(query), local_path(checkpoint, default_fs)
+    sink, source, live = place_or_none(path, default_fs), spec.sink_logs.get(query), place_or_none(checkpoint, default_fs)
     if source is not None and (sink is None or live is None):
         raise Unsupported(
             "sink.remote",
-            f"Query {query} writes to {path}: the savepoint's sink log can be carried only from and to local directories.",
+            f"Query {query} writes to {path}: the savepoint's sink log can be carried only from and to local directories and S3 (s3a://).",
             "Restore the savepoint to a local workspace and output, or use a sink without a log (Delta, Kafka, foreachBatch).",
         )
     if sink is None or live is None:
         return
     if source is not None:
-        carry(records, query, Path(source), sink, live, spec.run)
-        if (Path(source) / BATCH_FILE).exists():
-            fill(records, query, sink / LOG_FOLDER, ends(Path(source)), spark)
+        log = place(source)
+        carry(records, query, log, sink, live, spec.run)
+        if (log / BATCH_FILE).exists():
+            fill(records, query, sink / LOG_FOLDER, ends(log), spark)
     mend(records, query, sink, live)
 
 
-def carry(records: Records, query: str, source: Path, sink: Path, checkpoint: Path, run: str) -> None:
+def carry(records: Records, query: str, source: Place, sink: Place, checkpoint: Place, run: str) -> None:
     """Puts the savepoint's sink log into `sink`, whole or not at all; done again after a crash it ends the same.
 
     1. For a fork, link the data files that the log names into `sink`; those that are there already stay.
@@ -83,26 +106,27 @@ def carry(records: Records, query: str, source: Path, sink: Path, checkpoint: Pa
         return
     copy, before = sink / f"{LOG_FOLDER}.tmp-{run}", sink / f"{LOG_FOLDER}.before-{run}"
     root = _root(source)
-    past = History(root or sink, sink)
-    missing = past.bring(lines_of(_entries(source))) if past.moves else 0
-    if missing:
+    _refuse_elsewhere(query, root, sink)
+    past = _moved(root, sink)
+    missing = past.bring(lines_of(_entries(source))) if past is not None else 0
+    if past is not None and missing:
         raise _history_gone(query, missing, past.root)
     _copy_log(source, copy, past)
     if decision is Carry.REPLACE and before.exists():
-        shutil.rmtree(log)
+        remove(log)
     elif decision is Carry.REPLACE:
-        log.rename(before)
-    copy.rename(log)
+        _rename(log, before)
+    _rename(copy, log)
     if newest(log) < 0:
         records.event("sink.anew", f"{sink} begins anew, as it was before the query's first batch: what it held is set aside.", query)
         return
     if root is None:
         records.event("sink.fresh", f"{sink} begins after batch {newest(log)}, with none of the rows up to it.", query)
         return
-    records.event("sink.carried", f"The output up to batch {newest(log)} was carried from {past.root} into {sink}.", query)
+    records.event("sink.carried", f"The output up to batch {newest(log)} was carried from {root} into {sink}.", query)
 
 
-def mend(records: Records, query: str, sink: Path, checkpoint: Path) -> None:
+def mend(records: Records, query: str, sink: Place, checkpoint: Place) -> None:
     """Makes the sink's log and the checkpoint agree; raises Conflict where the log is not this query's."""
     facts, log = checkpoint_facts(checkpoint), sink / LOG_FOLDER
     decision = decide_mend(facts, newest(log))
@@ -119,13 +143,13 @@ def mend(records: Records, query: str, sink: Path, checkpoint: Path) -> None:
         records.event("sink.mended", f"Batch {cut} was in {log} but not committed: its entry was removed, the batch is done again.", query)
 
 
-def ends(source: Path) -> int:
+def ends(source: Place) -> int:
     """The batch that a savepoint's sink log stands for: its newest, or the one after it that a rewriting of the state wrote."""
     rewritten = source / BATCH_FILE
     return int(rewritten.read_text()) if rewritten.exists() else newest(source)
 
 
-def fill(records: Records, query: str, log: Path, batch: int, spark: Any) -> None:
+def fill(records: Records, query: str, log: Place, batch: int, spark: Any) -> None:
     """Adds an entry without files for `batch`, where the log ends just before: rewriting the state was that batch, and no sink saw it.
 
     Without it Spark's next compaction fails, or no reader finds the batch (BATCH_METADATA_NOT_FOUND). Spark itself adds it, because
@@ -136,16 +160,37 @@ def fill(records: Records, query: str, log: Path, batch: int, spark: Any) -> Non
     jvm = spark._jvm
     package = jvm.org.apache.spark.sql.execution.streaming.sinks
     entries = spark.sparkContext._gateway.new_array(package.SinkFileStatus, 0)
-    sink_log = package.FileStreamSinkLog(LOG_VERSION, spark._jsparkSession, f"file:{log}", jvm.scala.Option.empty())
+    url = f"file:{log}" if isinstance(log, Path) else str(log)
+    sink_log = package.FileStreamSinkLog(LOG_VERSION, spark._jsparkSession, url, jvm.scala.Option.empty())
     if not sink_log.add(batch, entries):
         raise Conflict("sink.taken", f"Batch {batch} is in {log} already.", "Resume the job again.")
     records.event("sink.filled", f"Batch {batch}, which rewrote the state of query {query}, was noted in {log}: it has no rows.", query)
 
 
-def _root(source: Path) -> Path | None:
+def _refuse_elsewhere(query: str, root: Place | None, sink: Place) -> None:
+    """Raises Unsupported (`sink.remote`) where the output that goes on lies at a home, and the query writes to another directory."""
+    if root is not None and root != sink and (isinstance(root, HadoopPath) or isinstance(sink, HadoopPath)):
+        message = f"Query {query} writes to {sink}, and the output that it continues was brought to {root}."
+        raise Unsupported("sink.remote", message, "Write to the same place below {output} as before, or fork with the sink fresh.")
+
+
+def _moved(root: Place | None, sink: Place) -> History | None:
+    """The history that moves from `root` into another directory of this machine; at a home the server has copied it there already."""
+    return History(root, sink) if isinstance(root, Path) and isinstance(sink, Path) and root != sink else None
+
+
+def _rename(old: Place, new: Place) -> None:
+    """Both are of one sink."""
+    if isinstance(old, HadoopPath):
+        old.rename(HadoopPath(str(new)))
+    else:
+        old.rename(str(new))
+
+
+def _root(source: Place) -> Place | None:
     """The directory with the files that the log names; None for a log that names none."""
     file = source / ROOT_FILE
-    return local_path(file.read_text()) if file.exists() else None
+    return place_or_none(file.read_text()) if file.exists() else None
 
 
 def _history_gone(query: str, missing: int, root: Path) -> Conflict:
@@ -157,24 +202,25 @@ def _history_gone(query: str, missing: int, root: Path) -> Conflict:
     )
 
 
-def _entries(log: Path) -> list[Path]:
+def _entries(log: Place) -> list[Place]:
     return [path for paths in batch_files(log).values() for path in paths]
 
 
-def _copy_log(source: Path, target: Path, past: History) -> None:
+def _copy_log(source: Place, target: Place, past: History | None) -> None:
+    """Checksums are of a local file system, and beside each entry that keeps its content there."""
     if target.exists():
-        shutil.rmtree(target)
+        remove(target)
     target.mkdir(parents=True)
     for entry in _entries(source):
-        if past.moves:
-            (target / entry.name).write_text("\n".join(map(past.entry, entry.read_text().splitlines())))
+        if past is not None:
+            (target / entry.name).write_bytes("\n".join(map(past.entry, entry.read_text().splitlines())).encode())
             continue
-        shutil.copyfile(entry, target / entry.name)
-        if checksum(entry).exists():
-            shutil.copyfile(checksum(entry), target / checksum(entry).name)
+        (target / entry.name).write_bytes(entry.read_bytes())
+        if isinstance(target, Path) and checksum(entry).exists():
+            (target / checksum(entry).name).write_bytes(checksum(entry).read_bytes())
 
 
-def _cut(log: Path, batches: Iterable[int]) -> None:
+def _cut(log: Place, batches: Iterable[int]) -> None:
     """Newest first, each checksum before its entry, so that a crash in between leaves a log without gaps or stray checksums."""
     files = batch_files(log)
     for entry in (path for batch in sorted(batches, reverse=True) for path in files[batch]):

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 
+from pipelines.driver.hadoop_path import Place
 from pipelines.driver.records import Records
 from pipelines.driver.sinklog import batch_files, checksum, newest
 
@@ -19,18 +19,19 @@ NOTHING = -1
 """The offset of a file source before its first entry."""
 
 
-def mend(records: Records, query: str, checkpoint: Path) -> None:
+def mend(records: Records, query: str, checkpoint: Place) -> None:
     """Cuts the log of each file source back to what the newest batch planned; done again after a crash it ends the same."""
     planned = newest(checkpoint / "offsets")
     ends = planned_ends(checkpoint, planned)
     logs = checkpoint / "sources"
-    for log in sorted(logs.iterdir()) if logs.is_dir() else ():
+    folders: list[Place] = [*logs.iterdir()] if logs.is_dir() else []
+    for log in sorted(folders, key=str):
         end = ends.get(log.name) if planned >= 0 else _first_end(log)
         if end is not None:
             _mend(records, query, log, end)
 
 
-def planned_ends(checkpoint: Path, planned: int) -> Mapping[str, int]:
+def planned_ends(checkpoint: Place, planned: int) -> Mapping[str, int]:
     """Source -> the newest entry of its log that batch `planned` covers, for the sources that are files (FileStreamSourceOffset)."""
     if planned < 0:
         return {}
@@ -40,7 +41,7 @@ def planned_ends(checkpoint: Path, planned: int) -> Mapping[str, int]:
     return {source: end for source, end in ends.items() if end is not None}
 
 
-def _end(log: Path, offset: str) -> int | None:
+def _end(log: Place, offset: str) -> int | None:
     if offset == VOID:
         return _first_end(log)
     raw = json.loads(offset)
@@ -48,13 +49,13 @@ def _end(log: Path, offset: str) -> int | None:
     return covered if isinstance(covered, int) else None
 
 
-def _first_end(log: Path) -> int | None:
+def _first_end(log: Place) -> int | None:
     """The end of a source without a planned batch: only its log's content shows that it is a file source."""
     first = next((path for paths in batch_files(log).values() for path in paths), None)
     return NOTHING if first is not None and _notes_files(first) else None
 
 
-def _notes_files(entry: Path) -> bool:
+def _notes_files(entry: Place) -> bool:
     lines = entry.read_bytes().decode(errors="replace").splitlines()
     try:
         raw = json.loads(lines[1]) if len(lines) > 1 else None
@@ -63,7 +64,7 @@ def _notes_files(entry: Path) -> bool:
     return isinstance(raw, dict) and {"path", "timestamp", "batchId"} <= raw.keys()
 
 
-def _mend(records: Records, query: str, log: Path, end: int) -> None:
+def _mend(records: Records, query: str, log: Place, end: int) -> None:
     files = batch_files(log)
     ahead = sorted(batch for batch in files if batch > end)
     if not ahead:
@@ -79,7 +80,7 @@ def _mend(records: Records, query: str, log: Path, end: int) -> None:
     records.event("source.mended", message, query)
 
 
-def _whole(files: Mapping[int, list[Path]], end: int) -> bool:
+def _whole(files: Mapping[int, list[Place]], end: int) -> bool:
     """Whether `files` hold every entry up to `end`: the newest compact one and all after it."""
     compact = max((batch for batch, paths in files.items() if any(path.name.endswith(".compact") for path in paths)), default=NOTHING)
     return all(batch in files for batch in range(compact + 1, end + 1))

@@ -10,15 +10,16 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from urllib.parse import quote, unquote
 
 from pipelines.checkpoint import compact_log, sink_log
 from pipelines.domain.ids import JobName
 from pipelines.domain.json_text import read_json
-from pipelines.domain.savepoints import Manifest, QueryImage
+from pipelines.domain.savepoints import Manifest, QueryImage, StoredFile
 from pipelines.savepoint import layout
 from pipelines.savepoint.sink_places import plain
 from pipelines.storage import paths
-from pipelines.storage.addresses import open_storage
+from pipelines.storage.addresses import S3_ADDRESSES, open_storage
 from pipelines.storage.layout import OUTPUT, WAREHOUSE
 from pipelines.storage.protocol import Storage
 
@@ -37,6 +38,8 @@ class History:
     gone: int
     moved: bool
     """Whether entries name another place than `root`: they must be written anew to be found there."""
+    there: tuple[StoredFile, ...] = ()
+    """Those that are at `root`, by their paths below it."""
 
 
 @dataclass(frozen=True)
@@ -57,20 +60,20 @@ def log_names(manifest: Manifest, image: QueryImage) -> list[str]:
 def find(library: Storage, manifest: Manifest, image: QueryImage, parent_output: str) -> History | None:
     """Where the history is: below the job's output or warehouse in this workspace, else where the sink wrote; the place with most of it.
 
-    None where neither is a folder of this machine: files elsewhere cannot be linked.
+    None where neither is a folder of this machine or S3: files elsewhere cannot be brought.
     """
     log = sink_log.read(library, image.batch, _home(manifest, image))
     log_files = [_Named(file.path, file.bytes) for file in sink_log.live_files(log, image.batch)]
     below = below_job(image.sink_path, manifest.job)
     here = _child(paths.parent(plain(parent_output)), below) if below is not None and parent_output else None
     candidates = [*([here] if here else []), image.sink_path]
-    roots = [root for root in dict.fromkeys(map(plain, candidates)) if "://" not in root]
+    roots = [root for root in dict.fromkeys(map(plain, candidates)) if "://" not in root or root.startswith(S3_ADDRESSES)]
     histories = [_at(root, log_files, image.sink_path, manifest.job) for root in roots]
     return min(histories, key=lambda history: history.gone, default=None)
 
 
 def log_at(library: Storage, manifest: Manifest, image: QueryImage, root: str) -> dict[str, bytes]:
-    """The savepoint's sink log with every entry naming its file below `root`, a local directory: file name -> bytes."""
+    """The savepoint's sink log with every entry naming its file below `root`, an absolute path or a URL: file name -> bytes."""
     files: dict[str, bytes] = {}
     for name in log_names(manifest, image):
         lines = library.read(paths.join(_home(manifest, image), name)).decode().splitlines()
@@ -102,14 +105,15 @@ def _at(root: str, log_files: Iterable[_Named], sink_path: str, job: JobName) ->
     places = [(file, inner(file.path, sink_path, job)) for file in log_files]
     gone = sum(place is None or sizes.get(place) != file.bytes for file, place in places)
     moved = any(place is not None and plain(file.path) != _child(plain(root), place) for file, place in places)
-    return History(root, len(places), gone, moved)
+    there = tuple(StoredFile(place, file.bytes) for file, place in places if place is not None and sizes.get(place) == file.bytes)
+    return History(root, len(places), gone, moved, there)
 
 
 def inner(path: str, sink_path: str, job: JobName) -> str | None:
     """`path`, an entry's, relative to the sink's directory wherever the workspace was when Spark wrote it; None for one outside of it."""
     own, root = plain(path), plain(sink_path)
     if own.startswith(root + "/"):
-        return own[len(root) + 1 :]
+        return unquote(own[len(root) + 1 :]) if "://" in root else own[len(root) + 1 :]
     below, root_below = below_job(own, job), below_job(root, job)
     if below is None or root_below is None or not below.startswith(f"{root_below}/"):
         return None
@@ -132,7 +136,12 @@ def _moved(line: str, root: str, sink_path: str, job: JobName) -> str:
     place = inner(entry["path"], sink_path, job)
     if place is None:
         return line
-    return json.dumps(entry | {"path": PurePosixPath(plain(root), place).as_uri()}, separators=(",", ":"))
+    return json.dumps(entry | {"path": _url(plain(root), place)}, separators=(",", ":"))
+
+
+def _url(root: str, place: str) -> str:
+    """As Spark writes it."""
+    return f"{root}/{quote(place, safe='/=')}" if "://" in root else PurePosixPath(root, place).as_uri()
 
 
 def _child(folder: str, name: str) -> str:

@@ -14,7 +14,7 @@ from pipelines.domain.restores import RestorePlan, SinkPlan
 from pipelines.domain.savepoints import Manifest, StoredFile
 from pipelines.domain.trust import Damage
 from pipelines.domain.watch import UNWATCHED, Watch
-from pipelines.savepoint import clone, completeness, layout, leases, manifests, process_marks, sinks, targets
+from pipelines.savepoint import clone, completeness, layout, leases, manifests, outputs, process_marks, sinks, targets
 from pipelines.savepoint.gc_pause import gc_paused
 from pipelines.savepoint.restored_sinks import RestoredSink
 from pipelines.savepoint.targets import Adopt, Fork, Resume, Scratch, Target
@@ -46,6 +46,7 @@ def plan(library: Storage, manifest: Manifest, target: Target, open_target: Open
     files = targets.files(library, manifest, target, begun)
     storage = open_target(_split(target.checkpoints)[0])
     decided = tuple(sink.decision.plan for sink in begun)
+    brought = [sink.brought for sink in begun if sink.brought is not None]
     cloned, written = sum(file.bytes for file in files.clones.values()), sum(map(len, files.written.values()))
     return RestorePlan(
         savepoint=manifest.id,
@@ -53,8 +54,9 @@ def plan(library: Storage, manifest: Manifest, target: Target, open_target: Open
         keeps_query_id=isinstance(target, Resume | Adopt),
         checkpoints=target.checkpoints,
         files=len(files.clones) + len(files.written),
+        requests=0 if folders.local(storage) else outputs.requests(len(files.clones), len(files.written), brought),
         bytes=cloned + written,
-        new_bytes=written + clone.copied_bytes(library, storage, files.clones.values()),
+        new_bytes=written + clone.copied_bytes(library, storage, files.clones.values()) + sum(map(outputs.copied_bytes, brought)),
         how=folders.expected_how(library, storage).value,
         sinks=decided,
         warnings=(*warnings(decided), *replay.remarks(manifest.queries)),
@@ -134,6 +136,7 @@ def _make(
 ) -> Restored:
     """Built aside; all before step 5 is undone on an error.
 
+    0. bring the files of its output, which no log names yet;
     1. say who makes it;
     2. clone the checkpoints and sink logs;
     3. write what differs: a fork's query ids, paths of the checkpoint itself;
@@ -144,6 +147,7 @@ def _make(
     aside = f"{name}{UNFINISHED}{hashlib.sha256(target.checkpoints.encode()).hexdigest()[:12]}"
     files = targets.files(library, manifest, target, begun)
     clones, written = files.clones, files.written
+    brought = sum(outputs.bring(sink.brought, watch) for sink in begun if sink.brought is not None)  # 0
     folders.remove(storage, aside)
     with rollback(lambda: folders.remove(storage, aside), aside):
         mark = documents.encode(process_marks.this_process(now_ms, f"restore {manifest.id}"))
@@ -155,7 +159,7 @@ def _make(
         folders.rename(storage, aside, name)  # 5
     with suppress(TidemarkError):  # 6: published all the same; Spark does not look at the mark
         storage.delete([paths.join(name, layout.MAKING)])
-    new_bytes = copied + sum(map(len, written.values()))
+    new_bytes = brought + copied + sum(map(len, written.values()))
     return Restored(target.checkpoints, files.sink_logs, len(clones) + len(written), new_bytes)
 
 

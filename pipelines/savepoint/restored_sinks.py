@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pipelines.domain.delta_commits import BACK_FORMAT, Back
-from pipelines.domain.savepoints import Manifest, QueryImage
+from pipelines.domain.savepoints import Manifest, QueryImage, StoredFile
 from pipelines.savepoint import delta_tables, history, sinks
 from pipelines.savepoint.history import History
-from pipelines.savepoint.sink_places import Arguments
+from pipelines.savepoint.sink_places import OUTPUT, Arguments, inside, plain
 from pipelines.savepoint.sinks import Choice, Decision
 from pipelines.storage.protocol import Storage
 
@@ -26,6 +26,15 @@ SINK_BATCH = "batch"
 
 
 @dataclass(frozen=True)
+class Brought:
+    """The parent's data files, from its output directory `root` to the fork's, `to`: one of them is at a home."""
+
+    root: str
+    to: str
+    files: tuple[StoredFile, ...]
+
+
+@dataclass(frozen=True)
 class RestoredSink:
     """One query's sink. Its log: the savepoint's where `as_it_is`, and the files `written` (name -> bytes) beside or instead."""
 
@@ -35,6 +44,8 @@ class RestoredSink:
     written: Mapping[str, bytes] = field(default_factory=dict)
     table: bool = False
     """Whether the savepoint's Delta table comes along."""
+    brought: Brought | None = None
+    """Files that are copied before the run begins, where its driver cannot link them."""
 
     @property
     def logged(self) -> bool:
@@ -76,22 +87,39 @@ def _forked(library: Storage, manifest: Manifest, image: QueryImage, arguments: 
         case "fresh":
             return RestoredSink(image, decision, written=history.empty_log(history.log_names(manifest, image), image.batch))
         case "continue":
-            return _continued(library, manifest, image, decision, arguments.output)
+            return _continued(library, manifest, image, decision, arguments)
     return RestoredSink(image, decision)
 
 
-def _continued(library: Storage, manifest: Manifest, image: QueryImage, decision: Decision, parent_output: str) -> RestoredSink:
+def _continued(library: Storage, manifest: Manifest, image: QueryImage, decision: Decision, arguments: Arguments) -> RestoredSink:
     if not history.log_names(manifest, image):
         return RestoredSink(image, _gone(image, "The savepoint holds no log of what the sink had written"))
-    past = history.find(library, manifest, image, parent_output)
+    past = history.find(library, manifest, image, arguments.output)
     if past is None:
-        return RestoredSink(image, _gone(image, f"The parent wrote to {image.sink_path}, and files are linked within one machine only"))
+        return RestoredSink(
+            image, _gone(image, f"The parent wrote to {image.sink_path}: only files of this machine and of S3 can be brought")
+        )
     if past.gone:
         return RestoredSink(image, _lost(image, past))
+    if "://" in past.root or "://" in arguments.own:
+        return _brought(library, manifest, image, decision, arguments, past)
     if not past.moved:
         return _as_it_was(manifest, image, decision, past.root)
     moved = history.log_at(library, manifest, image, past.root)
     return RestoredSink(image, decision, written={**moved, SINK_ROOT: past.root.encode()})
+
+
+def _brought(
+    library: Storage, manifest: Manifest, image: QueryImage, decision: Decision, arguments: Arguments, past: History
+) -> RestoredSink:
+    """The log names the files where they are copied to, the same place below the fork's output as they have below the parent's."""
+    if not arguments.own or not inside(image.sink_path, arguments.output):
+        return RestoredSink(image, _gone(image, f"It is in {past.root}, and where the fork would write is known only within {OUTPUT}"))
+    below = plain(image.sink_path).removeprefix(plain(arguments.output)).strip("/")
+    to = f"{arguments.own}/{below}" if below else arguments.own
+    written = {**history.log_at(library, manifest, image, to), SINK_ROOT: to.encode()}
+    plan = replace(decision.plan, message=decision.plan.message.replace("are linked into", "are copied into"))
+    return RestoredSink(image, replace(decision, plan=plan), written=written, brought=Brought(past.root, to, past.there))
 
 
 def _as_it_was(manifest: Manifest, image: QueryImage, decision: Decision, root: str) -> RestoredSink:

@@ -25,6 +25,8 @@ class Arguments:
     output: str
     as_before: bool = True
     """Whether the fork runs its parent's code with its parent's arguments."""
+    own: str = ""
+    """What `{output}` means for the fork; empty where nobody needs it."""
 
 
 def moves(image: QueryImage, arguments: Arguments) -> bool:

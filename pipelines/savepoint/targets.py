@@ -31,6 +31,8 @@ class Fork:
     new_query_id: Callable[[], str]
     sinks: Mapping[str, str] = field(default_factory=dict)
     """Query (or `*`) -> `continue` or `fresh`, as `pipelines.verbs.fork.Variant` has it."""
+    output: str = ""
+    """Its own output directory (absolute path or URL)."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ def own_tables(manifest: Manifest, target: Target) -> Mapping[str, str]:
 
 def _arguments(manifest: Manifest, target: Fork) -> Arguments:
     as_before = (target.version.args, target.version.contents) == (manifest.version.args, manifest.version.contents)
-    return Arguments(_told(manifest.version), _told(target.version), target.parent_output, as_before)
+    return Arguments(_told(manifest.version), _told(target.version), target.parent_output, as_before, target.output)
 
 
 def _told(version: Version) -> tuple[str, ...]:

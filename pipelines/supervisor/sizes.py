@@ -4,29 +4,43 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
+from pipelines.domain.errors import TidemarkError
+from pipelines.domain.job_places import is_remote
 from pipelines.domain.jobs import Run
 from pipelines.storage.addresses import open_storage
 from pipelines.workspace.context import Context
 from pipelines.workspace.ingestion import SIZES_FILE
 
 EVERY_MS = 10_000
+REMOTE_EVERY_MS = 120_000
+"""At a home, where a listing is a request for each thousand files."""
 PARTS = {"state": "state_bytes", "offsets": "log_bytes", "commits": "log_bytes", "sources": "source_bytes"}
 """Folder of a query's checkpoint -> what its bytes are counted as."""
 
 
 class Sampler:
-    """Samples each run every ten seconds, or at the pace that is asked for."""
+    """Samples each run every ten seconds, one at a home every two minutes, or at the pace that is asked for."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._sampled_ms: dict[str, int] = {}
 
     def sample(self, run: Run) -> None:
-        if self.due(run, EVERY_MS):
+        if not is_remote(run.checkpoints):
+            if self.due(run, EVERY_MS):
+                self.note(run, measure(run.checkpoints))
+        elif self.due(run, REMOTE_EVERY_MS):
+            threading.Thread(target=self._sample_remote, args=(run,), name=f"sizes of {run.id}", daemon=True).start()
+
+    def _sample_remote(self, run: Run) -> None:
+        """Nobody waits for a storage that is away: what it does not tell now it tells the next time."""
+        with suppress(TidemarkError):
             self.note(run, measure(run.checkpoints))
 
     def due(self, run: Run, every_ms: int) -> bool:

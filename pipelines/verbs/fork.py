@@ -25,6 +25,7 @@ LOCK_STEP = (
     "Follow the parent in lock-step: each batch has the very offsets of the parent's batch of the same number, so that each difference is "
     "the code's."
 )
+HOME = "Keep its checkpoint, its output and its savepoints at this place: s3://bucket/folder. In the workspace if not given."
 NOW = "now"
 UNTIL = (
     "What if: run in lock-step, at full speed, what the parent read since the savepoint, and end where another savepoint of it was taken, "
@@ -53,6 +54,7 @@ class Variant(Migrating, Taking, Revision):
     force: bool = option(FORCE, False, flag="--force")
     lock_step: bool = option(LOCK_STEP, False, flag="--lock-step")
     until: str = option(UNTIL, "", metavar="SAVEPOINT|now")
+    home: str = option(HOME, "", metavar="URL")
     until_ms: int | None = option(UNTIL_TIME, None, flag="--until-time", metavar="TIME", reads=Reads.MOMENT)
 
 

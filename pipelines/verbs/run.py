@@ -14,7 +14,7 @@ from pipelines.domain.resources import ALL, Means, Resources
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.spark_metrics import PRESETS
 from pipelines.domain.texts import CODE, NAME, VALUE
-from pipelines.verbs.fork import FORKING
+from pipelines.verbs.fork import FORKING, HOME
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.resources import Taking
 from pipelines.verbs.revision import AGAIN, FILES, JAVA, NEW_QUERY, OUTSIDE, Revision
@@ -47,6 +47,8 @@ class RunPlan:
     """What its driver may take of this machine."""
     means: Means | None = None
     """What holds it to that; None where it has no limit."""
+    place: str = ""
+    """The folder of its own at a home where its checkpoint and its output lie; empty for the workspace."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +74,7 @@ class RunScript(Change[Run, RunPlan], Taking, Revision):
     source: str = option("Where the script came from.", "", shell=Shell.ABSENT)
     from_savepoint: str = option("Begin on the state of this savepoint.", "", flag="--from", metavar="SAVEPOINT", reads=Reads.SAVEPOINT)
     new_queries: tuple[str, ...] = option(NEW_QUERY, (), flag="--new-query", metavar="QUERY")
+    home: str = option(HOME, "", metavar="URL")
 
     call, topic = "run", "jobs"
     role = Role.AUTHOR

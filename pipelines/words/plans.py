@@ -66,6 +66,7 @@ def restore(plan: RestorePlan) -> Facts:
     """Files, new bytes, the query id, savepoints that are taken first."""
     return [
         *_cost(plan.files, plan.bytes, plan.new_bytes, plan.how),
+        *([("at its home", f"{plan.checkpoints}, about {plan.requests:,} requests")] if plan.requests else []),
         ("query id", "kept" if plan.keeps_query_id else "a new one"),
         *([("master", f"{plan.master}, where it was {plan.master_before}")] if plan.master != plan.master_before else []),
         *([("Spark", f"{plan.spark}, where it was {plan.spark_before}: {REHEARSED}")] if plan.spark else []),

@@ -18,6 +18,7 @@ from pipelines.workspace import (
     events,
     experiments,
     exports,
+    job_places,
     kept_differences,
     life,
     operations,
@@ -88,8 +89,11 @@ def _leftover_jobs(context: Context) -> None:
     listed = set(context.files.job_names())
     for folder in context.layout.jobs.iterdir():
         if folder.is_dir() and folder.name.startswith("."):
-            shutil.rmtree(folder)
+            if job_places.freed(context, folder):
+                shutil.rmtree(folder)
         elif folder.is_dir() and folder.name not in listed:
+            if not job_places.freed(context, folder):
+                continue
             trash.put(context, folder)
             events.say(context, "job.cleaned", None, folder.name, f"{folder.name} was never begun in full; it is in the trash for a week")
 
@@ -103,7 +107,7 @@ def _unwanted_runs(context: Context, job: JobName, wanted: Wanted) -> None:
     """Removes runs that were prepared and never wanted: no process has started them."""
     for run in context.files.run_ids(job):
         folder = context.layout.run(job, run)
-        if run != wanted.run and not life.in_run(folder):
+        if run != wanted.run and not life.in_run(folder) and job_places.run_freed(context, job, run):
             trash.put(context, context.layout.checkpoints(job, run))
             trash.put(context, folder)
 

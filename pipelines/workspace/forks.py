@@ -21,6 +21,7 @@ from pipelines.words import plans as plans_words
 from pipelines.workspace import (
     environments,
     events,
+    job_places,
     job_resources,
     lockstep,
     query_names,
@@ -36,6 +37,7 @@ from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.holdings import gaps
 from pipelines.workspace.query_names import QueryNames
 from pipelines.workspace.restores import Restoring
+from pipelines.workspace.runs import HERE, AtHome
 from pipelines.workspace.tickets import Ticket
 
 
@@ -52,6 +54,7 @@ class PlannedFork:
     plan: RestorePlan
     new_queries: tuple[str, ...] = ()
     is_forced: bool = False
+    at_home: AtHome = HERE
 
 
 @plans(Fork)
@@ -72,7 +75,8 @@ def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> Plan
     versions.check_here(context, version)
     runs.free(context, name)
     run = RunId(context.new_id("r"))
-    restoring = restores.of_fork(context, manifest, name, run, version, variant)
+    at_home = AtHome(variant.home, job_places.planned(context, variant.home, name, run, version))
+    restoring = restores.of_fork(context, manifest, name, run, version, variant, at_home.place)
     names = query_names.restored(manifest, variant.new_queries)
     verdict = verdicts.known(context, manifest, version, variant.new_queries)
     following = lockstep.plan(context, manifest, variant)
@@ -86,7 +90,7 @@ def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> Plan
     like = _like(context, manifest.job)
     taken = job_resources.asked(like.resources if like else ALL, variant, version)
     shown = replace(shown, lock_step=following, resources=taken, means=job_resources.means(taken))
-    return PlannedFork(manifest, name, run, version, restoring, names, shown, variant.new_queries, variant.force)
+    return PlannedFork(manifest, name, run, version, restoring, names, shown, variant.new_queries, variant.force, at_home)
 
 
 def without_drop(fork: PlannedFork) -> PlannedFork:
@@ -121,6 +125,7 @@ def prepare(context: Context, fork: PlannedFork, experiment: ExperimentId | None
     prepared = runs.prepare(
         *(context, fork.job, fork.run, frozen, origin, lambda: fork.restoring.apply(ticket, noted.append)),
         *(fork.names, like, lead, taken, own, fork.plan.resources),
+        at_home=fork.at_home,
     )
     if not noted:
         return prepared

@@ -24,7 +24,7 @@ from pipelines.savepoint.sinks import FILE_SINKS
 from pipelines.verbs.forget import Forget, ForgetPlan
 from pipelines.verbs.jobs import ListBatches, ListJobs, ShowEventSeries, ShowJob, ShowSeries
 from pipelines.verbs.system import ShowHealth
-from pipelines.workspace import events, ingestion, runs, savepoints
+from pipelines.workspace import events, ingestion, job_places, runs, savepoints
 from pipelines.workspace.alerts import states
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, answers, plans
@@ -87,17 +87,19 @@ def forget(context: Context, change: Forget) -> Planned[None, ForgetPlan]:
 def _forget(context: Context, name: JobName) -> None:
     """Removes a job that is not running; its savepoints stay.
 
-    The order: (1) its folder gets a hidden name, from here the job is no more; (2) the catalog forgets it; (3) the folder is deleted,
-    which the next opening completes.
+    The order: (1) its folder gets a hidden name, from here the job is no more; (2) the catalog forgets it; (3) its bytes at a
+    home and the folder are deleted, which the next opening completes.
     """
     with context.holding(name):
         runs.known(context, name)
         _refuse_live(context, name)
         _refuse_needed(context, name)
+        place = job_places.of_job(context, name)
         aside = context.layout.jobs / f".forgotten-{context.new_id(name)}"
         move(context, name, aside)  # 1, 2
         events.say(context, "job.forgotten", None, name, f"{name} was forgotten; its savepoints stay")
-        shutil.rmtree(aside)  # 3
+        job_places.remove(place)  # 3
+        shutil.rmtree(aside)
 
 
 def move(context: Context, name: JobName, aside: Path) -> None:
@@ -119,8 +121,9 @@ def _refuse_live(context: Context, name: JobName) -> None:
 def _refuse_needed(context: Context, name: JobName) -> None:
     """Raises Conflict while forks need the job's output: a file sink's history is linked from there when a fork begins."""
     folder = str(context.layout.job(name))
+    places = [folder, *filter(None, [job_places.of_job(context, name)])]
     for savepoint in savepoints.newest_first(context, name):
-        if any(image.sink.lower() in FILE_SINKS and inside(image.sink_path, folder) for image in savepoint.queries):
+        if any(image.sink.lower() in FILE_SINKS and any(inside(image.sink_path, place) for place in places) for image in savepoint.queries):
             hint = "Dispose of the job's savepoints first, or leave the job stopped."
             raise Conflict("job.needed", f"Savepoint {savepoint.id} needs the output of {name}: its forks begin with it", hint)
     for job in filter(None, map(context.files.job, context.files.job_names())):

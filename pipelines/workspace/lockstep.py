@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from pipelines.domain.errors import Conflict, Invalid, Unsupported
+from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Job
 from pipelines.domain.lockstep import QUERY, Lead, LockStepPlan
 from pipelines.domain.savepoints import Manifest
@@ -12,7 +13,7 @@ from pipelines.domain.triggers import TriggerKind
 from pipelines.savepoint import leads
 from pipelines.savepoint.leads import Line
 from pipelines.verbs.fork import NOW, Variant
-from pipelines.workspace import attachments, runs, savepoints, sources
+from pipelines.workspace import attachments, job_places, runs, savepoints, sources
 from pipelines.workspace.context import Context
 
 NOT_IN_BATCHES = frozenset({TriggerKind.CONTINUOUS, TriggerKind.REAL_TIME})
@@ -25,6 +26,7 @@ def plan(context: Context, manifest: Manifest, variant: Variant) -> LockStepPlan
     _refuse_what_shifts(variant)
     job = runs.known(context, manifest.job)
     attachments.refuse(context, job, "followed in lock-step")
+    _refuse_home(context, job, variant)
     leads.require_sources(manifest)
     source = sources.of_job(context, job)
     _require_batches(context, job)
@@ -56,6 +58,13 @@ def _refuse_what_shifts(variant: Variant) -> None:
         raise Conflict("lockstep.partitions", message, "Rescale the parent first, then fork a savepoint of it.")
     if variant.new_queries:
         message = f"Query {variant.new_queries[0]} is new: there are no offsets of its parent to give to it."
+        raise Unsupported(QUERY, message, leads.FREELY)
+
+
+def _refuse_home(context: Context, job: JobName, variant: Variant) -> None:
+    """A follower's driver reads the leader's checkpoint as files of its machine, and writes files' names into its own."""
+    if job_places.of_job(context, job) or job_places.is_one(variant.home):
+        message = "Lock-step is between jobs whose bytes lie in the workspace."
         raise Unsupported(QUERY, message, leads.FREELY)
 
 

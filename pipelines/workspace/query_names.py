@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from pipelines.checkpoint import metadata
 from pipelines.domain.ids import folder_of
@@ -12,6 +11,9 @@ from pipelines.domain.jobs import Run
 from pipelines.domain.runs import QueryStarted
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
+from pipelines.storage import folders
+from pipelines.storage.addresses import open_storage
+from pipelines.storage.protocol import Storage
 from pipelines.workspace import versions
 from pipelines.workspace.context import Context
 
@@ -46,9 +48,9 @@ def continued(context: Context, newest: Run, version: Version, new: Iterable[str
     if (version.code, version.files, version.args) == (before.code, before.files, before.args):
         return QueryNames(spec.expected, (*spec.new_queries, *new), locations)
     names = {folder_of(name): name for name in (*spec.expected, *locations)}
-    begun = (names.get(folder, folder) for folder in _begun(Path(newest.checkpoints)))
+    begun = (names.get(folder, folder) for folder in _begun(open_storage(newest.checkpoints)))
     return QueryNames(tuple(sorted(begun)), tuple(new), locations)
 
 
-def _begun(checkpoints: Path) -> list[str]:
-    return [folder.name for folder in checkpoints.iterdir() if (folder / metadata.FILE).is_file()] if checkpoints.is_dir() else []
+def _begun(checkpoints: Storage) -> list[str]:
+    return [folder for folder in folders.children(checkpoints) if folders.taken(checkpoints, f"{folder}/{metadata.FILE}")]

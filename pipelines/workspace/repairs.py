@@ -5,6 +5,7 @@ from __future__ import annotations
 from pipelines.catalog import jobs as job_rows
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.ids import ExperimentId, JobName, RunId, SavepointId
+from pipelines.domain.job_places import place_of
 from pipelines.domain.jobs import Job, Origin, Wanted
 from pipelines.domain.processes import PROCESS_FILE
 from pipelines.domain.runs import LOG_FILE, QUERIES_FILE, RunSpec
@@ -78,7 +79,7 @@ def _from_files(context: Context, job: JobName) -> Job:
     savepoint = specs[0].from_savepoint
     origin = _origin(context, job, SavepointId(savepoint)) if savepoint else None
     attached = all(_is_watched(context, spec) for spec in specs)
-    return Job(job, specs[0].created_ms, origin, attached=attached, lead=specs[0].lead)
+    return Job(job, specs[0].created_ms, origin, attached=attached, lead=specs[0].lead, place=place_of(specs[0].checkpoints))
 
 
 def _origin(context: Context, job: JobName, savepoint: SavepointId) -> Origin | None:

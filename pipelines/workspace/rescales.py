@@ -19,7 +19,7 @@ from pipelines.verbs.rescale import Rescale, RescalePlan
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.stop import Stop
 from pipelines.verbs.take import Take
-from pipelines.workspace import attachments, decisions, events, lockstep, resumes, runs, savepoints
+from pipelines.workspace import attachments, decisions, events, job_places, lockstep, resumes, runs, savepoints
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.savepoints import PlannedTake
@@ -59,10 +59,12 @@ def plan(context: Context, change: Rescale) -> Planned[str, RescalePlan]:
 
 def _restore(context: Context, job: JobName, run: RunId, newest: Run, take: PlannedTake, partitions: int) -> RestorePlan:
     """The plan of the resume from the savepoint that is not taken yet, and of the rewriting of its copy."""
-    shown = rewind.plan(take.look, restore.Resume(job, str(context.layout.checkpoints(job, run))))
+    shown = rewind.plan(take.look, restore.Resume(job, job_places.checkpoints(context, job, run, job_places.of_job(context, job))))
     rewrite = rescaling.plan(rescaling.of_look(take.look), partitions, take.source.spark_version)
     unfinished = None if newest.state.live else rescaling.unfinished(take.source, take.look)
     refused = rewrite.refusal or (refusal(unfinished) if unfinished else None)
+    if job_places.of_job(context, job):
+        refused = refusal(job_places.not_rewritten())
     saves = () if newest.state.live else (take.label,)
     return replace(shown, run=run, version=newest.version, rewrite=rewrite, refusal=refused, saves=saves)
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipelines.checkpoint import provider
-from pipelines.domain import masters
+from pipelines.domain import errors, masters
 from pipelines.domain.conversions import ConversionPlan, StateStore
 from pipelines.domain.ids import JobName, QueryName, RunId
+from pipelines.domain.job_places import is_remote
 from pipelines.domain.migrations import Migration, MigrationPlan
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.rewrites import RewritePlan
@@ -20,7 +21,7 @@ from pipelines.savepoint.adoptions import Adopting
 from pipelines.savepoint.rescaling import Held
 from pipelines.storage import handover
 from pipelines.verbs.fork import Variant
-from pipelines.workspace import conversions, migrations, rewrites, snapshot_versions
+from pipelines.workspace import conversions, job_places, migrations, rewrites, snapshot_versions
 from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
@@ -46,6 +47,8 @@ class Restoring:
         plan = restore.plan(self.context.shelf(self.manifest.id), self.manifest, self.target)
         migrated, convert, rewrite = self._rewriting()
         refusal = next((step.refusal for step in (migrated, convert, rewrite) if step and step.refusal), None)
+        if (migrated or convert or rewrite) and is_remote(self.target.checkpoints):
+            refusal = errors.refusal(job_places.not_rewritten())
         warnings = (*plan.warnings, *self._ignored(), *masters.remarks(self.version.master))
         plan = replace(plan, master=self.version.master, master_before=self.manifest.version.master, warnings=warnings)
         return replace(plan, migration=migrated, conversion=convert, rewrite=rewrite, refusal=plan.refusal or refusal)
@@ -93,10 +96,15 @@ class Restoring:
         return self.manifest.spark_version if self.version.python == self.manifest.version.python else ""
 
 
-def of_fork(context: Context, manifest: Manifest, job: JobName, run: RunId, version: Version, variant: Variant) -> Restoring:
-    """The restore of `manifest` into the checkpoints that `run` of the new `job` begins; Invalid for a migration that cannot be read."""
-    checkpoints, parent_output = str(context.layout.checkpoints(job, run)), _parent_output(context, manifest)
-    target = restore.Fork(job, checkpoints, version, parent_output, context.new_query_id, variant.sinks)
+def of_fork(
+    context: Context, manifest: Manifest, job: JobName, run: RunId, version: Version, variant: Variant, place: str = ""
+) -> Restoring:
+    """The restore of `manifest` into the checkpoints that `run` of the new `job` begins, whose folder at a home is `place`; Invalid for a
+    migration that cannot be read."""
+    checkpoints, parent_output = job_places.checkpoints(context, job, run, place), _parent_output(context, manifest)
+    target = restore.Fork(
+        job, checkpoints, version, parent_output, context.new_query_id, variant.sinks, job_places.output(context, job, place)
+    )
     migrate = migrations.asked(variant, variant.new_queries, is_last=variant.partitions is None and variant.store is None)
     return Restoring(context, manifest, target, version, variant.partitions, variant.store, migrate)
 
@@ -111,7 +119,7 @@ def of_resume(
     migrate: Asked | None = None,
 ) -> Restoring:
     """The restore of `manifest`, one of `job`'s own, into the checkpoints that its `run` of `version` begins."""
-    target = restore.Resume(job, str(context.layout.checkpoints(job, run)))
+    target = restore.Resume(job, job_places.checkpoints(context, job, run, job_places.of_job(context, job)))
     return Restoring(context, manifest, target, version, partitions, migrate=migrate)
 
 
@@ -128,4 +136,4 @@ def _parent_output(context: Context, manifest: Manifest) -> str:
     parent = context.files.job(manifest.job)
     attached = parent is not None and parent.attached
     elsewhere = next((image.sink_path for image in manifest.queries if image.sink_path), "") if attached else ""
-    return elsewhere or str(context.layout.output(manifest.job))
+    return elsewhere or job_places.output(context, manifest.job, parent.place if parent else "")

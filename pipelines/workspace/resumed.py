@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from pipelines.domain.ids import JobName, QueryName, RunId
 from pipelines.domain.jobs import Run, Wanted
@@ -13,8 +12,9 @@ from pipelines.domain.resources import ALL, Resources
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
 from pipelines.savepoint.adoptions import Adopting
+from pipelines.storage.addresses import open_storage
 from pipelines.words import plans as plans_words
-from pipelines.workspace import events, histories, query_names, repairs, restores, runs, spark_changes
+from pipelines.workspace import events, histories, job_places, query_names, repairs, restores, runs, spark_changes
 from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.context import Context
 from pipelines.workspace.query_names import QueryNames
@@ -46,7 +46,7 @@ class Going:
 def left_sink_logs(context: Context, newest: Run) -> dict[str, str]:
     """Sink logs that the newest run may not have carried yet; the driver leaves alone those that it has."""
     spec = context.files.spec(newest.job, newest.id)
-    return {query: folder for query, folder in spec.sink_logs.items() if Path(folder).is_dir()}
+    return {query: folder for query, folder in spec.sink_logs.items() if next(iter(open_storage(folder).list()), None)}
 
 
 def rehearse(context: Context, going: Going, frozen: Version, manifest: Manifest, ticket: Ticket) -> None:
@@ -63,12 +63,12 @@ def restoring(context: Context, going: Going, version: Version, manifest: Manife
 
 def restored(context: Context, going: Going, frozen: Version, manifest: Manifest, ticket: Ticket) -> Run:
     """The job's next run, on new checkpoints that hold what `manifest`'s savepoint has."""
-    checkpoints = context.layout.checkpoints(going.job, going.run)
+    checkpoints = job_places.checkpoints(context, going.job, going.run, job_places.of_job(context, going.job))
     try:
         noted: list[Migration] = []
         sink_logs = restoring(context, going, frozen, manifest).apply(ticket, noted.append)
         names = query_names.restored(manifest, going.new_queries)
-        run = begin(context, going, frozen, str(checkpoints), sink_logs, manifest.id, names)
+        run = begin(context, going, frozen, checkpoints, sink_logs, manifest.id, names)
         for done in noted:
             events.say(context, "job.migrated", going.job, run.id, f"{going.job}: {plans_words.migrated(done)}")
         return run
@@ -90,7 +90,8 @@ def begin(
     """The run, wanted from now on, on `checkpoints` as they are; `savepoint` is what they were made from, empty for the job's own."""
     job, run = going.job, going.run
     histories.prune(context, job)
-    spec = runs.make_spec(context, job, run, frozen, checkpoints, sink_logs, savepoint, names, going.taken)
+    place = job_places.of_job(context, job)
+    spec = runs.make_spec(context, job, run, frozen, checkpoints, sink_logs, savepoint, names, going.taken, place)
     listed = context.files.job(job)
     before = context.files.spec(job, going.newest.id)
     spec = replace(spec, attempt=going.attempt, lead=listed.lead if listed else None)

@@ -21,6 +21,7 @@ from pipelines.verbs.resume import Resume
 from pipelines.verbs.take import Take
 from pipelines.workspace import (
     attachments,
+    job_places,
     job_resources,
     migrations,
     query_names,
@@ -182,7 +183,7 @@ def _moved(context: Context, going: Going) -> tuple[RestorePlan, Go]:
 
 def _by_way_of(context: Context, going: Going, take: PlannedTake, safe: Safety) -> tuple[RestorePlan, Go]:
     """Plans to resume from a savepoint that is taken for it."""
-    target = restore.Resume(going.job, str(context.layout.checkpoints(going.job, going.run)))
+    target = restore.Resume(going.job, job_places.checkpoints(context, going.job, going.run, job_places.of_job(context, going.job)))
 
     def go(context: Context, ticket: Ticket) -> Run:
         frozen = versions.freeze(context, going.version, ticket)

@@ -17,18 +17,29 @@ from pipelines.catalog import runs as run_rows
 from pipelines.domain import resources
 from pipelines.domain.errors import AlreadyExists, NotFound
 from pipelines.domain.ids import JobName, RunId, SavepointId
+from pipelines.domain.job_places import is_remote
 from pipelines.domain.jobs import Job, Origin, Run, Wanted
 from pipelines.domain.lockstep import Lead
 from pipelines.domain.resources import ALL, Resources
 from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, RunSpec, RunState
 from pipelines.domain.versions import Version
 from pipelines.storage import rights
-from pipelines.workspace import events, large_files, run_confs, trash
+from pipelines.workspace import events, job_places, large_files, run_confs, trash
 from pipelines.workspace.context import Context
 from pipelines.workspace.query_names import ANY, QueryNames
 
 NO_TABLES: Mapping[str, str] = {}
 
+
+@dataclass(frozen=True)
+class AtHome:
+    """Where a job's bytes lie that are not in the workspace: its folder at a home, and the home of its savepoints."""
+
+    home: str = ""
+    place: str = ""
+
+
+HERE = AtHome()
 Carry = Callable[[], Mapping[str, str]]
 """Makes a run's first checkpoint; answers with the sink logs (query -> directory) that the run has to carry."""
 
@@ -54,21 +65,28 @@ def prepare(
     taken_topics: tuple[str, ...] = (),
     own_tables: Mapping[str, str] = NO_TABLES,
     taken: Resources = ALL,
+    at_home: AtHome = HERE,
 ) -> Prepared:
     """All of a new job but `wanted.json`; AlreadyExists if the name is taken. Leaves nothing behind on an error. It begins with the limits,
     the restart strategy, the schedule (but not that of its runs) and the alert rules of `like`, follows `lead`, and writes to none of
-    `taken_topics`; `own_tables` as in `RunSpec`, and `taken` as its `resources`."""
+    `taken_topics`; `own_tables` as in `RunSpec`, and `taken` as its `resources`.
+
+    The document of a job at a home is there before anything is written at that home: the next opening finds by it what a crash left.
+    """
     claim(context, name)
-    job = Job(name, context.now_ms(), origin, lead=lead, resources=taken)
+    job = Job(name, context.now_ms(), origin, lead=lead, resources=taken, home=at_home.home, place=at_home.place)
     if like is not None:
         job = replace(job, limits=like.limits, restarts=like.restarts, schedule=replace(like.schedule, run_at=None), alerts=like.alerts)
     try:
-        checkpoints = str(context.layout.checkpoints(name, run))
-        spec = make_spec(context, name, run, frozen, checkpoints, carry(), origin.savepoint if origin else "", names, taken)
+        if job.place:
+            context.files.write(context.layout.job_file(name), job)
+        checkpoints = job_places.checkpoints(context, name, run, job.place)
+        spec = make_spec(context, name, run, frozen, checkpoints, carry(), origin.savepoint if origin else "", names, taken, job.place)
         spec = replace(spec, lead=lead, taken_topics=taken_topics, own_tables=own_tables)
         write_spec(context, spec)
         context.files.write(context.layout.job_file(name), job)
     except BaseException:
+        job_places.remove(job.place)
         shutil.rmtree(context.layout.job(name))
         raise
     return Prepared(job, wanted_run(spec))
@@ -112,9 +130,10 @@ def make_spec(
     from_savepoint: str,
     names: QueryNames = ANY,
     taken: Resources = ALL,
+    place: str = "",
 ) -> RunSpec:
-    """The specification for the driver of `run`; raises what `resources.confs` raises."""
-    output, code = str(context.layout.output(job)), context.layout.code(frozen.id)
+    """The specification for the driver of `run`, of a job whose folder at a home is `place`; raises what `resources.confs` raises."""
+    output, code = job_places.output(context, job, place), context.layout.code(frozen.id)
     places = large_files.places(context, frozen)
     args, conf = run_confs.settings(frozen, job, str(code), output, places)
     return RunSpec(
@@ -145,7 +164,7 @@ def make_spec(
 def write_spec(context: Context, spec: RunSpec) -> None:
     """The run's specification, and folders for what its driver writes: checkpoints are closed to others, outputs are its user's own."""
     context.layout.checkpoints(spec.job, spec.run).parent.mkdir(exist_ok=True)
-    for folder in filter(None, (spec.output, spec.warehouse)):
+    for folder in (path for path in (spec.output, spec.warehouse) if path and not is_remote(path)):
         rights.make_folder(Path(folder))
     context.files.write(context.layout.run(spec.job, spec.run) / SPEC_FILE, spec)
 
@@ -221,6 +240,8 @@ def named_run(context: Context, job: JobName, run: str) -> Run:
 
 def discard(context: Context, job: JobName, run: RunId) -> None:
     """Removes a run that was begun here and is not wanted, with the checkpoint that it was to begin."""
+    if place := job_places.of_job(context, job):
+        job_places.remove(job_places.checkpoints(context, job, run, place))
     for folder in (context.layout.checkpoints(job, run), context.layout.run(job, run)):
         if folder.exists():
             shutil.rmtree(folder)

@@ -26,7 +26,7 @@ from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ShowSavepoi
 from pipelines.verbs.system import ShowSpace
 from pipelines.verbs.take import Take
 from pipelines.words import savepoints as words
-from pipelines.workspace import events, homes, kept_differences, readings, runs, sources, versions
+from pipelines.workspace import events, homes, job_places, kept_differences, readings, runs, sources, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
 
@@ -61,10 +61,11 @@ def planned_take(context: Context, job: JobName, change: Take, reason: Reason = 
 
 
 def _home(context: Context, job: JobName, said: str, reason: Reason) -> str:
-    """Where it is kept, empty for the workspace: what is taken for work that follows at once is kept nearby."""
+    """Where it is kept, empty for the workspace: what is taken for work that follows at once is kept nearby, of a job
+    at a home there."""
     if said:
         return "" if said == WORKSPACE else homes.checked(context, said)
-    return homes.of_job(context, job) if reason in FOR_LATER else ""
+    return homes.of_job(context, job) if reason in FOR_LATER or job_places.of_job(context, job) else ""
 
 
 def taken(context: Context, job: JobName, change: Take, reason: Reason, watch: Watch) -> Savepoint:

@@ -14,9 +14,10 @@ from pipelines.domain.runtimes import Runtime
 from pipelines.domain.versions import Version, version
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.run import RunPlan, RunScript
-from pipelines.workspace import environments, forks, job_resources, runs, runtimes, savepoints, versions
+from pipelines.workspace import environments, forks, job_places, job_resources, runs, runtimes, savepoints, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
+from pipelines.workspace.runs import AtHome
 from pipelines.workspace.tickets import Ticket
 
 
@@ -25,14 +26,15 @@ def plan(context: Context, change: RunScript) -> Planned[Run, RunPlan]:
     """Raises AlreadyExists (`job.exists`), Invalid (`job.name`, `code.syntax`, `code.script`, `runtime.not_found`), what a fork raises."""
     if change.from_savepoint:
         fork = forks.without_drop(forks.plan_fork(context, _fork(context, change)))
-        shown = _plan(context, fork.job, fork.run, fork.version, fork.plan, fork.plan.resources)
+        shown = _plan(context, fork.job, fork.run, fork.version, fork.plan, fork.plan.resources, fork.at_home.place)
         return Planned(shown, lambda ticket: forks.begin(context, fork, ticket), fork.version)
     name, version, run = job_name(change.name), _version(change, context.now_ms()), RunId(context.new_id("r"))
     versions.check_here(context, version)
     runs.free(context, name)
     taken = job_resources.asked(ALL, change, version)
-    shown = _plan(context, name, run, version, None, taken)
-    return Planned(shown, lambda ticket: _begin(context, name, run, version, taken, ticket), version)
+    at_home = AtHome(change.home, job_places.planned(context, change.home, name, run, version))
+    shown = _plan(context, name, run, version, None, taken, at_home.place)
+    return Planned(shown, lambda ticket: _begin(context, name, run, version, taken, at_home, ticket), version)
 
 
 def _fork(context: Context, change: RunScript) -> Fork:
@@ -54,6 +56,7 @@ def _fork(context: Context, change: RunScript) -> Fork:
         requirements=change.requirements,
         memory_bytes=change.memory_bytes,
         cpus=change.cpus,
+        home=change.home,
     )
 
 
@@ -85,8 +88,10 @@ def _version(change: RunScript, now_ms: int) -> Version:
     )
 
 
-def _plan(context: Context, job: JobName, run: RunId, version: Version, restore: RestorePlan | None, taken: Resources) -> RunPlan:
-    output = str(context.layout.output(job))
+def _plan(
+    context: Context, job: JobName, run: RunId, version: Version, restore: RestorePlan | None, taken: Resources, place: str
+) -> RunPlan:
+    output = job_places.output(context, job, place)
     return RunPlan(
         job,
         run,
@@ -103,10 +108,11 @@ def _plan(context: Context, job: JobName, run: RunId, version: Version, restore:
         version.java_home,
         taken,
         job_resources.means(taken),
+        place,
     )
 
 
-def _begin(context: Context, name: JobName, run: RunId, version: Version, taken: Resources, ticket: Ticket) -> Run:
+def _begin(context: Context, name: JobName, run: RunId, version: Version, taken: Resources, at_home: AtHome, ticket: Ticket) -> Run:
     frozen = versions.freeze(context, version, ticket)
     with context.holding(name):
-        return runs.publish(context, runs.prepare(context, name, run, frozen, None, dict, taken=taken))
+        return runs.publish(context, runs.prepare(context, name, run, frozen, None, dict, taken=taken, at_home=at_home))

@@ -376,6 +376,19 @@ def test_two_variants_make_an_experiment(opened: Opener) -> None:
     assert selected(app, "experiment").startswith("ex-")
 
 
+def test_a_fork_at_a_home_says_what_it_costs_there(opened: Opener) -> None:
+    face = follow(FakeFace.sample(), Fork)
+    plan = samples.restore_plan(SAVEPOINT, "post_engagement_fork", keeps_query_id=False)
+    there = replace(plan, checkpoints="s3a://bucket/post_engagement_fork-r-1/checkpoints/r-1", how="server-copy", requests=1_234)
+    face.plans_as(Fork, there)
+    app = opened(face, "fork", savepoint=SAVEPOINT)
+    app.text_input(key=f"fork_home_{SAVEPOINT}_A").set_value(" s3://bucket ").run()
+    assert there.checkpoints in said(app) and "about 1,234 requests" in said(app)
+    clicked(app, "fork_start")
+    change = face.begun[-1]
+    assert isinstance(change, Fork) and change.home == "s3://bucket"
+
+
 def test_two_variants_of_one_name_are_refused(opened: Opener) -> None:
     app = clicked(opened(FakeFace.sample(), "fork", savepoint=SAVEPOINT), "fork_add")
     app.text_input(key=f"fork_name_{SAVEPOINT}_B").set_value("post_engagement_fork").run()

@@ -154,6 +154,7 @@ def test_the_other_tabs_list_what_there_is(opened: Opener) -> None:
     assert "line three" in said(opened(face, "job", job=JOB, tab="Logs"))
     configuration = said(opened(face, "job", job=JOB, tab="Configuration"))
     assert "/fake/jobs/post_engagement/checkpoints/counts" in configuration and "the usual ones" in configuration
+    assert "in the workspace" in configuration
 
 
 def test_the_configuration_says_where_the_job_runs(opened: Opener) -> None:

@@ -9,7 +9,7 @@ import pytest
 from dashboard import gallery
 from dashboard.views import new_job
 from dashboard.views.new_job import form
-from pipelines.domain.errors import AlreadyExists, Invalid, NotFound
+from pipelines.domain.errors import AlreadyExists, Invalid, NotFound, Unsupported
 from pipelines.verbs.run import RunScript
 from tests.dashboard.opening import Opener, clicked, said
 from tests.faces import FakeFace
@@ -45,6 +45,26 @@ def test_sinks_of_sparks_metrics_are_asked_for_as_typed(opened: Opener) -> None:
     clicked(app, "start")
     (change,) = face.begun
     assert isinstance(change, RunScript) and change.spark_metrics == ("jmx", "graphite://host:2003")
+
+
+def test_a_home_is_asked_for_as_typed_and_says_where_the_bytes_will_lie(opened: Opener) -> None:
+    face = FakeFace()
+    app = opened(face, "new_job", source="Gallery", script="post_events.py")
+    home = next(one for one in app.text_input if one.label == "Home")
+    home.set_value(" s3://bucket/jobs ").run()
+    assert "s3a://bucket/jobs/post_events-" in said(app)
+    assert any("--home s3://bucket/jobs" in one.value for one in app.code)
+    clicked(app, "start")
+    (change,) = face.begun
+    assert isinstance(change, RunScript) and change.home == "s3://bucket/jobs"
+
+
+def test_a_home_that_cannot_be_says_why(opened: Opener) -> None:
+    face = FakeFace()
+    face.refuses(RunScript, Unsupported("home.connector", "The job's Spark has no hadoop-aws", "Give org.apache.hadoop:hadoop-aws."))
+    app = opened(face, "new_job", source="Gallery", script="post_events.py")
+    next(one for one in app.text_input if one.label == "Home").set_value("s3://bucket/jobs").run()
+    assert "has no hadoop-aws" in said(app) and "org.apache.hadoop:hadoop-aws" in said(app)
 
 
 def test_a_taken_name_gets_a_number_and_the_events_are_found(opened: Opener) -> None:

@@ -107,6 +107,9 @@ def serve() -> None:
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
 
+        def handle_expect_100(self) -> bool:
+            return True  # `run_wsgi` answers 100 itself, and Hadoop's client takes a second one for the end
+
         def run_wsgi(self) -> None:
             if away.is_set():
                 self.close_connection = True

@@ -89,6 +89,8 @@ class Variant:
     event_log: str = ""
     """What the conf of Spark's event log says, which is not among `confs`; empty for nothing."""
     limits: Limits = field(default_factory=Limits)
+    home: str = ""
+    """Where its bytes lie, as typed; empty for the workspace."""
     inherited: Resources = ALL
     """What it may take, as typed; what it may where that says nothing else, as its parent."""
 
@@ -117,6 +119,7 @@ class Variant:
             drop=self.drop,
             map=dict(self.map) or None,
             lock_step=self.batches is Batches.PARENTS,
+            home=self.home.strip(),
             until=fork.NOW if self.batches is Batches.UNTIL_NOW else "",
         )
 

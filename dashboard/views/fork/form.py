@@ -11,6 +11,7 @@ from dashboard.typed import Limits
 from dashboard.views.code_rights import code_rights
 from dashboard.views.fork.confs import confs_text, said_of_event_log
 from dashboard.views.fork.drafts import TEMPLATE, Batches, Migrate, Variant, unknown_queries
+from dashboard.views.homes import HOME_HELP
 from dashboard.views.job import event_log, resources
 from pipelines.domain.conversions import HDFS, StateStore
 from pipelines.domain.event_logs import ENABLED, is_on
@@ -40,6 +41,8 @@ def settings(manifest: Manifest, variant: Variant, with_parent: bool) -> tuple[V
         known = {image.query for image in manifest.queries}
         variant = fields(key, variant, known, "savepoint", manifest.version, present)
         variant = replace(variant, batches=_batches(key, variant, manifest.job))
+        home = st.text_input("Home", variant.home, key=f"fork_home_{key}", placeholder="in the workspace", help=HOME_HELP)
+        variant = replace(variant, home=home or "")
         compared = st.toggle(
             f"Compare with {manifest.job}", with_parent, key=f"fork_parent_{manifest.id}", help="An experiment: both jobs side by side"
         )

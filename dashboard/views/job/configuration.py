@@ -77,6 +77,7 @@ def _run(run: Run, job: Job, cluster: Cluster | None, version: Version) -> list[
         *([("Packages", _mono(", ".join(version.pins.split())))] if version.pins else []),
         ("Spark", escape(run.spark_version) or formats.MISSING),
         ("Process", str(run.pid) if run.pid else formats.MISSING),
+        ("Bytes", _mono(job.place) if job.place else "in the workspace"),
         ("Checkpoints", _mono(run.checkpoints)),
         ("Began from", origin),
         ("Limits", limits.spelt(job.limits) or "the usual ones"),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from dashboard import address, navigation, permitted
+from dashboard import address, navigation, permitted, session
 from dashboard.components.code_editor import Diagnostic, code_editor, syntax_diagnostics
 from dashboard.views import changes, operations
 from dashboard.views.commands import commands
@@ -44,6 +44,7 @@ def page() -> None:
         if draft and source == SOURCES[0]:
             example.draw(draft)
         change = form.draw(draft) if draft else None
+        _at_home(change)
     with head, errors_shown():
         _head(change, diagnostics)
 
@@ -69,6 +70,12 @@ def _head(change: RunScript | None, diagnostics: list[Diagnostic]) -> None:
     if changes.is_asked(BEGINNING):
         operations.under_way(lambda operation: operation.kind == "run", key="new_job")
     _open(changes.answered(BEGINNING))
+
+
+def _at_home(change: RunScript | None) -> None:
+    """Where the job's bytes will lie, or why they cannot, where a home is typed."""
+    if change is not None and change.home and change.name and change.code.strip():
+        st.caption(f"Checkpoint, output and savepoints: {session.workspace().plan(change).place}. It begins with no bytes there.")
 
 
 def _open(run: object | None) -> None:

@@ -15,6 +15,7 @@ from dashboard import gallery, session, undo
 from dashboard.gallery import Script
 from dashboard.typed import Limits, free_name, names, words
 from dashboard.views.code_rights import code_rights
+from dashboard.views.homes import HOME_HELP
 from dashboard.views.job import event_log, resources
 from dashboard.widgets import section
 from pipelines.domain import sql_jobs
@@ -154,6 +155,7 @@ def draw(draft: Draft) -> RunScript:
             "Spark's own metrics", key=f"new_sinks_{turn}", placeholder="graphite://host:2003",
             help=f"Where Spark itself sends them: {PRESETS}. Several with spaces between them. They become confs of the job.",
         )  # fmt: skip
+        home = st.text_input("Home", key=f"new_home_{turn}", placeholder="in the workspace", help=HOME_HELP)
         limits = resources.inputs(Limits(), f"new_{turn}")
         st.html('<p class="tm-field">Spark confs</p>')
         confs = st.data_editor(
@@ -183,6 +185,7 @@ def draw(draft: Draft) -> RunScript:
         requirements=(requirements or "").strip() or None,
         memory_bytes=memory_bytes,
         cpus=cpus,
+        home=(home or "").strip(),
     )
 
 

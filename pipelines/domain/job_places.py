@@ -1,0 +1,75 @@
+"""Where the checkpoints and outputs of a job lie: in the workspace, or in a folder of its own at a home."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pipelines.domain.errors import Conflict, Unsupported
+from pipelines.domain.ids import JobName, RunId
+
+SCHEME = "s3a://"
+"""What Hadoop calls S3; the server takes it for `s3://`."""
+ARTIFACT = "org.apache.hadoop:hadoop-aws"
+CONNECTOR = "hadoop-aws"
+"""In the name of its jar, and of its package."""
+JARS, PACKAGES = "spark.jars", "spark.jars.packages"
+JAR_CONFS = (JARS, PACKAGES, "spark.driver.extraClassPath")
+ENDPOINT, REGION, PATH_STYLE = (f"spark.hadoop.fs.s3a.{name}" for name in ("endpoint", "endpoint.region", "path.style.access"))
+ACCESS_KEY = "spark.hadoop.fs.s3a.access.key"
+ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
+KEY_VARIABLES = ("AWS_ACCESS_KEY_ID",)
+
+
+def at(home: str, job: JobName, run: RunId) -> str:
+    """The folder at `home` (an S3 URL) of the job that `run` begins, which makes it unlike that of any workspace that shares the home."""
+    return f"{SCHEME}{home.partition('://')[2].rstrip('/')}/{job}-{run}"
+
+
+def is_remote(path: str) -> bool:
+    """Whether a checkpoint or an output lies at a home."""
+    return path.startswith(SCHEME)
+
+
+def checkpoints(place: str, run: RunId) -> str:
+    """The checkpoints that `run` begins in a job's folder at a home."""
+    return f"{place}/checkpoints/{run}"
+
+
+def output(place: str) -> str:
+    """What `{output}` means for a job whose folder at a home is `place`."""
+    return f"{place}/output"
+
+
+def place_of(checkpoints_: str) -> str:
+    """The job's folder at a home that these checkpoints are in; empty for those of the workspace."""
+    return checkpoints_.rpartition("/checkpoints/")[0] if is_remote(checkpoints_) else ""
+
+
+def first_of(environment: Mapping[str, str], names: Sequence[str]) -> str:
+    return next((environment[name] for name in names if environment.get(name)), "")
+
+
+def refuse_unlike(conf: Mapping[str, str], environment: Mapping[str, str]) -> None:
+    """Raises Conflict (`home.endpoint`, `home.credentials`) where the job's confs name another S3, or another account, than the server's
+    environment: one would write what the other does not find."""
+    pairs = ((ENDPOINT, ENDPOINT_VARIABLES, "home.endpoint"), (ACCESS_KEY, KEY_VARIABLES, "home.credentials"))
+    for key, variables, code in pairs:
+        theirs, ours = conf.get(key, ""), first_of(environment, variables)
+        if theirs and _host(theirs) != _host(ours):
+            told = f"not what the server's environment says ({' or '.join(variables)})"
+            hint = f"Leave {key} out: the job gets what the server has. Or start the server with that of the job."
+            raise Conflict(code, f"The job's conf {key} is {told}", hint)
+
+
+def refuse_without_connector(conf: Mapping[str, str], hadoop_version: str, is_there: bool) -> None:
+    """Raises Unsupported (`home.connector`) for a job whose Spark could not open S3: neither its jars nor its confs have hadoop-aws."""
+    if is_there or any(CONNECTOR in conf.get(key, "") for key in JAR_CONFS):
+        return
+    artifact = f"{ARTIFACT}:{hadoop_version}" if hadoop_version else ARTIFACT
+    hint = f"Give --conf {PACKAGES}={artifact}, or the jars of that Maven artifact and what it needs (--conf {JARS}=…)."
+    raise Unsupported("home.connector", "The job's Spark has no hadoop-aws, which opens S3", hint)
+
+
+def _host(text: str) -> str:
+    return text.partition("://")[2].rstrip("/") if "://" in text else text.rstrip("/")

@@ -1,0 +1,99 @@
+"""A path that Hadoop's file systems reach, as far as the driver uses `pathlib.Path`: what it does to a checkpoint or a sink's log is the
+same wherever these lie. Every call goes to the JVM of the running Spark, with the credentials and the endpoint that Spark itself has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SCHEMES = ("s3a",)
+"""What the suites ran on."""
+
+
+@dataclass(frozen=True)
+class HadoopPath:
+    """`url` has a scheme, and no slash at its end."""
+
+    url: str
+
+    def __str__(self) -> str:
+        return self.url
+
+    def __truediv__(self, name: str) -> HadoopPath:
+        return HadoopPath(f"{self.url}/{name}")
+
+    @property
+    def name(self) -> str:
+        return self.url.rpartition("/")[2]
+
+    @property
+    def parent(self) -> HadoopPath:
+        return HadoopPath(self.url.rpartition("/")[0])
+
+    def with_name(self, name: str) -> HadoopPath:
+        return self.parent / name
+
+    def exists(self) -> bool:
+        return bool(self._system.exists(self._path))
+
+    def is_dir(self) -> bool:
+        return self.exists() and bool(self._system.getFileStatus(self._path).isDirectory())
+
+    def iterdir(self) -> Iterator[HadoopPath]:
+        for status in self._system.listStatus(self._path):
+            yield self / str(status.getPath().getName())
+
+    def read_bytes(self) -> bytes:
+        stream = self._system.open(self._path)
+        try:
+            return bytes(_jvm().org.apache.commons.io.IOUtils.toByteArray(stream))
+        finally:
+            stream.close()
+
+    def read_text(self) -> str:
+        return self.read_bytes().decode()
+
+    def write_bytes(self, data: bytes) -> None:
+        """There, whole, when this returns; an object store shows none of it before."""
+        stream = self._system.create(self._path, True)
+        stream.write(bytearray(data))
+        stream.close()
+
+    def unlink(self, missing_ok: bool = False) -> None:
+        """Raises FileNotFoundError for a file that is not there, unless it may be missing."""
+        if not self._system.delete(self._path, False) and not missing_ok:
+            raise FileNotFoundError(self.url)
+
+    def mkdir(self, parents: bool = False) -> None:
+        self._system.mkdirs(self._path)
+
+    def rename(self, target: HadoopPath) -> None:
+        """Raises OSError where Hadoop says no. An object store copies file by file: a kill leaves a part under each name."""
+        if not self._system.rename(self._path, target._path):
+            raise OSError(f"{self.url} could not be renamed to {target.url}")
+
+    def remove(self) -> None:
+        """With all that is below; nothing where it is not there."""
+        self._system.delete(self._path, True)
+
+    @property
+    def _path(self) -> Any:
+        return _jvm().org.apache.hadoop.fs.Path(self.url)
+
+    @property
+    def _system(self) -> Any:
+        from pyspark import SparkContext
+
+        return self._path.getFileSystem(SparkContext._active_spark_context._jsc.hadoopConfiguration())
+
+
+Place = Path | HadoopPath
+"""Where a checkpoint or a sink lies."""
+
+
+def _jvm() -> Any:
+    from pyspark import SparkContext
+
+    return SparkContext._jvm

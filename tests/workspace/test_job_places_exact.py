@@ -1,0 +1,147 @@
+"""A job whose checkpoint, output and savepoints lie in a bucket, with real Spark: killed, saved, resumed and forked it writes, row for row,
+what the same job on a disk writes that was never interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.checkpoint import commits, logs, sink_log
+from pipelines.domain.ids import JobName
+from pipelines.storage.addresses import open_storage
+from pipelines.supervisor import processes
+from pipelines.verbs.face import do
+from pipelines.verbs.forget import Forget
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.jobs import ReadLog
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.savepoints import ReadManifest
+from pipelines.verbs.take import Take
+from pipelines.workspace import job_places
+from tests import s3_connector
+from tests.driver.process import CONF
+from tests.waiting import until
+from tests.warm import one_environment
+from tests.workspace.serving import Server, serving
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.timeout(1200),
+    pytest.mark.skipif(bool(s3_connector.missing()), reason=s3_connector.missing() or "it is there"),
+]
+
+SCRIPT = """
+import sys
+from pyspark.sql import SparkSession, functions as F
+folder, output = sys.argv[1:]
+spark = SparkSession.builder.getOrCreate()
+events = spark.readStream.schema("k string, v int, t timestamp").option("maxFilesPerTrigger", 1).json(folder)
+windows = events.withWatermark("t", "1 minute").groupBy("k", F.window("t", "2 minutes")).agg(F.sum("v").alias("s"))
+flat = windows.select("k", F.col("window.start").alias("t"), "s")
+flat.writeStream.queryName("sums").format("parquet").option("path", output + "/sums").start().awaitTermination()
+"""
+FILES = 7
+ONE_STORE = {
+    **CONF,
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+}
+PATIENCE_S = 400.0
+
+
+def write_files(folder: Path) -> None:
+    """Files that are read one a batch, in the order of their numbers."""
+    folder.mkdir()
+    for number in range(FILES):
+        rows = ({"k": f"k{at}", "v": number * 10 + at, "t": f"2024-01-01T00:{number * 2:02d}:00"} for at in range(3))
+        path = folder / f"{number:03d}.json"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        os.utime(path, (1_700_000_000 + number,) * 2)
+
+
+def committed(server: Server, job: str) -> int:
+    """The newest batch that the checkpoint has, wherever that lies."""
+    storage = open_storage(f"{server.newest(job).checkpoints}/sums")
+    return max(logs.batch_ids(entry.path.rpartition("/")[2] for entry in storage.list(commits.FOLDER)), default=-1)
+
+
+def reaches(server: Server, job: str, batch: int) -> None:
+    until(lambda: committed(server, job) >= batch or _failed(server, job), PATIENCE_S)
+
+
+def _failed(server: Server, job: str) -> bool:
+    assert not server.newest(job).state.has_failed, server.face.ask(ReadLog(job)).text
+    return False
+
+
+def written(server: Server, job: str, folder: Path) -> Counter[tuple[Any, ...]]:
+    """The rows of the output, as a reader of its log sees them."""
+    import duckdb
+
+    context = server.face.context
+    output = open_storage(f"{context.files.spec(JobName(job), server.newest(job).id).output}/sums")
+    files = sink_log.live_files(sink_log.whole(output, sink_log.FOLDER), sys.maxsize)
+    folder.mkdir()
+    for number, file in enumerate(files):
+        (folder / f"{number}.parquet").write_bytes(output.read(file.path.rpartition("/sums/")[2]))
+    with duckdb.connect() as db:
+        return Counter(db.execute(f"SELECT k, t, s FROM read_parquet('{folder}/*.parquet')").fetchall())
+
+
+@pytest.fixture
+def server(tmp_path: Path, s3_url: str) -> Iterator[Server]:
+    one_environment()
+    with serving(tmp_path / "workspace") as server:
+        yield server
+
+
+def begin(server: Server, name: str, folder: Path, conf: Mapping[str, str], home: str = "") -> None:
+    do(server.face, RunScript(name=name, script="job.py", code=SCRIPT, args=(str(folder), "{output}"), conf=conf, home=home))
+
+
+def test_a_job_in_a_bucket_is_exact(server: Server, s3_url: str, tmp_path: Path) -> None:
+    home, folder, conf = f"{s3_url}/home", tmp_path / "in", {**ONE_STORE, **s3_connector.conf()}
+    write_files(folder)
+    begin(server, "here", folder, conf)
+    reaches(server, "here", FILES)
+    server.stop("here", savepoint=False)
+    begin(server, "there", folder, conf, home)
+    reaches(server, "there", 1)
+    taken = do(server.face, Take("there"))
+    assert taken.path.startswith(home) and server.face.ask(ReadManifest(taken.id)).how.keys() == {"server-copy", "written"}
+    reaches(server, "there", 3)
+    kill(server, "there")
+    reaches(server, "there", FILES)
+    server.stop("there", savepoint=False)
+    expected = written(server, "here", tmp_path / "here")
+    assert expected and written(server, "there", tmp_path / "there") == expected
+    do(server.face, Resume("there", from_savepoint=taken.id))
+    reaches(server, "there", FILES)
+    server.stop("there", savepoint=False)
+    assert written(server, "there", tmp_path / "again") == expected
+    local = do(server.face, Take("here", batch=2))
+    for name, savepoint, where in (("at-home", taken.id, home), ("to-disk", taken.id, ""), ("to-home", local.id, home)):
+        do(server.face, Fork(savepoint, name=name, home=where))
+        reaches(server, name, FILES)
+        server.stop(name, savepoint=False)
+        assert written(server, name, tmp_path / name) == expected, name
+    place = job_places.of_job(server.face.context, JobName("at-home"))
+    do(server.face, Forget("at-home"))
+    assert not list(open_storage(place).list()) and written(server, "there", tmp_path / "still") == expected
+
+
+def kill(server: Server, job: str) -> None:
+    """SIGKILL to the driver and its Spark, and the restart that the supervisor begins."""
+    context, run = server.face.context, server.newest(job)
+    process = context.files.process(run.job, run.id)
+    assert process is not None
+    processes.kill(process, context.layout.run(run.job, run.id))
+    until(lambda: server.newest(job).id != run.id, PATIENCE_S)
