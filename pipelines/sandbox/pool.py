@@ -102,11 +102,12 @@ class Pool:
             self._begin_timer()
 
     def take(self, runtime: Runtime, master: str, conf: Mapping[str, str]) -> Member | None:
-        """A process of the kind that is warm, to become something else: it is not the pool's any more. None where none waits.
+        """A process of the kind, the warmest that waits, to become something else: it is not the pool's any more. One that still warms up
+        leaves the rest of that out, and is up sooner than another one would be. None where none waits.
 
         Raises Unavailable where no Java fits."""
         with self._lock:
-            member = next((member for member in self._waiting(Kind.of(runtime, master, conf)) if member.is_warm), None)
+            member = next((member for member in self._waiting(Kind.of(runtime, master, conf)) if not member.is_stuck), None)
             if member is not None:
                 self._members.remove(member)
                 self._begin_timer()
