@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import functools
 import json
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
@@ -16,7 +17,8 @@ from typing import Any, ClassVar, TypeVar, cast
 
 from pipelines.domain.errors import Invalid
 from pipelines.domain.json_text import read_json
-from pipelines.verbs.rows import REVERSED, Rows
+from pipelines.verbs.reads import Reads
+from pipelines.verbs.rows import REVERSED, Filter, Rows
 from pipelines.verbs.verb import Question, Shell, Spelling, option, spelling
 
 Q = TypeVar("Q", bound="Listed")
@@ -44,6 +46,23 @@ class Listed:
     def is_narrowed(self) -> bool:
         """Whether anything is asked for that may need more than the usual rows."""
         return any(getattr(self, part.name) != part.default for part in fields(self))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListedByTime(Listed):
+    """A list whose rows were each made at a time, `created_ms`."""
+
+    from_ms: int | None = option(
+        "Not from before this time: 2027-01-15T08:00, 08:00:30 (today) or -10m.",
+        None,
+        flag="--since",
+        metavar="TIME",
+        reads=Reads.MOMENT,
+        filters=Filter("created_ms", operator.ge),
+    )
+    to_ms: int | None = option(
+        "Not after this time.", None, flag="--until", metavar="TIME", reads=Reads.MOMENT, filters=Filter("created_ms", operator.le)
+    )
 
 
 def spelling_of(name: str) -> Spelling:

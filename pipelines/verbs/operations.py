@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.domain.access import Role
 from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.operations import Operation, OperationState
-from pipelines.verbs.listing import Listed
-from pipelines.verbs.reads import Reads
+from pipelines.verbs.listing import ListedByTime
 from pipelines.verbs.rows import Filter, Rows
 from pipelines.verbs.verb import Change, Http, Question, named, option
 
@@ -18,7 +16,7 @@ OPERATION = "Id of an operation."
 
 
 @dataclass(frozen=True)
-class ListOperations(Listed, Question[Sequence[Operation]]):
+class ListOperations(ListedByTime, Question[Sequence[Operation]]):
     """List operations, newest first. They are stops, verifications, readings of state, exports, imports and copies, each with how far it
     is; the newest hundred, if nothing else is asked for."""
 
@@ -27,17 +25,6 @@ class ListOperations(Listed, Question[Sequence[Operation]]):
     kind: str = option("Only those of this kind: take, stop, verify, export, …", "", filters=Filter("kind"))
     job: str = option("Only those about this job.", "", metavar="JOB", filters=Filter("job"))
     subject: str = option("Only those that work on this: a savepoint's id, a URL.", "", filters=Filter("subject"))
-    from_ms: int | None = option(
-        "Not begun before: 2027-01-15T08:00, 08:00:30 (today) or -10m.",
-        None,
-        flag="--since",
-        metavar="TIME",
-        reads=Reads.MOMENT,
-        filters=Filter("created_ms", operator.ge),
-    )
-    to_ms: int | None = option(
-        "Not after this time.", None, flag="--until", metavar="TIME", reads=Reads.MOMENT, filters=Filter("created_ms", operator.le)
-    )
 
     call, topic = "operations", "operations"
     role = Role.VIEWER

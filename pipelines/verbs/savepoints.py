@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,7 +10,7 @@ from pipelines.domain.errors import Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.savepoints import Manifest, Reason, Savepoint
 from pipelines.domain.trust import Trust, Verification
 from pipelines.verbs.fork import SAVEPOINT
-from pipelines.verbs.listing import Listed
+from pipelines.verbs.listing import ListedByTime
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.rows import Filter, Rows
 from pipelines.verbs.system import ONLY_JOB
@@ -19,7 +18,7 @@ from pipelines.verbs.verb import Http, Question, argument, named, option
 
 
 @dataclass(frozen=True)
-class ListSavepoints(Listed, Question[Sequence[Savepoint]]):
+class ListSavepoints(ListedByTime, Question[Sequence[Savepoint]]):
     """List savepoints, newest first. Each has the best level of trust that it reached."""
 
     job: str = argument(ONLY_JOB, "")
@@ -27,17 +26,6 @@ class ListSavepoints(Listed, Question[Sequence[Savepoint]]):
     reason: Reason | None = option("Only those that were taken for this.", None, filters=Filter("reason"))
     label: str = option("Only those with this label.", "", filters=Filter("label"))
     version: str = option("Only those of this version.", "", filters=Filter("version"))
-    from_ms: int | None = option(
-        "Not taken before: 2027-01-15T08:00, 08:00:30 (today) or -10m.",
-        None,
-        flag="--since",
-        metavar="TIME",
-        reads=Reads.MOMENT,
-        filters=Filter("created_ms", operator.ge),
-    )
-    to_ms: int | None = option(
-        "Not after this time.", None, flag="--until", metavar="TIME", reads=Reads.MOMENT, filters=Filter("created_ms", operator.le)
-    )
 
     call, topic = "savepoints", "savepoints"
     role = Role.VIEWER
