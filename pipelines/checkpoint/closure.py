@@ -83,7 +83,7 @@ def _closure(storage: Storage, listing: Listing, batch: int, told: int) -> Closu
     for lost in operators.lost(listing, commit, told):
         raise damage.missing(operators.folder(lost), LOST_STATE)
     kind = provider(entry, bool(stateful_operators))
-    write = dict(_cut_sources(storage, listing, entry))
+    write = dict(cut_sources(storage, listing, entry))
     entries = {file.path: file for file in _clone(storage, listing, batch, commit, stateful_operators, entry)}
     return Closure(
         query_id=query.query_id,
@@ -146,7 +146,8 @@ def _file_sources(listing: Listing, entry: Offsets) -> Iterator[tuple[str, int]]
             yield folder, end
 
 
-def _cut_sources(storage: Storage, listing: Listing, entry: Offsets) -> Iterator[tuple[str, bytes]]:
+def cut_sources(storage: Storage, listing: Listing, entry: Offsets) -> Iterator[tuple[str, bytes]]:
+    """The logs of file sources as they would be had they ended at the offsets of `entry`: path -> content. Raises Corrupt."""
     for folder, end in _file_sources(listing, entry):
         log_names = compact_log.names(listing.files(folder))
         for name, data in source_log.cut(source_log.read(storage, folder, log_names, end), end).items():

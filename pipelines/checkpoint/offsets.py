@@ -49,6 +49,15 @@ def parse(batch: int, data: bytes) -> Offsets:
     )
 
 
+def with_sources_of(data: bytes, planned: bytes) -> bytes:
+    """The entry `data` with the sources' offsets of the entry `planned`; its watermark, time and confs stay. ValueError where the two are
+    of different versions."""
+    head, others = data.decode().split("\n", 2)[:2], planned.decode().split("\n", 2)
+    if others[0].strip() != head[0].strip():
+        raise ValueError(f"entries of {head[0].strip()} and {others[0].strip()}")
+    return "\n".join((*head, *others[2:])).encode()
+
+
 def read(storage: Storage, batch: int) -> Offsets:
     return parse(batch, storage.read(path(batch)))
 

@@ -10,6 +10,7 @@ from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId, Version
 from pipelines.domain.lockstep import LockStepPlan
 from pipelines.domain.migrations import MigrationPlan
 from pipelines.domain.resources import ALL, Means, Resources
+from pipelines.domain.restarts import FailedBatch
 from pipelines.domain.rewrites import RewritePlan
 from pipelines.domain.verdicts import Verdict
 
@@ -75,5 +76,7 @@ class RestorePlan:
     """What its driver may take of this machine."""
     means: Means | None = None
     """What holds it to that; None where it has no limit."""
+    passed: FailedBatch | None = None
+    """The batch that is left out: what it would have read counts as read, its state stays as it is."""
     lock_step: LockStepPlan | None = None
     """Whose offsets its batches will have; None for a run that plans its batches itself."""

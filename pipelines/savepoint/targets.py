@@ -13,6 +13,7 @@ from pipelines.domain.savepoints import Manifest, QueryImage, StoredFile
 from pipelines.domain.versions import Version
 from pipelines.savepoint import adoptions, layout, restored_sinks, sink_places, sinks
 from pipelines.savepoint.adoptions import Adopting
+from pipelines.savepoint.passing import Passing
 from pipelines.savepoint.restored_sinks import SINK_LOGS, SINK_TABLE, RestoredSink
 from pipelines.savepoint.sink_places import Arguments
 from pipelines.storage import paths
@@ -41,6 +42,8 @@ class Resume:
 
     job: JobName
     checkpoints: str
+    passing: Passing | None = None
+    """The batch that one of its queries leaves out."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,10 @@ def files(library: Storage, manifest: Manifest, target: Target, begun: Sequence[
         written |= {paths.join(home, name): data for name, data in begun_sink.written.items()}
         moves |= dict(_below(manifest, layout.sink_log(query), home)) if begun_sink.as_it_is else {}
         moves |= dict(_below(manifest, layout.table(query), f"{home}/{SINK_TABLE}")) if begun_sink.table else {}
+    if isinstance(target, Resume) and target.passing is not None:
+        home = folder_of(target.passing.query)
+        replaced |= {path for path in moves if target.passing.replaces(path.removeprefix(f"{home}/")) and path.startswith(f"{home}/")}
+        written |= {paths.join(home, path): data for path, data in target.passing.written.items()}
     checkpoints = target.checkpoints.rstrip("/")
     clones = {path: file for path, file in moves.items() if path not in replaced}
     return Files(clones, written, {query: f"{checkpoints}/{SINK_LOGS}/{folder_of(query)}" for query in logs})

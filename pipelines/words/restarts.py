@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pipelines.domain.jobs import Job, Run
 from pipelines.domain.restart_strategies import Strategy
-from pipelines.domain.restarts import RestartDecision, SourceSpan
+from pipelines.domain.restarts import FailedBatch, RestartDecision, SourceSpan
 from pipelines.domain.runs import Exit
 from pipelines.words import formats, offsets
 
 MENDS = (
     "Fork the job from now with changed code: the savepoint holds the batch before this one. Or resume it with changed code, which does "
-    "this batch again. Tidemark does not skip a batch: its state would be missing. Have the code leave out the rows it cannot process."
+    "this batch again: have it leave out the rows that it cannot process. Or leave the whole batch out: the job goes on after it as if its "
+    "input had not been there."
 )
 """What can be done about a poison batch."""
 
@@ -70,6 +71,19 @@ def span(source: SourceSpan) -> str:
     return f"{offsets.words(source.before)} → {offsets.words(source.offset)}{amount}"
 
 
+def left_out(batch: FailedBatch) -> list[tuple[str, str]]:
+    """What is never read where the batch is left out: each source with its span and its first files."""
+    files = ", ".join(name for source in batch.sources for name in source.files)
+    spans = [(f"not read of {source.source}", span(source)) for source in batch.sources]
+    return [("left out", f"batch {batch.batch:,} of {batch.query}"), *spans, *([("files", files)] if files else [])]
+
+
+def passed(job: str, batch: FailedBatch) -> str:
+    """`counts left out batch 7 of totals: entry 6 of the file log → entry 7 of the file log, 1 file`."""
+    spans = "; ".join(map(span, batch.sources))
+    return f"{job} left out batch {batch.batch:,} of {batch.query}" + (f": {spans}" if spans else "")
+
+
 def poison(run: Run | None) -> list[tuple[str, str]]:
     """The batch that a job was stopped at, and what it reads of each source; empty for any other job."""
     decision = run.restart if run else None
@@ -77,5 +91,5 @@ def poison(run: Run | None) -> list[tuple[str, str]]:
         return []
     spans = [(f"it reads of {source.source}", span(source)) for source in decision.batch.sources]
     job = run.job if run else ""
-    commands = f"savepoint {job}, then fork SAVEPOINT --name NAME --code FILE; or resume {job} --code FILE"
+    commands = f"savepoint {job}, then fork SAVEPOINT --name NAME --code FILE; or resume {job} --code FILE; or resume {job} --past-batch"
     return [("poison batch", failed_at(decision)), *spans, ("what to do", MENDS), ("commands", commands)]

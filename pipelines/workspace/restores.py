@@ -18,6 +18,7 @@ from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
 from pipelines.savepoint import conversion, rescaling, restore
 from pipelines.savepoint.adoptions import Adopting
+from pipelines.savepoint.passing import Passing
 from pipelines.savepoint.rescaling import Held
 from pipelines.storage import handover
 from pipelines.verbs.fork import Variant
@@ -117,9 +118,10 @@ def of_resume(
     version: Version,
     partitions: int | None = None,
     migrate: Asked | None = None,
+    passing: Passing | None = None,
 ) -> Restoring:
     """The restore of `manifest`, one of `job`'s own, into the checkpoints that its `run` of `version` begins."""
-    target = restore.Resume(job, job_places.checkpoints(context, job, run, job_places.of_job(context, job)))
+    target = restore.Resume(job, job_places.checkpoints(context, job, run, job_places.of_job(context, job)), passing)
     return Restoring(context, manifest, target, version, partitions, migrate=migrate)
 
 

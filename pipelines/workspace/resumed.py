@@ -12,8 +12,10 @@ from pipelines.domain.resources import ALL, Resources
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
 from pipelines.savepoint.adoptions import Adopting
+from pipelines.savepoint.passing import Passing
 from pipelines.storage.addresses import open_storage
 from pipelines.words import plans as plans_words
+from pipelines.words import restarts as restart_words
 from pipelines.workspace import events, histories, job_places, query_names, repairs, restores, runs, spark_changes
 from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.context import Context
@@ -41,6 +43,8 @@ class Going:
     """Its queries, where it goes on with the savepoint of a variant of its own."""
     taken: Resources = ALL
     """What its driver may take of this machine."""
+    passing: Passing | None = None
+    """The batch that is left out."""
 
 
 def left_sink_logs(context: Context, newest: Run) -> dict[str, str]:
@@ -58,7 +62,7 @@ def restoring(context: Context, going: Going, version: Version, manifest: Manife
     """The restore of the savepoint that it goes on with, as `version`."""
     if going.adopts is not None:
         return restores.of_adoption(context, manifest, going.job, going.run, version, going.adopts)
-    return restores.of_resume(context, manifest, going.job, going.run, version, going.partitions, going.migrate)
+    return restores.of_resume(context, manifest, going.job, going.run, version, going.partitions, going.migrate, going.passing)
 
 
 def restored(context: Context, going: Going, frozen: Version, manifest: Manifest, ticket: Ticket) -> Run:
@@ -69,6 +73,8 @@ def restored(context: Context, going: Going, frozen: Version, manifest: Manifest
         sink_logs = restoring(context, going, frozen, manifest).apply(ticket, noted.append)
         names = query_names.restored(manifest, going.new_queries)
         run = begin(context, going, frozen, checkpoints, sink_logs, manifest.id, names)
+        if going.passing is not None:
+            events.say(context, "job.batch_passed", going.job, run.id, restart_words.passed(going.job, going.passing.batch))
         for done in noted:
             events.say(context, "job.migrated", going.job, run.id, f"{going.job}: {plans_words.migrated(done)}")
         return run

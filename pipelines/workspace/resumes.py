@@ -15,7 +15,7 @@ from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId
 from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Manifest, Reason
-from pipelines.savepoint import rescaling, restore, rewind, sinks
+from pipelines.savepoint import passing, rescaling, restore, rewind, sinks
 from pipelines.savepoint.adoptions import Adopting
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.take import Take
@@ -79,8 +79,8 @@ def planned(
     is refused by the plan (`code.cannot_start`).
     """
     name = runs.known(context, change.job)
-    if change.batch is not None and change.from_savepoint:
-        raise Invalid("resume.two_points", "A batch and a savepoint were given", "Give one of them.")
+    if sum((change.batch is not None, bool(change.from_savepoint), change.past_batch)) > 1:
+        raise Invalid("resume.two_points", "Two of a batch, a savepoint and the batch to leave out were given", "Give one of them.")
     attachments.refuse(context, name, "resumed")
     newest = resumable.ended(context, name)
     version = versions.changed(
@@ -102,6 +102,8 @@ def _way(context: Context, going: Going, change: Resume) -> tuple[RestorePlan, G
         return _from_savepoint(context, going, change.from_savepoint)
     if change.batch is not None:
         return _to_batch(context, going, change.batch)
+    if change.past_batch:
+        return _past_batch(context, going)
     moved = sources.here(context, going.job, going.newest.checkpoints) != going.newest.checkpoints
     is_copied = moved or going.migrate is not None or sources.table_of_a_run(context, going.job)
     is_copied = is_copied or snapshot_versions.needs_copy(context, going.newest, going.version)
@@ -169,6 +171,22 @@ def _to_batch(context: Context, going: Going, batch: int) -> tuple[RestorePlan, 
     safe = safety.before_going_back(context, going.job, rewind.plan.batches, f"batch {batch}")
     shown, go = _by_way_of(context, going, rewind, safe)
     return _refused(shown, going), go
+
+
+def _past_batch(context: Context, going: Going) -> tuple[RestorePlan, Go]:
+    """Plans to go on after the batch at which it failed, through a savepoint of the one before it."""
+    failed = going.newest.restart.batch if going.newest.restart else None
+    if failed is None:
+        message = f"It is not known at which batch job {going.job} failed, if it did"
+        raise Conflict(passing.NO_BATCH, message, "Resume it; where it fails again, show the job: it names the batch.")
+    take = savepoints.planned_take(
+        context, going.job, Take(going.job, label=f"before batch {failed.batch} was left out"), Reason.BEFORE_RESUME
+    )
+    place = next(query for query in take.source.queries if query.query == failed.query)
+    going = replace(going, passing=passing.passing(place, take.look, failed))
+    shown, go = _by_way_of(context, going, take, safety.NOTHING)
+    error = None if going.force else passing.remembered(place, failed)
+    return replace(shown, passed=failed, refusal=shown.refusal or (errors.refusal(error) if error else None)), go
 
 
 def _moved(context: Context, going: Going) -> tuple[RestorePlan, Go]:

@@ -10,7 +10,8 @@ from pipelines.domain.restarts import FailedBatch, RestartDecision, SourceSpan
 from pipelines.domain.runs import Exit, RunState
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.restart_strategy import SetRestartStrategy
-from tests.dashboard.opening import Opener, clicked, column, said
+from pipelines.verbs.resume import Resume
+from tests.dashboard.opening import Opener, answered, asked, clicked, column, said
 from tests.faces import NOW_MS, FakeFace, judged
 
 JOB = "post_engagement"
@@ -48,10 +49,18 @@ def test_a_poison_batch_is_named_with_what_it_reads_and_the_ways_on(opened: Open
     words = said(app)
     assert "Poison batch: counts failed 3 times in a row at batch 7" in words
     assert "entry 6 of the file log → entry 7 of the file log, 1 file" in words and "file:/in/007.json" in words
-    assert "does not skip a batch" in words and "Poison batch</span>" in words
+    assert "leave the whole batch out" in words and "Poison batch</span>" in words
     assert app.button(key="resume").proto.type == "secondary", "resumed unchanged it does this batch again"
     assert {"Fork with changed code…", "Resume with changed code…"} <= {button.label for button in app.button}
     assert "Fork post_engagement" in said(clicked(app, "poison_fork")) or app.button(key="fork_now")
+
+
+def test_a_poison_batch_is_left_out_after_its_plan_was_shown(opened: Opener) -> None:
+    face = failed(RestartDecision(None, why="it failed", batch=BATCH, poison=3), RunState.FAILED)
+    app = asked(opened(face, "job", job=JOB), "poison_past")
+    assert "as if its input had not been there" in said(app)
+    answered(app, "poison_past", "rewind_yes")
+    assert face.begun == [Resume(JOB, past_batch=True)]
 
 
 def test_every_failure_is_listed_with_its_cause_and_what_came_of_it(opened: Opener) -> None:

@@ -7,11 +7,12 @@ import json
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
+from pipelines.domain.errors import Conflict
 from pipelines.domain.findings import Problem
 from pipelines.domain.jobs import Run
 from pipelines.domain.restart_strategies import Strategy
@@ -22,6 +23,7 @@ from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ReadLog, ShowJob
 from pipelines.verbs.restart_strategy import SetRestartStrategy
+from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.take import Take
 from tests.driver.process import CONF
@@ -72,7 +74,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
         yield running
 
 
-def write(events: Path, files: range) -> None:
+def write(events: Path, files: Iterable[int]) -> None:
     """Each file has twenty seconds of events, so that its windows close two files later."""
     events.mkdir(exist_ok=True)
     for number in files:
@@ -115,10 +117,10 @@ def ran(server: Server, job: str) -> str:
     return f"{server.face.ask(ShowJob(job)).runs}\n{server.face.ask(ReadLog(job)).text}"
 
 
-def idle(server: Server, job: str) -> bool:
+def idle(server: Server, job: str, files: int = FILES) -> bool:
     summary = server.face.ask(ShowJob(job)).summary
     assert not (summary.state is not None and summary.state.has_failed), ran(server, job)
-    return (summary.batch or 0) >= FILES - 1 and summary.idle_since_ms is not None
+    return (summary.batch or 0) >= files - 1 and summary.idle_since_ms is not None
 
 
 @pytest.mark.spark
@@ -164,3 +166,19 @@ def test_restarts_and_a_poison_batch_lose_and_double_nothing(server: Server, tmp
     comparison = server.face.ask(Compare("mended", "reference"))
     assert (comparison.only_a, comparison.only_b, comparison.changed) == (0, 0, 0), comparison
     assert comparison.equal == comparison.rows_a == comparison.rows_b >= 2 * 2 * (FILES - 2)
+
+    leave_out = Resume("main", past_batch=True)
+    plan = server.face.plan(leave_out)
+    assert plan.passed == decision.batch and plan.refusal is None
+    assert plan.saves == (f"before batch {decision.batch.batch} was left out",)
+    do(server.face, leave_out)
+    write(tmp_path / "without", [number for number in range(FILES) if number != POISON])
+    do(server.face, RunScript(name="without", script="sums.py", code=STRICT, args=(str(tmp_path / "without"), *args[1:]), conf=CONF))
+    whole = 2 * 2 * (FILES - 3)
+    until(lambda: idle(server, "without", FILES - 1) and server.face.ask(Compare("main", "without")).equal >= whole)
+    comparison = server.face.ask(Compare("main", "without"))
+    assert (comparison.only_a, comparison.only_b, comparison.changed) == (0, 0, 0), comparison
+    assert comparison.equal == comparison.rows_a == comparison.rows_b, comparison
+    with pytest.raises(Conflict, match=r"not known at which batch|is not waiting any more"):
+        server.stop("main", savepoint=False)
+        server.face.plan(leave_out)

@@ -10,7 +10,7 @@ from dashboard import navigation, permitted, session
 from dashboard.components.table import Cell, Column, Row, moment, number, table
 from dashboard.dialogs import dialog
 from dashboard.views.endings import ending
-from dashboard.views.job import actions
+from dashboard.views.job import actions, resume
 from dashboard.widgets import error_box, errors_shown, message_box, section
 from pipelines.domain.access import Role
 from pipelines.domain.errors import TidemarkError
@@ -94,6 +94,8 @@ def poison(name: str, decision: RestartDecision) -> None:
             actions.ask_fork(name)
         if permitted.button("Resume with changed code…", Role.AUTHOR, icon=":material/upgrade:", key="poison_upgrade"):
             navigation.go("upgrade", job=name)
+        if permitted.button("Leave it out…", Role.OPERATOR, icon=":material/skip_next:", key="poison_past"):
+            resume.ask_past(name, decision.batch.batch)
 
 
 def _source(source: SourceSpan) -> str:

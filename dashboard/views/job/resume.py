@@ -128,7 +128,7 @@ def batch_words(retained: RetainedBatch) -> str:
 
 def _planned(resume: Resume) -> bool:
     """Shows what a resume from elsewhere will do; whether it can begin."""
-    if not resume.from_savepoint and resume.batch is None:
+    if not resume.from_savepoint and resume.batch is None and not resume.past_batch:
         return True
     try:
         plan = session.workspace().plan(resume)
@@ -141,15 +141,26 @@ def _planned(resume: Resume) -> bool:
 
 def ask_rewind(job: str, batch: int) -> None:
     """Explains the rewind to a retained batch, and asks once."""
+    says = f"**{job}** begins again after batch {batch:,} of its own checkpoint, with the code it ran last."
+    _ask(f"Rewind {job} to batch {batch:,}", says, Resume(job, batch=batch), "Rewind", ":material/history:")
 
-    @dialog(f"Rewind {job} to batch {batch:,}", width="medium")
+
+def ask_past(job: str, batch: int) -> None:
+    """Explains what is left out with the batch at which the job failed, and asks once."""
+    says = f"**{job}** goes on after batch {batch:,} as if its input had not been there: no row of it comes into the state or the output."
+    _ask(f"Leave out batch {batch:,} of {job}", says, Resume(job, past_batch=True), "Leave it out", ":material/skip_next:")
+
+
+def _ask(title: str, says: str, resume: Resume, button: str, icon: str) -> None:
+    """Asks with the plan of a resume from elsewhere, and begins it."""
+
+    @dialog(title, width="medium")
     def ask() -> None:
         with errors_shown():
-            resume = Resume(job, batch=batch)
-            st.markdown(f"**{job}** begins again after batch {batch:,} of its own checkpoint, with the code it ran last.")
+            st.markdown(says)
             ready = _planned(resume)
             folded([resume])
-            if answer("Rewind", "rewind", icon=":material/history:", disabled=not ready):
+            if answer(button, "rewind", icon=icon, disabled=not ready):
                 changes.resume(resume)
                 notices.put_away()
                 session.select(batch="")
