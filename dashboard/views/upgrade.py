@@ -12,7 +12,7 @@ from dashboard.health import health_chip
 from dashboard.views import acceptance, changes, restore_plans, verdicts
 from dashboard.views.acceptance import Accepted
 from dashboard.views.commands import commands
-from dashboard.views.fork import drafts, editor, form
+from dashboard.views.fork import code_changes, drafts, editor, form
 from dashboard.views.fork.drafts import Variant
 from dashboard.views.job import resume
 from dashboard.widgets import chip, draw_again, empty_state, error_box, errors_shown, facts, page_header, section
@@ -145,7 +145,7 @@ def changed(name: str, original: Version, savepoint: str, variant: Variant) -> R
         python=asked.python if asked.python != original.python else None,
         java_home=asked.java_home if asked.java_home != (original.java_home if asked.python == original.python else "") else None,
         new_queries=asked.new_queries,
-        files=drafts.changed_files(variant, original),
+        files=code_changes.changed_files(variant, original),
         requirements=asked.requirements if asked.requirements != original.requirements else None,
         memory_bytes=asked.memory_bytes,
         cpus=asked.cpus,
@@ -183,7 +183,7 @@ def _limits(plan: RestorePlan | None) -> list[tuple[str, str]]:
 
 
 def _difference(original: Version, variant: Variant) -> str:
-    return plans.code(*drafts.whole_difference(original, variant))
+    return plans.code(*code_changes.whole_difference(original, variant))
 
 
 def _buttons(name: str, variant: Variant, outlook: Outlook) -> bool:

@@ -58,6 +58,16 @@ def with_sources_of(data: bytes, planned: bytes) -> bytes:
     return "\n".join((*head, *others[2:])).encode()
 
 
+def with_offsets(data: bytes, anew: Mapping[str, str]) -> bytes:
+    """The entry `data` with other offsets of some sources; its watermark, time and confs stay."""
+    version, metadata, *lines = data.decode().split("\n")
+    if version.strip() == "v1":
+        lines = [anew.get(str(index), line) for index, line in enumerate(lines)]
+    else:
+        lines = [f"{name}:{anew[name]}" if (name := line.partition(":")[0]) in anew else line for line in lines]
+    return "\n".join((version, metadata, *lines)).encode()
+
+
 def read(storage: Storage, batch: int) -> Offsets:
     return parse(batch, storage.read(path(batch)))
 

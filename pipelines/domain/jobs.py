@@ -16,6 +16,7 @@ from pipelines.domain.job_limits import JobLimits
 from pipelines.domain.lockstep import Lead
 from pipelines.domain.masters import Cluster
 from pipelines.domain.migrations import Migration
+from pipelines.domain.moved_sources import MovedSource
 from pipelines.domain.observed import ObservedNow
 from pipelines.domain.operators import Waiting
 from pipelines.domain.resources import Resources
@@ -35,6 +36,8 @@ class Origin:
     experiment: ExperimentId | None = None
     migration: Migration | None = None
     """How its state was rewritten for its code before it began; None where it was not."""
+    moved: tuple[MovedSource, ...] = ()
+    """Its sources that went on from elsewhere than the savepoint says."""
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,8 @@ class Partition:
     first: int
     end: int
     next_ms: int | None = None
+    at: int | None = None
+    """The first offset at or after the time that was asked for; None where there is none, or nobody asked."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pipelines.domain.errors import Refusal
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId, VersionId
 from pipelines.domain.lockstep import LockStepPlan
 from pipelines.domain.migrations import MigrationPlan
+from pipelines.domain.moved_sources import MovedSource
 from pipelines.domain.resources import ALL, Means, Resources
 from pipelines.domain.restarts import FailedBatch
 from pipelines.domain.rewrites import RewritePlan
@@ -76,6 +77,8 @@ class RestorePlan:
     """What its driver may take of this machine."""
     means: Means | None = None
     """What holds it to that; None where it has no limit."""
+    moved: tuple[MovedSource, ...] = ()
+    """Sources that go on from elsewhere than the savepoint says, with the state as it is."""
     passed: FailedBatch | None = None
     """The batch that is left out: what it would have read counts as read, its state stays as it is."""
     lock_step: LockStepPlan | None = None

@@ -17,7 +17,6 @@ from pipelines.domain.restarts import FailedBatch
 from pipelines.savepoint.rescaling import CUT_OR_AGAIN
 from pipelines.savepoint.source import QueryLocation
 from pipelines.savepoint.take import Look
-from pipelines.storage import paths
 from pipelines.storage.addresses import open_storage
 
 NO_BATCH = "resume.no_failed_batch"
@@ -34,12 +33,6 @@ class Passing:
     @property
     def query(self) -> QueryName:
         return self.batch.query
-
-    def replaces(self, path: str) -> bool:
-        """Whether a file of the savepoint's copy, named within the query's checkpoint, gives way; with its checksum."""
-        logs = {paths.parent(name) for name in self.written if name.startswith(f"{closure.SOURCES}/")}
-        spark = paths.join(paths.parent(path), paths.name(path).removeprefix(".").removesuffix(".crc"))
-        return {path, spark} & self.written.keys() != set() or paths.parent(path) in logs
 
 
 def passing(place: QueryLocation, look: Look, failed: FailedBatch) -> Passing:

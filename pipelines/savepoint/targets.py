@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pipelines.checkpoint import metadata, relocation
+from pipelines.checkpoint import closure, metadata, relocation
 from pipelines.domain import sql_jobs
 from pipelines.domain.ids import JobName, QueryName, folder_of
 from pipelines.domain.runs import ANY_TABLE
@@ -13,7 +13,6 @@ from pipelines.domain.savepoints import Manifest, QueryImage, StoredFile
 from pipelines.domain.versions import Version
 from pipelines.savepoint import adoptions, layout, restored_sinks, sink_places, sinks
 from pipelines.savepoint.adoptions import Adopting
-from pipelines.savepoint.passing import Passing
 from pipelines.savepoint.restored_sinks import SINK_LOGS, SINK_TABLE, RestoredSink
 from pipelines.savepoint.sink_places import Arguments
 from pipelines.storage import paths
@@ -34,6 +33,8 @@ class Fork:
     """Query (or `*`) -> `continue` or `fresh`, as `pipelines.verbs.fork.Variant` has it."""
     output: str = ""
     """Its own output directory (absolute path or URL)."""
+    replaced: Mapping[QueryName, Mapping[str, bytes]] = field(default_factory=dict)
+    """Of queries that read on from elsewhere: path in the query's checkpoint -> content. The folder of a source's log is replaced whole."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class Resume:
 
     job: JobName
     checkpoints: str
-    passing: Passing | None = None
-    """The batch that one of its queries leaves out."""
+    replaced: Mapping[QueryName, Mapping[str, bytes]] = field(default_factory=dict)
+    """As `Fork.replaced`."""
 
 
 @dataclass(frozen=True)
@@ -125,13 +126,20 @@ def files(library: Storage, manifest: Manifest, target: Target, begun: Sequence[
         written |= {paths.join(home, name): data for name, data in begun_sink.written.items()}
         moves |= dict(_below(manifest, layout.sink_log(query), home)) if begun_sink.as_it_is else {}
         moves |= dict(_below(manifest, layout.table(query), f"{home}/{SINK_TABLE}")) if begun_sink.table else {}
-    if isinstance(target, Resume) and target.passing is not None:
-        home = folder_of(target.passing.query)
-        replaced |= {path for path in moves if target.passing.replaces(path.removeprefix(f"{home}/")) and path.startswith(f"{home}/")}
-        written |= {paths.join(home, path): data for path, data in target.passing.written.items()}
+    for query, instead in target.replaced.items() if isinstance(target, Fork | Resume) else ():
+        home = f"{folder_of(query)}/"
+        replaced |= {path for path in moves if path.startswith(home) and gives_way(path.removeprefix(home), instead)}
+        written |= {home + path: data for path, data in instead.items()}
     checkpoints = target.checkpoints.rstrip("/")
     clones = {path: file for path, file in moves.items() if path not in replaced}
     return Files(clones, written, {query: f"{checkpoints}/{SINK_LOGS}/{folder_of(query)}" for query in logs})
+
+
+def gives_way(path: str, instead: Mapping[str, bytes]) -> bool:
+    """Whether a file of a query's checkpoint, or its checksum, is among those that are replaced, or in the log of a source that is."""
+    folder, name = paths.parent(path), paths.name(path)
+    logs = {paths.parent(other) for other in instead if other.startswith(f"{closure.SOURCES}/")}
+    return bool({path, paths.join(folder, name.removeprefix(".").removesuffix(".crc"))} & instead.keys()) or folder in logs
 
 
 def _content(library: Storage, manifest: Manifest, image: QueryImage, target: Target, inner: str) -> bytes:

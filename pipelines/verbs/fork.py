@@ -21,6 +21,10 @@ FORKING = Kind("Forking", "Forked", makes=True, about="{subject} as {job}")
 PARTITIONS = "Give its state this many partitions: Spark rewrites it on the new checkpoint before the job begins. RocksDB only."
 STORE = "Move its state to this store before the job begins, from the HDFS-backed one. With --partitions it is rescaled there, too."
 SAVEPOINT = "Id of a savepoint, a unique beginning of it, or its path."
+OFFSETS = (
+    "Have a source go on from elsewhere, with the state as it is: at latest, earliest, a time (2027-01-15T08:00, -10m), or of Kafka at "
+    "offsets as JSON. Files go by their last change. May be given again."
+)
 LOCK_STEP = (
     "Follow the parent in lock-step: each batch has the very offsets of the parent's batch of the same number, so that each difference is "
     "the code's."
@@ -50,6 +54,7 @@ class Variant(Migrating, Taking, Revision):
     )
     partitions: int | None = option(PARTITIONS, None, least=1, most=MOST_PARTITIONS)
     store: StateStore | None = option(STORE, None)
+    offsets: Mapping[str, str] = option(OFFSETS, factory=dict, flag="--offsets", metavar="[QUERY.]SOURCE=POSITION", reads=Reads.PAIRS)
     new_queries: tuple[str, ...] = option(NEW_QUERY, (), flag="--new-query", metavar="QUERY")
     force: bool = option(FORCE, False, flag="--force")
     lock_step: bool = option(LOCK_STEP, False, flag="--lock-step")

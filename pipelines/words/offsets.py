@@ -8,6 +8,7 @@ from typing import Any
 from pipelines.domain import delta
 from pipelines.domain.delta import Position
 from pipelines.domain.json_text import read_json
+from pipelines.domain.moved_sources import MovedSource
 from pipelines.domain.reported import ASIDE
 from pipelines.words import formats
 
@@ -28,6 +29,18 @@ def words(text: str) -> str:
         own = {name: value for name, value in offset.items() if name not in ASIDE}
         return formats.MISSING if offset and not own else _fields(own) or text
     return formats.count(offset) if type(offset) in (int, float) else text
+
+
+def moved(source: MovedSource) -> str:
+    """`source 0 of counts: entry 6 of the file log → entry 7 of the file log; 3 files are skipped: the state never gets them`."""
+    parts = [f"source {source.source} of {source.query}: {words(source.before)} → {words(source.after)}"]
+    unit = source.unit.removesuffix("s")
+    if source.skipped:
+        parts.append(f"{formats.plural(source.skipped, unit)} skipped: the state never gets them")
+    if source.again:
+        late = "what is older than its watermark counts as late"
+        parts.append(f"{formats.plural(source.again, unit)} read again, which the state has already; {late}")
+    return "; ".join(parts if len(parts) > 1 else (*parts, "nothing is skipped or read again"))
 
 
 def _fields(offset: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from pipelines.domain.restores import RestorePlan, SinkPlan
 from pipelines.domain.rewrites import OperatorRewrite, RewritePlan
 from pipelines.domain.savepoints import ExportPlan, TakePlan
 from pipelines.domain.verdicts import Verdict
-from pipelines.words import formats, resources, restarts, verdicts
+from pipelines.words import formats, offsets, resources, restarts, verdicts
 from pipelines.words.formats import Facts
 
 WAYS: Mapping[str, str] = {
@@ -75,6 +75,7 @@ def restore(plan: RestorePlan) -> Facts:
         *(migration(plan.migration) if plan.migration else []),
         *(conversion(plan.conversion) if plan.conversion else []),
         *(rewrite(plan.rewrite) if plan.rewrite else []),
+        *(("moved", offsets.moved(source)) for source in plan.moved),
         *(restarts.left_out(plan.passed) if plan.passed else []),
         *([("in lock-step", lock_step(plan.lock_step))] if plan.lock_step else []),
         *_verdict(plan.verdict),

@@ -31,12 +31,13 @@ AGE, SIZE, POLICY = "retention.ms", "retention.bytes", "cleanup.policy"
 FOREVER = "-1"
 
 
-def ask(pool: Pool, servers: str, offsets: Offsets) -> dict[str, Topic]:
-    """The topics of `offsets` as the broker at `servers` (`host:port,…`) has them, those that it has.
+def ask(pool: Pool, servers: str, offsets: Offsets, at_ms: int | None = None) -> dict[str, Topic]:
+    """The topics of `offsets` as the broker at `servers` (`host:port,…`) has them, those that it has; with the offsets at a time (epoch
+    ms) where one is given.
 
     Raises Unavailable: `kafka.away`, `kafka.client` (the Python package is missing), `kafka.timeout`.
     """
-    answer = pool.do({"servers": servers, "offsets": offsets})
+    answer = pool.do({"servers": servers, "offsets": offsets, "at_ms": at_ms})
     return {name: _topic(raw) for name, raw in answer.items()}
 
 
@@ -53,12 +54,12 @@ def _answer(request: dict[str, Any], _: Caller) -> dict[str, Any]:
         raise Unavailable("kafka.client", "The Python package confluent-kafka is not there, which asks Kafka brokers", hint) from missing
     offsets = {name: {int(number): at for number, at in parts.items()} for name, parts in request["offsets"].items()}
     try:
-        return {name: asdict(topic) for name, topic in _seen(request["servers"], offsets).items()}
+        return {name: asdict(topic) for name, topic in _seen(request["servers"], offsets, request["at_ms"]).items()}
     except (KafkaException, TimeoutError) as error:
         raise Unavailable("kafka.away", f"Kafka at {request['servers']} does not answer: {error}", TASK.hint) from error
 
 
-def _seen(servers: str, offsets: Offsets) -> dict[str, Topic]:
+def _seen(servers: str, offsets: Offsets, at_ms: int | None) -> dict[str, Topic]:
     from confluent_kafka import TopicPartition
     from confluent_kafka.admin import AdminClient, OffsetSpec
 
@@ -72,8 +73,14 @@ def _seen(servers: str, offsets: Offsets) -> dict[str, Topic]:
     next_at = {place: max(firsts[place], offsets[place[0]].get(place[1], 0)) for place in firsts}
     aging = {place: at for place, at in next_at.items() if at < ends[place] and confs[place[0]][AGE] != FOREVER}
     times = _times_ms(servers, aging) if aging else {}
-    parts = {place: Partition(firsts[place], ends[place], times.get(place)) for place in firsts}
+    at = _offsets(admin, places, OffsetSpec.for_timestamp(at_ms)) if at_ms is not None else {}
+    parts = {place: Partition(firsts[place], ends[place], times.get(place), _there(at.get(place))) for place in firsts}
     return {name: _made({n: part for (of, n), part in parts.items() if of == name}, conf) for name, conf in confs.items()}
+
+
+def _there(offset: int | None) -> int | None:
+    """Below zero a broker says that it has no row since then."""
+    return offset if offset is not None and offset >= 0 else None
 
 
 def _made(partitions: Mapping[int, Partition], conf: Mapping[str, str]) -> Topic:

@@ -17,6 +17,7 @@ from pipelines.domain.verdicts import Outcome, Verdict, drops_elsewhere
 from pipelines.domain.versions import Version
 from pipelines.savepoint import targets
 from pipelines.verbs.fork import Fork, Variant
+from pipelines.words import offsets
 from pipelines.words import plans as plans_words
 from pipelines.workspace import (
     environments,
@@ -28,6 +29,7 @@ from pipelines.workspace import (
     restores,
     runs,
     savepoints,
+    source_moves,
     spark_changes,
     verdicts,
     versions,
@@ -76,12 +78,14 @@ def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> Plan
     runs.free(context, name)
     run = RunId(context.new_id("r"))
     at_home = AtHome(variant.home, job_places.planned(context, variant.home, name, run, version))
-    restoring = restores.of_fork(context, manifest, name, run, version, variant, at_home.place)
+    moves = source_moves.planned(context, manifest, variant)
+    replaced = source_moves.replaced(context, manifest, moves)
+    restoring = restores.of_fork(context, manifest, name, run, version, variant, at_home.place, replaced)
     names = query_names.restored(manifest, variant.new_queries)
     verdict = verdicts.known(context, manifest, version, variant.new_queries)
     following = lockstep.plan(context, manifest, variant)
     restored = gaps.told_of_savepoint(  # the plan of a lock-step has looked for files
-        context, restoring.plan(), manifest, is_accepted=variant.force, with_files=following is None
+        context, restoring.plan(), source_moves.standing(manifest, moves), is_accepted=variant.force, with_files=following is None
     )
     refused = restored.refusal or _unneeded(restored, verdict) or (None if variant.force else verdicts.refusal(verdict, variant))
     builds = environments.is_missing(context, version)
@@ -90,6 +94,7 @@ def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> Plan
     like = _like(context, manifest.job)
     taken = job_resources.asked(like.resources if like else ALL, variant, version)
     shown = replace(shown, lock_step=following, resources=taken, means=job_resources.means(taken))
+    shown = replace(shown, moved=tuple(move.moved for move in moves))
     return PlannedFork(manifest, name, run, version, restoring, names, shown, variant.new_queries, variant.force, at_home)
 
 
@@ -104,6 +109,8 @@ def begin(context: Context, fork: PlannedFork, ticket: Ticket) -> Run:
         prepared = prepare(context, fork, None, ticket)
         run = runs.publish(context, prepared)
         origin = prepared.job.origin
+        for moved in origin.moved if origin is not None else ():
+            events.say(context, "job.source_moved", fork.job, run.id, f"{fork.job}: {offsets.moved(moved)}")
         if origin is not None and origin.migration is not None:
             events.say(context, "job.migrated", fork.job, run.id, f"{fork.job}: {plans_words.migrated(origin.migration)}")
         return run
@@ -116,7 +123,7 @@ def prepare(context: Context, fork: PlannedFork, experiment: ExperimentId | None
     frozen = versions.freeze(context, fork.version, ticket)
     migrate = fork.restoring.migrate
     spark_changes.rehearse(context, fork.manifest, frozen, fork.new_queries, ticket, is_forced=fork.is_forced, migrate=migrate)
-    origin = Origin(fork.manifest.id, fork.manifest.job, experiment)
+    origin = Origin(fork.manifest.id, fork.manifest.job, experiment, moved=fork.plan.moved)
     like = _like(context, origin.job)
     lead = fork.plan.lock_step.lead if fork.plan.lock_step else None
     taken = tuple(topic for image in fork.manifest.queries for topic in _topics(image, origin.job))

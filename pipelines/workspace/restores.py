@@ -98,14 +98,20 @@ class Restoring:
 
 
 def of_fork(
-    context: Context, manifest: Manifest, job: JobName, run: RunId, version: Version, variant: Variant, place: str = ""
+    context: Context,
+    manifest: Manifest,
+    job: JobName,
+    run: RunId,
+    version: Version,
+    variant: Variant,
+    place: str = "",
+    replaced: Mapping[QueryName, Mapping[str, bytes]] | None = None,
 ) -> Restoring:
-    """The restore of `manifest` into the checkpoints that `run` of the new `job` begins, whose folder at a home is `place`; Invalid for a
-    migration that cannot be read."""
+    """The restore of `manifest` into the checkpoints that `run` of the new `job` begins, whose folder at a home is `place`, with what is
+    `replaced` in them; Invalid for a migration that cannot be read."""
     checkpoints, parent_output = job_places.checkpoints(context, job, run, place), _parent_output(context, manifest)
-    target = restore.Fork(
-        job, checkpoints, version, parent_output, context.new_query_id, variant.sinks, job_places.output(context, job, place)
-    )
+    output = job_places.output(context, job, place)
+    target = restore.Fork(job, checkpoints, version, parent_output, context.new_query_id, variant.sinks, output, replaced or {})
     migrate = migrations.asked(variant, variant.new_queries, is_last=variant.partitions is None and variant.store is None)
     return Restoring(context, manifest, target, version, variant.partitions, variant.store, migrate)
 
@@ -121,7 +127,8 @@ def of_resume(
     passing: Passing | None = None,
 ) -> Restoring:
     """The restore of `manifest`, one of `job`'s own, into the checkpoints that its `run` of `version` begins."""
-    target = restore.Resume(job, job_places.checkpoints(context, job, run, job_places.of_job(context, job)), passing)
+    replaced = {passing.query: passing.written} if passing is not None else {}
+    target = restore.Resume(job, job_places.checkpoints(context, job, run, job_places.of_job(context, job)), replaced)
     return Restoring(context, manifest, target, version, partitions, migrate=migrate)
 
 

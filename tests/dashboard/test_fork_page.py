@@ -10,11 +10,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard import gallery, typed
-from dashboard.views.fork import confs, drafts, editor
+from dashboard.views.fork import code_changes, confs, drafts, editor
 from pipelines.domain import files, verdicts
 from pipelines.domain.conversions import HDFS, StateStore
 from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError, refusal
 from pipelines.domain.ids import VersionId
+from pipelines.domain.moved_sources import MovedSource
 from pipelines.domain.restores import SinkPlan
 from pipelines.domain.verdicts import Fact, OperatorPair, OperatorPlan, Outcome, Part
 from pipelines.domain.versions import version
@@ -104,8 +105,8 @@ def test_confs_that_the_savepoint_pins_are_found() -> None:
 
 
 def test_differences_are_counted() -> None:
-    assert drafts.difference("a\nb\n--c\n", "a\nx\ny\n--c\n") == (2, 1)
-    assert drafts.difference("a\n", "a\n") == (0, 0)
+    assert code_changes.difference("a\nb\n--c\n", "a\nx\ny\n--c\n") == (2, 1)
+    assert code_changes.difference("a\n", "a\n") == (0, 0)
 
 
 def test_names_that_differ_in_case_alone_are_the_same() -> None:
@@ -389,6 +390,23 @@ def test_a_fork_at_a_home_says_what_it_costs_there(opened: Opener) -> None:
     assert isinstance(change, Fork) and change.home == "s3://bucket"
 
 
+def test_a_source_goes_on_from_elsewhere(opened: Opener) -> None:
+    face = follow(FakeFace.sample(), Fork)
+    plan = samples.restore_plan(SAVEPOINT, "post_engagement_fork", keeps_query_id=False)
+    (image,) = face.ask(ReadManifest(SAVEPOINT)).begun
+    source = f"{image.query}.{image.offsets[0].source}"
+    moved = MovedSource(image.query, image.offsets[0].source, '{"logOffset":4}', '{"logOffset":5}', 3, 0, "files")
+    face.plans_as(Fork, replace(plan, moved=(moved,)))
+    app = opened(face, "fork", savepoint=SAVEPOINT)
+    assert "Sources go on: where the savepoint stands" in {one.label for one in app.expander}
+    app.text_input(key=f"fork_offsets_{SAVEPOINT}_A_{source}").set_value(" latest ").run()
+    assert f"Sources go on: :blue[{source} moved]" in {one.label for one in app.expander}
+    assert "3 files skipped: the state never gets them" in said(app)
+    clicked(app, "fork_start")
+    change = face.begun[-1]
+    assert isinstance(change, Fork) and change.offsets == {source: "latest"}
+
+
 def test_two_variants_of_one_name_are_refused(opened: Opener) -> None:
     app = clicked(opened(FakeFace.sample(), "fork", savepoint=SAVEPOINT), "fork_add")
     app.text_input(key=f"fork_name_{SAVEPOINT}_B").set_value("post_engagement_fork").run()
@@ -460,11 +478,11 @@ def test_a_draft_says_which_files_differ() -> None:
     face, savepoint = several()
     manifest = face.ask(ReadManifest(savepoint))
     variant = drafts.begin(manifest, set()).variants[0]
-    assert drafts.changed_files(variant, manifest.version) is None
+    assert code_changes.changed_files(variant, manifest.version) is None
     typed_in = variant.typed("helper.py", "x = 2\ny = 3\n")
-    assert drafts.changed_files(typed_in, manifest.version) == {"helper.py": "x = 2\ny = 3\n"}
+    assert code_changes.changed_files(typed_in, manifest.version) == {"helper.py": "x = 2\ny = 3\n"}
     assert (typed_in.code, typed_in.text("helper.py")) == (variant.code, "x = 2\ny = 3\n")
-    assert drafts.whole_difference(manifest.version, typed_in) == (2, 1)
+    assert code_changes.whole_difference(manifest.version, typed_in) == (2, 1)
     assert (typed_in.asked().files or {})["helper.py"] == "x = 2\ny = 3\n"
 
 

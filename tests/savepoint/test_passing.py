@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import QueryName
 from pipelines.domain.restarts import FailedBatch
 from pipelines.domain.savepoints import NOT_BEGUN, QueryImage, TakePlan
+from pipelines.savepoint import targets
 from pipelines.savepoint.contents import QueryContents
 from pipelines.savepoint.passing import Passing, passing, remembered
 from pipelines.savepoint.source import QueryLocation
@@ -64,9 +66,9 @@ def test_the_file_source_has_seen_the_planned_files(checkpoint: Path) -> None:
 
 
 def test_it_replaces_that_log_and_that_entry_with_their_checksums_alone(checkpoint: Path) -> None:
-    passed = left_out(checkpoint)
-    assert all(map(passed.replaces, (f"offsets/{COMMITTED}", f"offsets/.{COMMITTED}.crc", "sources/0/8", "sources/0/.8.crc")))
-    assert not any(map(passed.replaces, ("offsets/10", "metadata", "sources/1/0", f"commits/{COMMITTED}", "state/0/0/11.delta")))
+    gives_way = partial(targets.gives_way, instead=left_out(checkpoint).written)
+    assert all(map(gives_way, (f"offsets/{COMMITTED}", f"offsets/.{COMMITTED}.crc", "sources/0/8", "sources/0/.8.crc")))
+    assert not any(map(gives_way, ("offsets/10", "metadata", "sources/1/0", f"commits/{COMMITTED}", "state/0/0/11.delta")))
 
 
 @pytest.mark.parametrize("batch", [COMMITTED, COMMITTED + 2])

@@ -210,6 +210,13 @@ def retention_overtakes(server: Server, broker: Broker, begun: Savepoint) -> Non
         with pytest.raises(Conflict, match="offsets 24 to 29 are gone"):
             do(face, change)
     assert (len(face.ask(ListSavepoints("a"))), server.newest("a").id) == there
+    images = [image for image in begun.queries if "clicks" in image.offsets[0].offset]
+    amounts = {'{"clicks":{"0":30,"2":7}}': (7, False), "earliest": (7, True), "1970-01-02T00:00Z": (7, True)}
+    for position, (skipped, reads_again) in amounts.items():
+        plan = face.plan(Fork(savepoint=begun.id, name="d", offsets={f"{image.query}.0": position for image in images}))
+        assert plan.refusal is None, "a source that is moved past what is gone can be gone on with"
+        told = [(moved.skipped, moved.again > 0, moved.unit) for moved in plan.moved]
+        assert told == [(skipped, reads_again, "rows")] * len(images), plan.moved
 
 
 def the_present_is_overtaken(server: Server, broker: Broker) -> None:

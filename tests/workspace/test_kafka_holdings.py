@@ -148,7 +148,7 @@ def answer(monkeypatch: pytest.MonkeyPatch, seen: dict[str, Topic] | Unavailable
     """The broker says this; what it was asked is kept."""
     asked: list[Any] = []
 
-    def ask(pool: Any, servers: str, offsets: kafka.Offsets) -> dict[str, Topic]:
+    def ask(pool: Any, servers: str, offsets: kafka.Offsets, at_ms: int | None = None) -> dict[str, Topic]:
         asked.append((servers, offsets))
         if isinstance(seen, Unavailable):
             raise seen

@@ -12,7 +12,7 @@ from dashboard.components.frames import save_buttons
 from dashboard.health import health_chip
 from dashboard.views import decisions
 from dashboard.views.experiments.shares import Pair
-from dashboard.views.fork.drafts import difference
+from dashboard.views.fork.code_changes import difference
 from dashboard.views.job import actions
 from dashboard.views.versions import difference as versions_difference
 from dashboard.widgets import chip, errors_shown, facts, message_box, when

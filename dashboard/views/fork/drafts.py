@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import enum
 import shlex
 from collections.abc import Collection, Mapping, Sequence
@@ -89,6 +88,8 @@ class Variant:
     event_log: str = ""
     """What the conf of Spark's event log says, which is not among `confs`; empty for nothing."""
     limits: Limits = field(default_factory=Limits)
+    offsets: Mapping[str, str] = field(default_factory=dict)
+    """`QUERY.SOURCE` -> where it goes on, as typed, where that is elsewhere than the savepoint says."""
     home: str = ""
     """Where its bytes lie, as typed; empty for the workspace."""
     inherited: Resources = ALL
@@ -119,6 +120,7 @@ class Variant:
             drop=self.drop,
             map=dict(self.map) or None,
             lock_step=self.batches is Batches.PARENTS,
+            offsets={source: position.strip() for source, position in self.offsets.items() if position.strip()},
             home=self.home.strip(),
             until=fork.NOW if self.batches is Batches.UNTIL_NOW else "",
         )
@@ -214,11 +216,6 @@ def of_version(version: Version, letter: str, name: str) -> Variant:
     )
 
 
-def changed_files(variant: Variant, original: Version) -> dict[str, str] | None:
-    """The files that the variant has otherwise than `original`; None where there are none."""
-    return {path: text for path, text in variant.files.items() if original.files.get(path) != text} or None
-
-
 def fork_from(savepoint: str, variant: fork.Variant) -> fork.Fork:
     """The fork that is this variant alone."""
     return fork.Fork(savepoint=savepoint, **vars(variant))
@@ -228,19 +225,6 @@ def unknown_queries(code: str, known: Collection[str]) -> tuple[str, ...]:
     """Queries that `code` names and the state does not hold, as the driver would call them; a hint, for the driver alone knows."""
     names = dict.fromkeys(query_name(name) for name in query_names(code))
     return tuple(name for name in names if name not in known)
-
-
-def difference(before: str, after: str) -> tuple[int, int]:
-    """Lines added and lines removed."""
-    signs = [line[:1] for line in list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm=""))[2:]]
-    return signs.count("+"), signs.count("-")
-
-
-def whole_difference(original: Version, variant: Variant) -> tuple[int, int]:
-    """Lines added and removed in the script and in all files."""
-    before, after = {"": original.code, **original.files}, {"": variant.code, **variant.files}
-    counts = [difference(before.get(path, ""), after.get(path, "")) for path in {**before, **after}]
-    return sum(added for added, _ in counts), sum(removed for _, removed in counts)
 
 
 def doubled(variants: Sequence[Variant]) -> set[str]:

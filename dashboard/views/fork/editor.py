@@ -11,7 +11,8 @@ import streamlit as st
 from dashboard import gallery, session, undo
 from dashboard.components.code_editor import code_editor, syntax_diagnostics
 from dashboard.views import code_files
-from dashboard.views.fork.drafts import Variant, changed_files, difference
+from dashboard.views.fork.code_changes import changed_files, difference
+from dashboard.views.fork.drafts import Variant
 from dashboard.widgets import chip, close, errors_shown, popover
 from pipelines.domain.versions import Version
 

@@ -9,7 +9,8 @@ import streamlit as st
 from dashboard import navigation, permitted
 from dashboard.views import changes, operations
 from dashboard.views.commands import Shown, commands
-from dashboard.views.fork.drafts import Draft, Variant, changed_files, fork_from
+from dashboard.views.fork.code_changes import changed_files
+from dashboard.views.fork.drafts import Draft, Variant, fork_from
 from dashboard.widgets import errors_shown
 from pipelines.domain.access import Role
 from pipelines.domain.errors import TidemarkError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.domain import kafka
-from pipelines.domain.errors import Unavailable
+from pipelines.domain.errors import Unavailable, Unsupported
 from pipelines.domain.holdings import MOST_GAPS, Holding, Usable
 from pipelines.domain.kafka import Offsets, Topic
 from pipelines.domain.savepoints import QueryImage, SourceOffset
@@ -25,6 +25,17 @@ def of_source(context: Context, image: QueryImage, offset: SourceOffset) -> Hold
         return _holding(image, offset.source, offsets, _ask(context, servers, offsets))
     except Unavailable as away:
         return Holding(image.query, offset.source, Usable.UNKNOWN, away.message)
+
+
+def topics(context: Context, image: QueryImage, offset: SourceOffset, offsets: Offsets, at_ms: int | None) -> dict[str, Topic]:
+    """The topics of a source as its broker has them, with the offsets at a time. Unsupported (`offsets.broker`) where it cannot be asked,
+    Unavailable where it does not answer."""
+    servers = _servers(image, offset)
+    if not servers or "://" in servers:
+        why = f"{servers} takes a sign-in, which Tidemark does not have" if servers else "nobody noted its broker"
+        message = f"What Kafka holds of source {offset.source} cannot be asked: {why}"
+        raise Unsupported("offsets.broker", message, "Give the script startingOffsets, and begin it anew.")
+    return broker_worker.ask(context.broker_workers, servers, offsets, at_ms)
 
 
 def _ask(context: Context, servers: str, offsets: Offsets) -> dict[str, Topic]:

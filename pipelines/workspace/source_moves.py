@@ -1,0 +1,158 @@
+"""Sources of a fork moved to a time, to an end, or to offsets: what is asked is read, and what that skips or reads twice is told."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from pipelines.checkpoint import offsets as offset_log
+from pipelines.checkpoint import source_log
+from pipelines.domain import kafka
+from pipelines.domain.errors import Invalid, Unsupported
+from pipelines.domain.ids import QueryName
+from pipelines.domain.moments import moment_ms
+from pipelines.domain.moved_sources import EARLIEST, LATEST, MOST_EXAMPLES, MovedSource
+from pipelines.domain.savepoints import Manifest, QueryImage, SourceOffset
+from pipelines.savepoint import held_files, moved_files
+from pipelines.savepoint.moved_files import MovedLog
+from pipelines.verbs.fork import Variant
+from pipelines.workspace import holdings
+from pipelines.workspace.context import Context
+from pipelines.workspace.holdings import kafka as brokers
+
+HINT = "Write latest, earliest, a time (2027-01-15T08:00 or -10m), or of Kafka its offsets as JSON."
+
+
+@dataclass(frozen=True)
+class Move:
+    """A source that is moved, and the files of its log where it is one of files."""
+
+    moved: MovedSource
+    written: Mapping[str, bytes]
+
+
+def planned(context: Context, manifest: Manifest, variant: Variant) -> tuple[Move, ...]:
+    """The moves that the variant asks for.
+
+    Raises Invalid (`offsets.source`, `offsets.position`, `offsets.lock_step`, `time.invalid`), Unsupported (`offsets.kind`,
+    `offsets.files`), Unavailable where a broker does not answer."""
+    if not variant.offsets:
+        return ()
+    if variant.lock_step or variant.until or variant.until_ms is not None:
+        raise Invalid(
+            "offsets.lock_step", "A variant in lock-step has its leader's offsets: its sources cannot be moved", "Leave one of them out."
+        )
+    if variant.partitions is not None or variant.store is not None or variant.is_migrated:
+        hint = "Fork with the one, then fork that with the other."
+        raise Invalid("offsets.rewriting", "State is not rewritten while a source is moved", hint)
+    places = _places(manifest)
+    return tuple(_move(context, manifest, *_named(places, name), position.strip()) for name, position in variant.offsets.items())
+
+
+def replaced(context: Context, manifest: Manifest, moves: Sequence[Move]) -> Mapping[QueryName, Mapping[str, bytes]]:
+    """Of each query whose sources are moved: path in its checkpoint -> content."""
+    return {image.query: written for image in manifest.begun if (written := _written(context, manifest, image, moves))}
+
+
+def standing(manifest: Manifest, moves: Sequence[Move]) -> Manifest:
+    """The savepoint as if Kafka sources stood where they go on: what they hold from there on is what counts."""
+    after = {(move.moved.query, move.moved.source): move.moved.after for move in moves if move.moved.unit == "rows"}
+
+    def at(image: QueryImage) -> QueryImage:
+        return replace(image, offsets=tuple(replace(one, offset=after.get((image.query, one.source), one.offset)) for one in image.offsets))
+
+    return replace(manifest, queries=tuple(map(at, manifest.queries))) if after else manifest
+
+
+def _places(manifest: Manifest) -> dict[str, tuple[QueryImage, SourceOffset]]:
+    """By `QUERY.SOURCE`, and by `SOURCE` alone where one query has it."""
+    every = [(image, offset) for image in manifest.begun for offset in image.offsets]
+    alone = {offset.source: (image, offset) for image, offset in every if [one.source for _, one in every].count(offset.source) == 1}
+    return alone | {f"{image.query}.{offset.source}": (image, offset) for image, offset in every}
+
+
+def _named(places: Mapping[str, tuple[QueryImage, SourceOffset]], name: str) -> tuple[QueryImage, SourceOffset]:
+    if name not in places:
+        raise Invalid("offsets.source", f"The savepoint has no source {name!r}", f"It has {', '.join(places) or 'none that has begun'}.")
+    return places[name]
+
+
+def _move(context: Context, manifest: Manifest, image: QueryImage, offset: SourceOffset, position: str) -> Move:
+    end = source_log.offset_of(offset.offset)
+    if end is not None:
+        return _of_files(context, manifest, image, offset, end, position)
+    of_kafka = kafka.offsets_of(offset.offset)
+    if of_kafka is not None:
+        return Move(_of_kafka(context, image, offset, of_kafka, position), {})
+    kind = holdings.kind_of(image, offset) or "of that kind"
+    raise Unsupported("offsets.kind", f"Source {offset.source} of query {image.query} ({kind}) cannot be moved", "Files and Kafka can be.")
+
+
+def _of_files(context: Context, manifest: Manifest, image: QueryImage, offset: SourceOffset, end: int, position: str) -> Move:
+    checkpoint = holdings.checkpoint_in(context, manifest.id, image.query)
+    others = [entry for other in holdings.others_of(context, manifest, image.query) for entry in held_files.entries(other, offset.source)]
+    log: MovedLog = moved_files.moved(checkpoint, offset.source, end, _time_ms(context, position), others)
+    after = json.dumps({"logOffset": log.offset}, separators=(",", ":"))
+    examples = (*log.skipped, *log.again)[:MOST_EXAMPLES]
+    told = MovedSource(image.query, offset.source, offset.offset, after, len(log.skipped), len(log.again), "files", examples)
+    return Move(told, log.written)
+
+
+def _time_ms(context: Context, position: str) -> float:
+    if position in (EARLIEST, LATEST):
+        return -math.inf if position == EARLIEST else math.inf
+    if position.startswith("{"):
+        raise Invalid("offsets.position", f"{position[:80]} is no place in a source of files", HINT)
+    return moment_ms(position, datetime.fromtimestamp(context.now_ms() / 1000, UTC).astimezone())
+
+
+def _of_kafka(context: Context, image: QueryImage, offset: SourceOffset, before: kafka.Offsets, position: str) -> MovedSource:
+    asked = _asked(position, before) if position.startswith("{") else None
+    at_ms = None if asked is not None or position in (EARLIEST, LATEST) else round(_time_ms(context, position))
+    topics = brokers.topics(context, image, offset, before, at_ms)
+
+    def to(topic: str, number: int, stands: int) -> int:
+        there = _partition(topics, topic, number)
+        if asked is None:
+            return {EARLIEST: there.first, LATEST: there.end}.get(position, there.end if there.at is None else there.at)
+        at = asked.get(topic, {}).get(number, stands)
+        if not there.first <= at <= there.end:
+            message = f"Partition {number} of {topic} holds offsets {there.first} to {there.end}, not {at}"
+            raise Invalid("offsets.position", message, "Give one of these, earliest, latest or a time.")
+        return at
+
+    after = {topic: {number: to(topic, number, at) for number, at in sorted(parts.items())} for topic, parts in before.items()}
+    distances = [at - before[topic][number] for topic, parts in after.items() for number, at in parts.items()]
+    text = json.dumps(after, separators=(",", ":"))
+    skipped, again = sum(max(0, rows) for rows in distances), sum(max(0, -rows) for rows in distances)
+    return MovedSource(image.query, offset.source, offset.offset, text, skipped, again, "rows")
+
+
+def _partition(topics: Mapping[str, kafka.Topic], topic: str, number: int) -> kafka.Partition:
+    if topic not in topics or number not in topics[topic].partitions:
+        raise Invalid("offsets.position", f"Kafka has no partition {number} of {topic} any more", "Begin the script anew.")
+    return topics[topic].partitions[number]
+
+
+def _asked(position: str, before: kafka.Offsets) -> kafka.Offsets:
+    asked = kafka.offsets_of(position)
+    if asked is None:
+        raise Invalid("offsets.position", f"{position[:80]} is no offset of Kafka", 'Write {"topic":{"0":17}}; what is not named stays.')
+    unknown = [f"{topic} {number}" for topic, parts in asked.items() for number in parts if number not in before.get(topic, {})]
+    if unknown:
+        has = ", ".join(f"{topic} {number}" for topic, parts in before.items() for number in parts)
+        raise Invalid("offsets.position", f"The source has no partition {unknown[0]}", f"It has {has}.")
+    return asked
+
+
+def _written(context: Context, manifest: Manifest, image: QueryImage, moves: Sequence[Move]) -> Mapping[str, bytes]:
+    own = [move for move in moves if move.moved.query == image.query]
+    if not own:
+        return {}
+    path = offset_log.path(image.batch)
+    entry = holdings.checkpoint_in(context, manifest.id, image.query).read(path)
+    anew = offset_log.with_offsets(entry, {move.moved.source: move.moved.after for move in own})
+    return {path: anew} | {name: data for move in own for name, data in move.written.items()}

@@ -1,0 +1,80 @@
+"""Sources of Kafka that a fork moves: what its broker has decides, and what is skipped or read again is told in rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain.errors import TidemarkError, Unavailable
+from pipelines.domain.kafka import Partition, Topic
+from pipelines.verbs.face import do
+from pipelines.verbs.fork import Fork
+from tests.workspace.conftest import House
+from tests.workspace.test_kafka_holdings import answer, saved
+
+BROKER = {"clicks": Topic({0: Partition(2, 30, at=12), 1: Partition(0, 9)})}
+"""Of partition 1 there is no row since the time that is asked for."""
+
+
+@pytest.mark.parametrize(
+    ("position", "after", "skipped", "again"),
+    [
+        ("earliest", '{"clicks":{"0":2,"1":0}}', 0, 13),
+        ("latest", '{"clicks":{"0":30,"1":9}}', 24, 0),
+        ("2027-01-15T08:00", '{"clicks":{"0":12,"1":9}}', 6, 0),
+        ('{"clicks":{"1":7}}', '{"clicks":{"0":10,"1":7}}', 2, 0),
+        ('{"clicks":{"0":4,"1":9}}', '{"clicks":{"0":4,"1":9}}', 4, 6),
+    ],
+)
+def test_a_source_of_kafka_is_moved(
+    house: House, monkeypatch: pytest.MonkeyPatch, position: str, after: str, skipped: int, again: int
+) -> None:
+    savepoint = saved(house)
+    answer(monkeypatch, BROKER)
+    fork = Fork(savepoint.id, name="b", offsets={"counts.0": position})
+    (moved,) = house.face.plan(fork).moved
+    assert (moved.before, moved.after, moved.skipped, moved.again) == ('{"clicks":{"0":10,"1":5}}', after, skipped, again)
+    entry = (Path(do(house.face, fork).checkpoints) / "counts" / "offsets" / str(savepoint.batch)).read_text().splitlines()
+    assert entry[2:] == [after] and '"batchWatermarkMs"' in entry[1]
+
+
+@pytest.mark.parametrize(
+    ("position", "code"),
+    [
+        ('{"clicks":{"0":31}}', "offsets.position"),
+        ('{"clicks":{"0":1}}', "offsets.position"),
+        ('{"clicks":{"2":1}}', "offsets.position"),
+        ('{"other":{"0":1}}', "offsets.position"),
+        ('{"clicks":', "offsets.position"),
+        ("soon", "time.invalid"),
+    ],
+)
+def test_a_place_that_is_not_there_is_refused(house: House, monkeypatch: pytest.MonkeyPatch, position: str, code: str) -> None:
+    savepoint = saved(house)
+    answer(monkeypatch, BROKER)
+    refused(house, Fork(savepoint.id, name="b", offsets={"0": position}), code)
+
+
+def test_a_broker_that_is_away_or_unknown_moves_nothing(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    savepoint = saved(house)
+    answer(monkeypatch, Unavailable("kafka.away", "It does not answer", "Start it."))
+    refused(house, Fork(savepoint.id, name="b", offsets={"0": "latest"}), "kafka.away")
+
+
+def test_a_broker_with_a_sign_in_is_refused(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    savepoint = saved(house, "SASL_SSL://kafka:9093")
+    answer(monkeypatch, BROKER)
+    refused(house, Fork(savepoint.id, name="b", offsets={"0": "latest"}), "offsets.broker")
+
+
+def test_state_is_not_rewritten_at_the_same_time(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    savepoint = saved(house)
+    answer(monkeypatch, BROKER)
+    refused(house, Fork(savepoint.id, name="b", offsets={"0": "latest"}, partitions=4), "offsets.rewriting")
+
+
+def refused(house: House, fork: Fork, code: str) -> None:
+    with pytest.raises(TidemarkError) as error:
+        house.face.plan(fork)
+    assert error.value.code == code
