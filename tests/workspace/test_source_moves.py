@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pipelines.domain.errors import TidemarkError, Unavailable
+from pipelines.domain.ids import JobName
 from pipelines.domain.kafka import Partition, Topic
+from pipelines.domain.runs import QUERIES_FILE, RunState
+from pipelines.verbs.experiments import Compare
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
-from tests.workspace.conftest import House
+from tests.workspace.conftest import House, query_line
 from tests.workspace.test_kafka_holdings import answer, saved
 
 BROKER = {"clicks": Topic({0: Partition(2, 30, at=12), 1: Partition(0, 9)})}
@@ -78,3 +83,15 @@ def refused(house: House, fork: Fork, code: str) -> None:
     with pytest.raises(TidemarkError) as error:
         house.face.plan(fork)
     assert error.value.code == code
+
+
+def test_a_comparison_says_that_one_has_read_other_input(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    savepoint = saved(house)
+    answer(monkeypatch, BROKER)
+    fork = do(house.face, Fork(savepoint.id, name="b", offsets={"0": "latest"}))
+    output = house.face.layout.output(JobName("a")) / "counts"
+    for part in output.glob("*.parquet"):  # golden outputs have no rows
+        pq.write_table(pa.table({"k": [1]}), part)
+    house.append(fork, QUERIES_FILE, query_line(f"{fork.checkpoints}/counts", str(output)))
+    house.see(fork, RunState.RUNNING)
+    assert "b has read other input than its parent: source 0 of counts" in house.face.ask(Compare("a", "b")).note

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
@@ -18,6 +19,7 @@ from pipelines.savepoint import delta_tables
 from pipelines.savepoint.sink_places import delta_folder
 from pipelines.storage.addresses import open_storage
 from pipelines.verbs.experiments import Compare
+from pipelines.words import offsets
 from pipelines.workspace import runs, savepoints
 from pipelines.workspace.compare import batches as compare_batches
 from pipelines.workspace.context import Context
@@ -61,8 +63,17 @@ def compare(context: Context, question: Compare) -> Comparison:
         examples=question.examples,
         until_ms=min(reached) if reached else None,
     )
-    noted = " ".join(filter(None, (comparison.note, late_rows_note(comparison, side_a.late_rows, side_b.late_rows))))
+    notes = (comparison.note, late_rows_note(comparison, side_a.late_rows, side_b.late_rows), *_moved(context, (a, b)))
+    noted = " ".join(filter(None, notes))
     return replace(comparison.of(a, b, query), note=noted, uncut=together and bool(side_a.files and side_b.files))
+
+
+def _moved(context: Context, jobs: tuple[JobName, JobName]) -> Iterator[str]:
+    """Says which job has read other input than its parent."""
+    for job in jobs:
+        known = context.files.job(job)
+        for source in known.origin.moved if known and known.origin else ():
+            yield f"{job} has read other input than its parent: {offsets.moved(source)}."
 
 
 def _in_lock_step(
