@@ -61,9 +61,8 @@ async def lifespan(_app: App) -> AsyncIterator[None]:
         return
     settings = _streamlit_settings()
     api.signs_in(oidc())
-    spark_environment.inherit()
     _run_as("", settings.workspace)
-    with assembly.assembled(settings, api):
+    with spark_environment.inheriting(), assembly.assembled(settings, api):
         _announce(settings)
         yield
 
@@ -121,9 +120,8 @@ def main(
     try:
         api.reach = reach.checked()
         api.signs_in(oidc())
-        spark_environment.inherit()
         _run_as(run_as, Path(workspace).resolve())
-        with listening(api.reach.host, port) as bound:
+        with spark_environment.inheriting(), listening(api.reach.host, port) as bound:
             own = bound.getsockname()[1]
             settings = assembly.Settings(Path(workspace).resolve(), own, example, api.reach, structured_log, chosen(os.environ))
             with succession.succeeding(settings, api) if standby else assembly.assembled(settings, api):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -25,11 +26,16 @@ def command(python: str, module: str) -> Sequence[str]:
 _inherited: Mapping[str, str] | None = None
 
 
-def inherit() -> None:
-    """From now on Sparks inherit this process's variables as they are now: what its libraries set later is not for them, and would make of
+@contextmanager
+def inheriting() -> Iterator[None]:
+    """Within it Sparks inherit this process's variables as they are now: what its libraries set later is not for them, and would make of
     each warm process one of another kind (Streamlit sets one as it begins to serve)."""
     global _inherited
     _inherited = dict(os.environ)
+    try:
+        yield
+    finally:
+        _inherited = None
 
 
 def inherited() -> Mapping[str, str]:

@@ -126,7 +126,7 @@ def test_a_variant_is_dropped_taken_back_and_promoted(watched: Watched, fakes: s
     put_away(page)
     press(page, "Promote…")
     asked = dialog(page, "Promote post_engagement_split")
-    asked.get_by_role("radio").last.check(force=True)
+    asked.get_by_role("radio").nth(1).check(force=True)
     expect(asked.get_by_text("Query id", exact=True)).to_be_visible()
     watched.look("experiment_promote", DIALOG)
     press(asked, "Promote")
