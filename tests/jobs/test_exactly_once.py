@@ -13,7 +13,7 @@ import pytest
 
 from tests.driver.process import Drivers
 from tests.jobs import postgres
-from tests.jobs.collected import START
+from tests.jobs.collected import FILES, START
 from tests.jobs.killed_write import COLUMNS, SCHEMA, TABLE, rows
 from tests.jobs.loading import JOBS, script
 from tests.savepoint.matrix import FORMAT_2
@@ -94,6 +94,8 @@ def test_a_killed_driver_and_its_fork_in_postgresql_give_what_an_undisturbed_one
         "--out",
         events,
         *START,
+        "--files",
+        str(FILES),
         "--rate",
         "3",
         "--posts",
