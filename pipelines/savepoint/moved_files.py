@@ -59,8 +59,10 @@ def moved(checkpoint: Storage, source: str, offset: int, at_ms: float, others: I
 
 
 def _files(known: Iterable[Path]) -> list[tuple[Path, int]]:
-    """All files where the known ones are, with the times of their last change (epoch ms), oldest first."""
+    """All files where the known ones are, in whatever partition (`day=1`), with the times of their last change (epoch ms), oldest first."""
     base = Path(os.path.commonpath([path.parent for path in known]))
+    parts = [number for number, part in enumerate(base.parts) if "=" in part]
+    base = Path(*base.parts[: parts[0]]) if parts else base
     return sorted(_below(base), key=lambda file: (file[1], str(file[0])))
 
 

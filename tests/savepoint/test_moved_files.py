@@ -1,0 +1,53 @@
+"""The log of a file source moved to a time: which files count as read, and where they are looked for."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain.errors import Unsupported
+from pipelines.savepoint.moved_files import MovedLog, moved
+from pipelines.storage.addresses import open_storage
+
+
+def lay(events: Path, checkpoint: Path) -> None:
+    """Files 0 and 1 of the first day are read; 2 of the same day, 3 of the next, and two that are hidden are not."""
+    for number, name in enumerate(("day=1/0.json", "day=1/1.json", "day=1/2.json", "day=2/3.json", "day=2/_4.json", "day=2/.5.json")):
+        path = events / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("")
+        os.utime(path, (1_000 + number,) * 2)
+    log = checkpoint / "sources" / "0"
+    log.mkdir(parents=True)
+    for number in (0, 1):
+        entry = {"path": (events / f"day=1/{number}.json").as_uri(), "timestamp": 1_000_000 + 1_000 * number, "batchId": number}
+        (log / str(number)).write_text("v1\n" + json.dumps(entry))
+
+
+def log_at(tmp_path: Path, at_ms: float) -> MovedLog:
+    lay(tmp_path / "in", tmp_path / "checkpoint")
+    return moved(open_storage(str(tmp_path / "checkpoint")), "0", 1, at_ms, ())
+
+
+def test_what_waits_in_every_partition_is_skipped(tmp_path: Path) -> None:
+    log = log_at(tmp_path, math.inf)
+    assert [Path(path).name for path in log.skipped] == ["2.json", "3.json"] and log.again == () and log.offset == 2
+    assert b"day=2/3.json" in log.written["sources/0/2"] and log.written["sources/0/1"].count(b"path") == 1
+
+
+def test_what_was_changed_since_is_read_again_and_the_offset_stays(tmp_path: Path) -> None:
+    log = log_at(tmp_path, 1_000_500)
+    assert [path.rpartition("/")[2] for path in log.again] == ["1.json"] and log.skipped == () and log.offset == 1
+    assert log.written["sources/0/1"] == b"v1"
+
+
+def test_files_of_another_machine_are_refused(tmp_path: Path) -> None:
+    log = tmp_path / "sources" / "0"
+    log.mkdir(parents=True)
+    (log / "0").write_text('v1\n{"path":"s3a://lake/0.json","timestamp":1,"batchId":0}')
+    with pytest.raises(Unsupported, match="another machine"):
+        moved(open_storage(str(tmp_path)), "0", 0, math.inf, ())
