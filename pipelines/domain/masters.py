@@ -17,6 +17,8 @@ DEFAULT = "local[2]"
 CLUSTER_FILE = "cluster.json"
 """In a run's folder."""
 DEPLOY_MODE = "spark.submit.deployMode"
+CONNECT = "connect"
+"""Where the deploy mode of a run stands whose Spark is a Connect server, which others use, too."""
 _LOCAL = re.compile(r"local(\[\s*(\d+|\*)\s*(,\s*\d+\s*)?\])?")
 _CLUSTERS = {
     "spark": re.compile(r"spark://[^\s,/]+:\d+(,[^\s,/]+:\d+)*"),
@@ -37,9 +39,9 @@ class Cluster:
 
     master: str
     deploy_mode: str
-    """`client`: the driver is a process of this machine."""
+    """`client`: the driver is a process of this machine; `connect`: it is a client of a Connect server, and `master` is that server."""
     application: str
-    """Spark's id of it; a cluster's own pages know it by that."""
+    """Spark's id of it; a cluster's own pages know it by that. Of a Connect server the session's."""
     executors: Count
     """Alive; 0 on a local master, whose threads are the driver's own."""
 

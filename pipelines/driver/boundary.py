@@ -59,6 +59,9 @@ def begin_no_trigger(query: Any) -> None:
 
 
 def _stop(running: Running, deadline: float) -> None:
+    if running.is_connected:
+        _stop_connected(running, deadline)
+        return
     execution = running.query._jsq.streamingQuery()
     if not execution.queryExecutionThread().isAlive():
         return
@@ -66,6 +69,21 @@ def _stop(running: Running, deadline: float) -> None:
         say(f"query {running.name} did not reach the end of its batch in time: interrupted")
     running.query.stop()
     say(f"query {running.name} stopped")
+
+
+def _stop_connected(running: Running, deadline: float) -> None:
+    """After the batch that runs, as far as a client sees it: one that has begun since is interrupted, and done again by the next start."""
+    query = running.query
+    before = _last_batch(query)
+    while query.isActive and query.status["isTriggerActive"] and _last_batch(query) == before and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+    query.stop()
+    say(f"query {running.name} stopped")
+
+
+def _last_batch(query: Any) -> int:
+    last = query.lastProgress
+    return -1 if last is None else int(last.batchId)
 
 
 def _can_be_held(execution: Any) -> bool:

@@ -39,6 +39,9 @@ BATCH_SKIPPED = Failure(
 
 def of_query(query: Any) -> Failure | None:
     """Why a streaming query ended, None where it did not fail."""
+    if not hasattr(query, "_jsq"):
+        exception = query.exception()
+        return None if exception is None else of_exception(exception, "")
     exception = query._jsq.exception()
     return of_throwable(exception.get()) if exception.isDefined() else None
 

@@ -1,6 +1,6 @@
 """Records the settings of `DataStreamWriter`, and hands every start over to the driver.
 
-PySpark keeps these facts in the JVM, in private fields; so the Python methods that set them are wrapped. Classic mode only.
+PySpark keeps these facts in the JVM, in private fields; so the Python methods that set them are wrapped.
 """
 
 from __future__ import annotations
@@ -48,11 +48,16 @@ def asked(writer: Any) -> Asked:
 
 
 def install(start: Start) -> None:
-    """Wraps `DataStreamWriter`: setters note, `start` and `toTable` go through `start`."""
+    """Wraps the `DataStreamWriter` of a Spark in this process."""
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-    _noting(DataStreamWriter)
-    _starting(DataStreamWriter, start)
+    wrap(DataStreamWriter, start)
+
+
+def wrap(writer_class: Any, start: Start) -> None:
+    """Setters note, `start` and `toTable` go through `start`."""
+    _noting(writer_class)
+    _starting(writer_class, start)
 
 
 def _noting(writer_class: Any) -> None:

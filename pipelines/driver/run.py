@@ -13,11 +13,12 @@ from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, Exit, RunSpec
 from pipelines.driver import commits, failures, intercept, lease, outside, own_logging, sinks, sql_script, submit
 from pipelines.driver.beside import Beside
 from pipelines.driver.boundary import stop_at_boundary
+from pipelines.driver.connect import importing
+from pipelines.driver.connect.queries import ConnectQueries
 from pipelines.driver.event_log import EventLog
 from pipelines.driver.failures import Failure
 from pipelines.driver.listener import drain
 from pipelines.driver.log_levels import LogLevels
-from pipelines.driver.queries import Queries
 from pipelines.driver.records import Clock, Records, say
 from pipelines.driver.rehearsal import Rehearsal
 from pipelines.driver.stopping import KILLED_CODE, Stop, grace_s
@@ -63,7 +64,7 @@ class Conductor:
         self._stop = Stop(grace_s(), self._killed)
         self._rehearsal = Rehearsal(spec, records, self._stop.begin) if spec.rehearsal else None
         self._warehouse = Warehouse(spec)
-        self._queries = Queries(spec, records, self._stop.begin, self._warehouse, self._rehearsal)
+        self._queries = ConnectQueries(spec, records, self._stop.begin, self._warehouse, self._rehearsal)
         self._event_log = EventLog(spec, records)
         self._beside = Beside(LogLevels(records).look, self._event_log.look)
 
@@ -79,6 +80,7 @@ class Conductor:
             self._rehearsal.install()
         self._warehouse.install()
         intercept.install(self._queries.start)
+        importing.install(self._queries.start_connected)
         self._beside.start()
         error = self._script()
         self._stop.script_over()
@@ -90,6 +92,7 @@ class Conductor:
         self._queries.ended()
         ending = self._ending(error)
         self._beside.close()
+        self._queries.leave()
         _stop_spark()
         return ending
 

@@ -15,3 +15,8 @@ class Running:
     name: QueryName
     query: Any
     """PySpark's `StreamingQuery`."""
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether it runs on a Spark Connect server, whose JVM is out of reach."""
+        return not hasattr(self.query, "_jsq")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.domain.masters import Cluster, is_local
+from pipelines.domain.masters import CONNECT, Cluster, is_local
 from pipelines.words import formats
 
 HERE = "here, in the driver's own process"
@@ -12,6 +12,8 @@ def where(cluster: Cluster | None) -> str:
     """`2 executors alive on spark://host:7077, the driver here (client mode)`; for a local master `here, …`."""
     if cluster is None:
         return formats.MISSING
+    if cluster.deploy_mode == CONNECT:
+        return f"of the Spark Connect server at {cluster.master}"
     if is_local(cluster.master):
         return HERE
     return f"{formats.plural(cluster.executors, 'executor')} alive on {cluster.master}, the driver here ({cluster.deploy_mode} mode)"

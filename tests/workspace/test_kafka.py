@@ -16,7 +16,7 @@ from pipelines.checkpoint import sink_log
 from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import JobName
 from pipelines.domain.runs import RunState
-from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.savepoints import QueryImage, Savepoint
 from pipelines.storage.addresses import open_storage
 from pipelines.verbs.attach import Attach
 from pipelines.verbs.experiments import Compare
@@ -41,6 +41,7 @@ ALL = range(5)
 """Phases: before the kill, after it, with a partition more, after the savepoint, after the fork."""
 
 LAST = '{"clicks":{"0":37,"1":36,"2":18}}'
+PAST = '{"clicks":{"0":30,"2":7}}'
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +174,8 @@ def test_a_job_on_kafka(server: Server, broker: Broker, tmp_path: Path) -> None:
     await_rows(server, "of_theirs", "sums", expected)
     do(face, Stop("of_theirs", savepoint=False))
 
-    retention_overtakes(server, broker, begun)
+    images = retention_overtakes(server, broker, begun)
+    moved_past_what_is_gone(server, broker, begun, images)
     the_present_is_overtaken(server, broker)
 
 
@@ -198,8 +200,8 @@ def attach(server: Server, broker: Broker, outside: Path) -> Savepoint:
     return do(server.face, Take("theirs"))
 
 
-def retention_overtakes(server: Server, broker: Broker, begun: Savepoint) -> None:
-    """Nothing begins from before what is gone, and the gap is named."""
+def retention_overtakes(server: Server, broker: Broker, begun: Savepoint) -> list[QueryImage]:
+    """Nothing begins from before what is gone, and the gap is named. The answer: the queries that read there."""
     face = server.face
     broker.forget(CLICKS, {0: 30, 2: 7})
     gap = "topic clicks, partition 0: offsets 24 to 29 are gone, it begins at 30; topic clicks, partition 2: offsets 6 to 6 are gone"
@@ -211,12 +213,24 @@ def retention_overtakes(server: Server, broker: Broker, begun: Savepoint) -> Non
             do(face, change)
     assert (len(face.ask(ListSavepoints("a"))), server.newest("a").id) == there
     images = [image for image in begun.queries if "clicks" in image.offsets[0].offset]
-    amounts = {'{"clicks":{"0":30,"2":7}}': (7, False), "earliest": (7, True), "1970-01-02T00:00Z": (7, True)}
+    amounts = {PAST: (7, False), "earliest": (7, True), "1970-01-02T00:00Z": (7, True)}
     for position, (skipped, reads_again) in amounts.items():
         plan = face.plan(Fork(savepoint=begun.id, name="d", offsets={f"{image.query}.0": position for image in images}))
         assert plan.refusal is None, "a source that is moved past what is gone can be gone on with"
         told = [(moved.skipped, moved.again > 0, moved.unit) for moved in plan.moved]
         assert told == [(skipped, reads_again, "rows")] * len(images), plan.moved
+    return images
+
+
+def moved_past_what_is_gone(server: Server, broker: Broker, begun: Savepoint, images: Sequence[QueryImage]) -> None:
+    """A fork from there has what was counted before the savepoint and what it reads from where it was moved to, and nothing between."""
+    do(server.face, Fork(savepoint=begun.id, name="d", offsets={f"{image.query}.0": PAST for image in images}))
+    skipped = {(3, at) for at in (0, 3, 6, 9, 12, 15, 2)}
+    await_rows(server, "d", "sums", sums(ALL, skipped))
+    await_positions(server, LAST, "d")
+    read = [value for at, value in enumerate(values(phase(3, 3))) if (3, at) not in skipped]
+    assert sorted(broker.read("copies.d")) == sorted([*read, *values([*phase(4, 3), closing()])])
+    do(server.face, Stop("d", savepoint=False))
 
 
 def the_present_is_overtaken(server: Server, broker: Broker) -> None:

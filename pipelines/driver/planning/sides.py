@@ -18,6 +18,7 @@ from typing import Any
 from pipelines.domain.plannings import NEW, RESULT_FILE, TASK_FILE, Failure, Planned, Planning, PlanTask
 from pipelines.domain.runs import RunSpec
 from pipelines.driver import failures, intercept, outside, records, rehearsal, run, sql_script, submit
+from pipelines.driver.connect import importing
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.planning.planner import Planner, Unknown
 from pipelines.driver.planning.uses import Uses
@@ -101,6 +102,8 @@ class Stage:
         SparkContext.stop = SparkSession.stop = lambda session: None
         StreamingQueryManager.awaitAnyTermination = self._await_any
         intercept.install(self._start)
+        SparkSession.Builder.remote = _out_of_reach
+        importing.install(_out_of_reach)
         signal.signal(signal.SIGALRM, self._late)
 
     def end(self) -> None:
@@ -154,6 +157,10 @@ class Stage:
 
     def _late(self, number: int, frame: Any) -> None:
         raise Over
+
+
+def _out_of_reach(*_: Any) -> Any:
+    raise Unknown("its queries run on a Spark Connect server, whose plans are out of reach")
 
 
 @contextmanager

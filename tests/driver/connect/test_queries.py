@@ -1,0 +1,46 @@
+"""What cannot be done on a Connect server is refused before anything is asked of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pipelines.domain.errors import Unsupported
+from pipelines.domain.ids import JobName, RunId, VersionId
+from pipelines.domain.runs import SPEC_FORMAT, Lead, RunSpec
+from pipelines.driver.connect.queries import ConnectQueries
+from pipelines.driver.intercept import Asked
+from pipelines.driver.records import Records
+from pipelines.driver.rehearsal import Rehearsal
+from pipelines.driver.warehouse import Warehouse
+
+
+def refusal(tmp_path: Path, asked: Asked, **changes: Any) -> str:
+    """The code with which a start is refused; its writer has no session to be asked."""
+    spec = RunSpec(SPEC_FORMAT, RunId("r-1"), JobName("job"), VersionId("v-1"), "", (), {}, "", str(tmp_path), "")
+    spec, records = replace(spec, **changes), Records(tmp_path, lambda: 1)
+    rehearsal = Rehearsal(spec, records, lambda: None) if spec.rehearsal else None
+    queries = ConnectQueries(spec, records, lambda: None, Warehouse(spec), rehearsal)
+    with pytest.raises(Unsupported) as refused:
+        queries.start_connected(SimpleNamespace(_session=None), asked, lambda: pytest.fail("it started"))
+    assert refused.value.hint
+    assert not list(tmp_path.iterdir())
+    return refused.value.code
+
+
+@pytest.mark.parametrize(
+    ("asked", "changes", "code"),
+    [
+        (Asked(format="parquet"), {"rehearsal": "/scratch"}, "connect.rehearsal"),
+        (Asked(format="parquet"), {"lead": Lead(JobName("leader"), "")}, "connect.lock_step"),
+        (Asked(format="parquet"), {"checkpoints": "s3a://bucket/a"}, "connect.home"),
+        (Asked(format="parquet", table="t"), {}, "connect.sink"),
+        (Asked(format="delta"), {}, "connect.sink"),
+    ],
+)
+def test_refusals(tmp_path: Path, asked: Asked, changes: dict[str, Any], code: str) -> None:
+    assert refusal(tmp_path, asked, **changes) == code
