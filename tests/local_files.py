@@ -10,19 +10,15 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-import subprocess
 import sys
 import tempfile
 import zipfile
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 
-from pipelines.sandbox.java import java_home
+from tests.compiled import compile_to, spark_jars
 
 SOURCE = Path(__file__).with_name("LocalFiles.java")
-COMPILER = "org.codehaus.commons.compiler.samples.CompilerDemo"
-SECONDS = 120
 SETTINGS = """<configuration>
   <property><name>fs.file.impl</name><value>tidemark.LocalFiles</value></property>
   <property><name>fs.AbstractFileSystem.file.impl</name><value>tidemark.LocalFiles$Context</value></property>
@@ -52,24 +48,10 @@ def jar() -> Path:
 
 def _make(target: Path) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        _compile(Path(folder))
+        compile_to(Path(folder), SOURCE, spark_jars())
         packed = Path(folder) / target.name
         with zipfile.ZipFile(packed, "w") as archive:
             archive.writestr("core-site.xml", SETTINGS)
             for file in sorted(Path(folder).glob("tidemark/*.class")):
                 archive.write(file, file.relative_to(folder))
         packed.rename(target)
-
-
-def _compile(folder: Path) -> None:
-    jars = [str(path) for path in _spark().glob("jars/*.jar")]
-    command = [str(java_home().path / "bin" / "java"), "-cp", os.pathsep.join(jars), COMPILER]
-    command += ["-classpath", os.pathsep.join(jars), "-d", str(folder), str(SOURCE)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS)
-    assert (folder / "tidemark" / "LocalFiles.class").is_file(), done.stdout
-
-
-def _spark() -> Path:
-    spec = find_spec("pyspark")
-    assert spec is not None and spec.origin is not None
-    return Path(spec.origin).parent

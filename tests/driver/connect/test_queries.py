@@ -11,7 +11,8 @@ import pytest
 
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.ids import JobName, RunId, VersionId
-from pipelines.domain.runs import SPEC_FORMAT, Lead, RunSpec
+from pipelines.domain.lockstep import Lead
+from pipelines.domain.runs import SPEC_FORMAT, RunSpec
 from pipelines.driver.connect.queries import ConnectQueries
 from pipelines.driver.intercept import Asked
 from pipelines.driver.records import Records
