@@ -1,4 +1,4 @@
-"""Seconds that rescaling takes a million keys: the whole of the sandbox's process, with its counting before and after."""
+"""Seconds and memory that rescaling takes a million keys: the whole of the sandbox's process, with its counting before and after."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pipelines.sandbox.counts import TASK_FORMAT, Store
 from pipelines.sandbox.pool import Pool
 from pipelines.sandbox.readings import Far
 from pipelines.sandbox.rewrites import RewriteTask
+from tests.bench.peak import Peak
 from tests.savepoint.matrix import FORMAT_2, configured
 
 pytestmark = [pytest.mark.bench, pytest.mark.spark, pytest.mark.timeout(3600)]
@@ -52,11 +53,12 @@ def test_rescaling(spark: Any, tmp_path: Path, query: Callable[[Any], Any], oper
     def watch(far: Far) -> None:
         steps.setdefault(far.step, time.perf_counter())
 
-    began = time.perf_counter()
-    done = states.rewrite(Pool(), home, RewriteTask(TASK_FORMAT, "bench", "local[2]", {}, held, 8), OWN, watch)
+    began, peak = time.perf_counter(), Peak()
+    with peak:
+        done = states.rewrite(Pool(), home, RewriteTask(TASK_FORMAT, "bench", "local[2]", {}, held, 8), OWN, watch)
     ended = time.perf_counter()
     assert all(read.before == read.after for read in done.stores) and done.stores[0].before.rows == MILLIONS * 1_000_000
     spent = " · ".join(
         f"{step} {after - at:.1f} s" for (step, at), after in zip(steps.items(), [*list(steps.values())[1:], ended], strict=True)
     )
-    print(f"{query.__name__}, {MILLIONS} million keys, 4 → 8 partitions: {ended - began:.1f} s ({spent})")
+    print(f"{query.__name__}, {MILLIONS} million keys, 4 → 8 partitions: {ended - began:.1f} s ({spent}), {peak}")
