@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipelines.domain.bounds import Count
-from pipelines.domain.conversions import IN_PANDAS, JOIN, SESSIONS
+from pipelines.domain.conversions import CONVERTED, IN_PANDAS, SESSIONS
 from pipelines.domain.errors import Conflict, Invalid, Refusal, TidemarkError, Unsupported, refusal
 from pipelines.domain.operator_places import Placement
 from pipelines.domain.plannings import PlannedAggregate, PlannedOperator
@@ -24,7 +24,6 @@ COLUMNS = "columns"
 """What stands for the migration by columns in place of a function's name."""
 AGGREGATION = "stateStoreSave"
 BY_FUNCTIONS = (AGGREGATION, SESSIONS, IN_PANDAS)
-REWRITTEN = (*BY_FUNCTIONS, JOIN, "dedupe", "dedupeWithinWatermark")
 COUNTED = {('"long"', "0L"), ('"boolean"', "false"), ('"boolean"', "true")}
 """Types of columns with what they begin with, where they are never null."""
 BY_COLUMNS = "Leave --migrate out, or give --migrate columns, which moves operators."
@@ -134,7 +133,7 @@ def decide(images: Sequence[QueryImage], sizes: Mapping[OperatorKey, int], by: s
         )
         for image in images
         for operator in image.operators
-        if operator.name in REWRITTEN
+        if operator.name in CONVERTED
     )
     refused = next(_refusals(operators, by, spark_version), None)
     return MigrationPlan(by, operators, refusal(refused) if refused else None)
