@@ -22,19 +22,18 @@ Values = Mapping[str, Sequence[str]]
 """Side -> the names of the columns of its rows."""
 
 
-def of_contracts(query: str, old: PlannedOperator | None, new: PlannedOperator, kept: Keeps, keeps: Keeps) -> Mapping[str, ByColumns]:
-    """The same, by what is kept before and now; raises Unsupported (`migrate.operators`)."""
-    before = {side: migrations.once(names) for side, names in _values(kept).items()}
+def check(query: str, new: PlannedOperator, kept: Keeps, keeps: Keeps) -> None:
+    """Raises Unsupported (`migrate.operators`) for another key, and for a format of joins that has other stores."""
     if not contracts.keys_fit(kept, keeps):
         raise _refused(query, new, "it joins by another key than before")
-    if not before or not _values(keeps):
+    if not values(kept) or not values(keeps):
         raise _refused(query, new, "its state is of another format than 1 and 2, which alone were measured")
-    return by_columns(query, old, new, before)
 
 
-def _values(keeps: Keeps) -> Mapping[str, Sequence[str]]:
+def values(keeps: Keeps) -> Values:
+    """The names of the columns of each side's rows; nothing in a format that has other stores."""
     stores = {side: f"{side}-{ROWS} value" for side in SIDES}
-    return {side: contracts.names_of(keeps, store) for side, store in stores.items() if store in keeps.columns}
+    return {side: migrations.once(contracts.names_of(keeps, store)) for side, store in stores.items() if store in keeps.columns}
 
 
 def by_columns(query: str, old: PlannedOperator | None, new: PlannedOperator, before: Values) -> Mapping[str, ByColumns]:

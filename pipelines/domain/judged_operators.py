@@ -80,7 +80,8 @@ def _rewriting_rows(pair: Pair) -> str:
     then = pair.then if pair.is_explained else None
     try:
         if pair.now.name == JOIN:
-            sides = joins.of_contracts(pair.query, then, pair.now, pair.kept, pair.keeps)
+            joins.check(pair.query, pair.now, pair.kept, pair.keeps)
+            sides = joins.by_columns(pair.query, then, pair.now, joins.values(pair.kept))
             made = [column for side in sides.values() for column in side.aggregates]
         else:
             made = [*deduplications.by_columns(pair.query, then, pair.now, contracts.key_names(pair.kept), ()).aggregates]

@@ -14,7 +14,7 @@ from pipelines.checkpoint import state_schema
 from pipelines.domain import contracts, joins, migrations
 from pipelines.domain.conversions import Shape
 from pipelines.domain.errors import Unsupported
-from pipelines.domain.joins import ROWS
+from pipelines.domain.joins import ROWS, SIDES
 from pipelines.domain.json_text import read_json
 from pipelines.domain.migrations import ByColumns
 from pipelines.domain.plannings import NEW, OLD, Planning
@@ -51,7 +51,11 @@ def _by_columns(placed: Placed, operator: Operator, at: int, planning: Planning)
     then, now = planning.operators(OLD, query).get(operator.id), planning.operators(NEW, query)[at]
     kept, keeps = known.kept[operator.id], known.new[at]
     try:
-        return joins.of_contracts(query, then if contracts.fits(known.kept, known.old) else None, now, kept, keeps)
+        joins.check(query, now, kept, keeps)
+        stores = {side: f"{side}-{ROWS}" for side in SIDES}
+        values = {side: migration.shape(placed.checkpoint, known.image, operator, store).value for side, store in stores.items()}
+        before = {side: _names(value) for side, value in values.items()}
+        return joins.by_columns(query, then if contracts.fits(known.kept, known.old) else None, now, before)
     except Unsupported:
         if contracts.types(kept) == contracts.types(keeps):
             return {}

@@ -29,7 +29,7 @@ def windowed(*names: str, by: tuple[str, ...] = ("window", "key")) -> Callable[[
     def query(spark: Any, base: Path) -> Any:
         from pyspark.sql import functions as F
 
-        keys = {"window": F.window("ts", "2 minutes"), "session": F.session_window("ts", "90 seconds").alias("window"), "key": F.col("key")}
+        keys = {"window": F.window("ts", "2 minutes"), "session": F.session_window("ts", "90 seconds"), "key": F.col("key")}
         rows = queries.timed(spark, base).withColumn("amount", F.col("n").cast("decimal(10,2)"))
         later = F.col("_metadata.file_name") >= f"{FILES[0]:03d}.json"
         every = {
@@ -214,6 +214,15 @@ def nothing(rows, schema):
 
 def ending(rows, schema):
     raise SystemExit(3)
+
+
+def of_sessions(rows, schema):
+    return rows.select("key", F.struct("value.session_window", "value.key", "value.count", "value.sum").alias("value"))
+
+
+def of_other_sessions(rows, schema):
+    moved = F.col("value").withField("session_window.start", F.expr("value.session_window.start + INTERVAL 1 SECOND"))
+    return of_sessions(rows.withColumn("value", moved), schema)
 """
 WRONG = {
     "doubled": "9 keys come more than once (up to 2 times), for example {",
@@ -268,6 +277,18 @@ def test_functions_whose_rows_do_not_fit_are_refused_and_change_nothing(spark: A
         shutil.rmtree(checkpoint / "migrated")
         assert contents(checkpoint) == was, function
     migrate(bench, savepoint, "fork", new, "of_python", FUNCTION)
+    assert_equal(whole, whole, savepoint.batch + 1)
+
+
+def test_a_function_makes_the_rows_of_sessions_and_cannot_take_them_from_their_keys(spark: Any, tmp_path: Path) -> None:
+    new = windowed("rows", "sum", by=SESSION)
+    bench = Bench(Line(windowed("sum", "rows", by=SESSION), HDFS), tmp_path, spark)
+    whole = Bench(replace(bench.line, query=new), tmp_path, spark)
+    savepoint = saved(bench, whole)
+    with pytest.raises(WrongRows, match=r"session_window\.start and key\.sessionStartTime are not the same, and always are"):
+        migrate(bench, savepoint, "fork", new, "of_other_sessions", FUNCTION)
+    shutil.rmtree(bench.checkpoint("fork") / "migrated")
+    migrate(bench, savepoint, "fork", new, "of_sessions", FUNCTION)
     assert_equal(whole, whole, savepoint.batch + 1)
 
 
