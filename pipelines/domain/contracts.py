@@ -51,8 +51,13 @@ def value_names(keeps: Keeps) -> list[str]:
     return _names(keeps, " value")
 
 
+def names_of(keeps: Keeps, place: str) -> list[str]:
+    """The names of the columns at a place (`default key`)."""
+    return [column.partition(" ")[0] for column in _columns(keeps.columns[place])]
+
+
 def _names(keeps: Keeps, part: str) -> list[str]:
-    return [column.partition(" ")[0] for place, text in keeps.columns.items() if place.endswith(part) for column in _columns(text)]
+    return [name for place in keeps.columns if place.endswith(part) for name in names_of(keeps, place)]
 
 
 def differences(before: Keeps, after: Keeps) -> Iterator[str]:

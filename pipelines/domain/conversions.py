@@ -16,12 +16,14 @@ from pipelines.domain.savepoints import Operator, QueryImage
 
 HDFS = "hdfs"
 IN_PANDAS = "applyInPandasWithState"
+SESSIONS = "sessionWindowStateStoreSaveExec"
+JOIN = "symmetricHashJoin"
 CONVERTED = {
     "stateStoreSave": "aggregation",
-    "sessionWindowStateStoreSaveExec": "session windows",
+    SESSIONS: "session windows",
     "dedupe": "deduplication",
     "dedupeWithinWatermark": "deduplication within the watermark",
-    "symmetricHashJoin": "join",
+    JOIN: "join",
     IN_PANDAS: "`applyInPandasWithState`",
 }
 """Spark's names of the operators whose outputs were measured to be equal afterwards -> what they are."""

@@ -28,7 +28,7 @@ def by_columns(query: str, old: PlannedOperator | None, new: PlannedOperator, ke
     expressions: list[str] = []
     gaps: list[str] = []
     for column in new.keys:
-        before = _match(free, column)
+        before = match(free, column)
         if before is None:
             raise _refused(query, new, f"{column.name} is new in its key, or computed otherwise, and the state does not say it")
         free.remove(before)
@@ -42,7 +42,8 @@ def by_columns(query: str, old: PlannedOperator | None, new: PlannedOperator, ke
     return ByColumns(tuple(made), values, True, tuple(dict.fromkeys(gaps)), tuple(expressions))
 
 
-def _match(free: Sequence[PlannedKey], new: PlannedKey) -> PlannedKey | None:
+def match(free: Sequence[PlannedKey], new: PlannedKey) -> PlannedKey | None:
+    """The column among `free` that `new` is, or is the wider of; None where there is none."""
     same = (old for old in free if old.digest == new.digest and old.kind == new.kind)
     wider = (old for old in free if old.narrow == new.narrow and is_wider(old.kind, new.kind))
     return next(same, None) or next(wider, None)

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from pipelines.domain import contracts, deduplications, migrations, operator_places
+from pipelines.domain import contracts, deduplications, joins, migrations, operator_places, session_windows
 from pipelines.domain.contracts import Keeps
-from pipelines.domain.conversions import IN_PANDAS
+from pipelines.domain.conversions import IN_PANDAS, JOIN, SESSIONS
 from pipelines.domain.errors import Unsupported
+from pipelines.domain.migrations import ByColumns
 from pipelines.domain.plannings import PlannedOperator
+from pipelines.domain.session_windows import Columns
 from pipelines.domain.verdicts import Outcome, Part
 
 MEANT = "Where that is meant, fork: what was kept so far stays in the state as it was computed before. Else begin anew, without the state."
 REWRITE = (
-    "Tidemark rewrites the columns of aggregations, deduplications and applyInPandasWithState alone. Keep this operator as it was, and "
-    "compute what is new in a query of its own (--new-query)."
+    "Tidemark rewrites the columns of aggregations, sessions, joins, deduplications and applyInPandasWithState alone. Keep this operator "
+    "as it was, and compute what is new in a query of its own (--new-query)."
 )
 ANEW = f"{REWRITE} Or drop its state, so that it begins empty: --drop {{}}."
 MIGRATE = "Fork it with --migrate FILE:function: a function makes its new rows of the old ones, before the job begins."
@@ -50,28 +52,42 @@ def judged(pair: Pair, doubts: tuple[str, ...]) -> Part:
 
 def rewriting(pair: Pair) -> str:
     """How the state of an operator can be rewritten."""
-    if pair.now.name in deduplications.KINDS:
-        return _rewriting_key(pair)
+    if pair.now.name in (JOIN, *deduplications.KINDS):
+        return _rewriting_rows(pair)
     if pair.now.name == IN_PANDAS and contracts.keys_fit(pair.kept, pair.keeps):
         return f"{COLUMNS}: each column of it is found again by its name, wider where it is, and null where it is new. {MIGRATE}"
-    if pair.now.name != migrations.AGGREGATION:
+    if pair.now.name not in (migrations.AGGREGATION, SESSIONS):
         return ANEW.format(operator_places.name_of(pair.query, pair.before)) if pair.now.name in operator_places.PLACED else REWRITE
     if not pair.is_explained or not contracts.keys_fit(pair.kept, pair.keeps):
         return MIGRATE
     try:
-        made = migrations.by_columns(pair.query, pair.then, pair.now, migrations.once(contracts.value_names(pair.kept)))
+        made = _by_columns(pair)
     except Unsupported as error:
         return f"{error.message}. {MIGRATE}"
     return f"{COLUMNS}: {migrations.told(made.aggregates)}."
 
 
-def _rewriting_key(pair: Pair) -> str:
+def _by_columns(pair: Pair) -> ByColumns:
+    """How the aggregates come out of those before; raises Unsupported."""
+    if pair.now.name != SESSIONS:
+        return migrations.by_columns(pair.query, pair.then, pair.now, migrations.once(contracts.value_names(pair.kept)))
+    before, after = (Columns(contracts.key_names(keeps), contracts.value_names(keeps)) for keeps in (pair.kept, pair.keeps))
+    return session_windows.by_columns(pair.query, pair.then, pair.now, before, after)
+
+
+def _rewriting_rows(pair: Pair) -> str:
+    """Of a deduplication or a join."""
     then = pair.then if pair.is_explained else None
     try:
-        made = deduplications.by_columns(pair.query, then, pair.now, contracts.key_names(pair.kept), ())
+        if pair.now.name == JOIN:
+            joins.check(pair.query, pair.now, pair.kept, pair.keeps)
+            sides = joins.by_columns(pair.query, then, pair.now, joins.values(pair.kept))
+            made = [column for side in sides.values() for column in side.aggregates]
+        else:
+            made = [*deduplications.by_columns(pair.query, then, pair.now, contracts.key_names(pair.kept), ()).aggregates]
     except Unsupported as error:
         return f"{error.message}. {error.hint}"
-    return f"{COLUMNS}: {migrations.told(made.aggregates)}."
+    return f"{COLUMNS}: {migrations.told(made)}."
 
 
 def compared(pair: Pair, doubts: tuple[str, ...]) -> Part:

@@ -1,4 +1,4 @@
-"""Migrations: the state of an aggregation rewritten for changed code, on a restored copy, before its run starts.
+"""Migrations: the state of operators rewritten for changed code, on a restored copy, before its run starts.
 
 Rows are rewritten by a function of the user's, or by columns. By columns, each aggregate of the new code is matched with one of the old
 code that computes the same on the same rows: its columns are kept as they are, or cast to a wider type. An aggregate that has none begins
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipelines.domain.bounds import Count
-from pipelines.domain.conversions import IN_PANDAS
+from pipelines.domain.conversions import CONVERTED, IN_PANDAS, SESSIONS
 from pipelines.domain.errors import Conflict, Invalid, Refusal, TidemarkError, Unsupported, refusal
 from pipelines.domain.operator_places import Placement
 from pipelines.domain.plannings import PlannedAggregate, PlannedOperator
@@ -23,7 +23,7 @@ from pipelines.domain.types import is_wider
 COLUMNS = "columns"
 """What stands for the migration by columns in place of a function's name."""
 AGGREGATION = "stateStoreSave"
-BY_FUNCTIONS = (AGGREGATION, IN_PANDAS)
+BY_FUNCTIONS = (AGGREGATION, SESSIONS, IN_PANDAS)
 COUNTED = {('"long"', "0L"), ('"boolean"', "false"), ('"boolean"', "true")}
 """Types of columns with what they begin with, where they are never null."""
 BY_COLUMNS = "Leave --migrate out, or give --migrate columns, which moves operators."
@@ -42,7 +42,7 @@ class Becomes(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Aggregate:
-    """An aggregate (or a column of a key) of the new code, or one that is dropped, as SQL has it."""
+    """An aggregate (or a column of a key or of a join) of the new code, or one that is dropped, as SQL has it."""
 
     becomes: Becomes
     text: str
@@ -69,7 +69,7 @@ class MigrationPlan:
     by: str
     """`columns`, or the name of the function."""
     operators: tuple[OperatorRewrite, ...] = ()
-    """Those that can be rewritten by a function; those that keep what they kept are left as they are."""
+    """Those that can be rewritten; those that keep what they kept are left as they are."""
     refusal: Refusal | None = None
     drop: tuple[str, ...] = ()
     """Names of what is accepted as dropped."""
@@ -83,7 +83,7 @@ class MigrationPlan:
 
 @dataclass(frozen=True)
 class MigratedOperator:
-    """One aggregation or deduplication whose state was rewritten."""
+    """One operator whose state was rewritten, or one side of a join."""
 
     query: str
     operator: Count
@@ -93,7 +93,7 @@ class MigratedOperator:
     after: str
     """Columns of its value (of a deduplication its key), as `name type, …`."""
     aggregates: tuple[Aggregate, ...] = ()
-    """What became of each, where it was done by columns; of a deduplication its key's columns."""
+    """What became of each, where it was done by columns; of a deduplication its key's columns, of a join those of the side."""
     remarks: tuple[str, ...] = ()
 
 
@@ -133,15 +133,15 @@ def decide(images: Sequence[QueryImage], sizes: Mapping[OperatorKey, int], by: s
         )
         for image in images
         for operator in image.operators
-        if operator.name in BY_FUNCTIONS
+        if operator.name in CONVERTED
     )
     refused = next(_refusals(operators, by, spark_version), None)
     return MigrationPlan(by, operators, refusal(refused) if refused else None)
 
 
 def _refusals(operators: Sequence[OperatorRewrite], by: str, spark_version: str) -> Iterator[TidemarkError]:
-    if not operators and by != COLUMNS:
-        message = "No query of it keeps an aggregation or an applyInPandasWithState, and a function makes the rows of no other state"
+    if by != COLUMNS and not any(operator.name in BY_FUNCTIONS for operator in operators):
+        message = "No query of it keeps an aggregation, sessions or applyInPandasWithState, and a function makes rows of no other state"
         yield Unsupported("migrate.none", message, BY_COLUMNS)
     if version_of(spark_version) < FIRST_SPARK:
         message = f"Its state was written by Spark {spark_version}, and state is migrated from {dotted(FIRST_SPARK)} on"

@@ -5,7 +5,7 @@ A digest stands for what is computed; equal digests mean the same where `gaps` i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -62,7 +62,7 @@ class PlannedAggregate:
 
 @dataclass(frozen=True)
 class PlannedKey:
-    """One column of a deduplication's key, taken apart as if it stood there alone."""
+    """One column of a deduplication's key, or of a side of a join, taken apart as if it stood there alone."""
 
     name: str
     digest: str
@@ -74,6 +74,24 @@ class PlannedKey:
     """Whether it has a watermark, which keys go by."""
     gaps: tuple[str, ...] = ()
     """What could not be compared whole."""
+    is_nullable: bool = True
+    """Whether it may be null."""
+
+
+@dataclass(frozen=True)
+class PlannedJoin:
+    """A join of two streams, with the columns that it keeps of each side, in the order of their state."""
+
+    digest: str
+    """Of its kind, condition and keys, and of the rows of both sides, whatever columns they have."""
+    left: tuple[PlannedKey, ...]
+    right: tuple[PlannedKey, ...]
+    gaps: tuple[str, ...] = ()
+    """What could not be compared whole."""
+
+    @property
+    def sides(self) -> Mapping[str, tuple[PlannedKey, ...]]:
+        return {"left": self.left, "right": self.right}
 
 
 @dataclass(frozen=True)
@@ -97,6 +115,8 @@ class PlannedOperator:
     """Of an aggregation that Spark does not take as it is, in the order of their state."""
     keys: tuple[PlannedKey, ...] = ()
     """The same of a deduplication."""
+    join: PlannedJoin | None = None
+    """The same of a join."""
 
 
 @dataclass(frozen=True)
@@ -212,8 +232,17 @@ def _operator(raw: Mapping[str, Any]) -> PlannedOperator:
         raw["packages"],
         raw["has_functions"],
         tuple(map(_aggregate, raw["aggregates"])),
-        tuple(PlannedKey(**{**key, "gaps": tuple(key["gaps"])}) for key in raw["keys"]),
+        _keys(raw["keys"]),
+        _join(raw["join"]) if raw["join"] else None,
     )
+
+
+def _join(raw: Mapping[str, Any]) -> PlannedJoin:
+    return PlannedJoin(raw["digest"], _keys(raw["left"]), _keys(raw["right"]), tuple(raw["gaps"]))
+
+
+def _keys(raw: Sequence[Mapping[str, Any]]) -> tuple[PlannedKey, ...]:
+    return tuple(PlannedKey(**{**key, "gaps": tuple(key["gaps"])}) for key in raw)
 
 
 def _aggregate(raw: Mapping[str, Any]) -> PlannedAggregate:

@@ -34,7 +34,7 @@ def of(rows: Any, task: MigrationTask, target: Target) -> Any:
     schema = schema_of(target)
     for part in PARTS:
         unsafe_rows.check(json.loads(schema[part].dataType.json()))
-    given = _by_function(rows, schema, task, target) if task.function and not target.key else _by_columns(rows, schema, target)
+    given = _by_function(rows, schema, task, target) if task.function and not target.expressions else _by_columns(rows, schema, target)
     return given.select(*PARTS)
 
 
@@ -52,7 +52,7 @@ def encode(given: Any, target: Target, place: Path) -> None:
     from pyspark.sql import functions as F
 
     columns = [
-        partition(given, target.shape.partitions).alias("partition"),
+        partition(given, target).alias("partition"),
         F.xxhash64(*PARTS).alias(HASH),
         *(_plain(F.col(part), given.schema[part].dataType).alias(part) for part in PARTS),
     ]
@@ -86,12 +86,12 @@ def summed(frame: Any) -> Contents:
     return Contents(int(row[0]), str(row[1]))
 
 
-def partition(rows: Any, partitions: int) -> Any:
+def partition(rows: Any, target: Target) -> Any:
     """The partition of each row by its key, as Spark's HashPartitioning has it; 0 for a key without columns."""
     from pyspark.sql import functions as F
 
-    columns = [F.col("key").getField(name) for name in rows.schema["key"].dataType.names]
-    return F.pmod(F.hash(*columns), F.lit(partitions)).cast("int") if columns else F.lit(0)
+    columns = [F.col("key").getField(name) for name in rows.schema["key"].dataType.names][: target.spread_by or None]
+    return F.pmod(F.hash(*columns), F.lit(target.shape.partitions)).cast("int") if columns else F.lit(0)
 
 
 def _by_columns(rows: Any, schema: Any, target: Target) -> Any:
@@ -119,7 +119,7 @@ def _by_function(rows: Any, schema: Any, task: MigrationTask, target: Target) ->
     wrong = list(_differences(given.schema, schema))
     if wrong:
         raise WrongRows(f"The rows of {task.function} are not those of the new state: {'; '.join(wrong)}")
-    return _refusing_nulls(given.select(*PARTS), schema, target)
+    return _agreeing(_refusing_nulls(given.select(*PARTS), schema, target), target)
 
 
 def _called(rows: Any, schema: Any, task: MigrationTask) -> Any:
@@ -183,6 +183,17 @@ def _refusing_nulls(given: Any, schema: Any, target: Target) -> Any:
         columns = [_value(F.col(part).getField(field.name), part, field, at in needed) for at, field in enumerate(fields)]
         structs.append((F.struct(*columns) if columns else F.col(part)).alias(part))
     return given.select(*structs)
+
+
+def _agreeing(given: Any, target: Target) -> Any:
+    """The rows; one whose value says another key than its own fails when it is computed."""
+    from pyspark.sql import functions as F
+
+    value = F.col("value")
+    for key, copy in target.copies:
+        error = F.raise_error(F.lit(f"{copy} and {key} are not the same, and always are in the new state".replace("`", "")))
+        value = F.when(F.expr(f"NOT ({copy} <=> {key})"), error.cast(given.schema["value"].dataType)).otherwise(value)
+    return given.select("key", value.alias("value"))
 
 
 def _value(column: Any, part: str, field: Any, is_needed: bool) -> Any:

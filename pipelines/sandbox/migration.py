@@ -1,4 +1,4 @@
-"""Rewrites the state of aggregations and deduplications for changed code in checkpoints that nothing else uses, and reads it back.
+"""Rewrites the state of operators for changed code in checkpoints that nothing else uses, and reads it back.
 
 Operators get their places first (`placing`). The steps then, for each checkpoint: (1) beside its state a folder gets its logs' last two
 entries, and what the new code's operators say of themselves; (2) of each store the old rows become the new rows, which executors encode;
@@ -58,9 +58,9 @@ def _checkpoint(
     with followed(spark, folder, "reading it back"):
         done = [replace(one, after=_contents(session, replace(one.store, checkpoint=str(aside)))) for one in done]  # 4
     if all(one.given == one.after for one in done):
-        for store, _ in stores:
-            shutil.rmtree(checkpoint / STATE / str(store.operator))
-            (aside / STATE / str(store.operator)).rename(checkpoint / STATE / str(store.operator))  # 5
+        for operator in _operators(stores):
+            shutil.rmtree(checkpoint / STATE / operator)
+            (aside / STATE / operator).rename(checkpoint / STATE / operator)  # 5
         put_in_place(checkpoint, aside, batch)
     return done
 
@@ -68,10 +68,10 @@ def _checkpoint(
 def _store(
     session: Any, task: MigrationTask, writer: PartitionWriter, aside: Path, store: Store, target: Target, ids: Ids, folder: Path
 ) -> MigratedStore:
-    place = folder / f"rows-{store.operator}"
+    place = folder / f"rows-{store.operator}-{store.store}"
     with followed(session, folder, "reading state"):
         rows = _rows(session, store)
-        held = _placed(rows, target.shape.partitions, store)
+        held = _placed(rows, target, store)
     with followed(session, folder, "migrating rows"):  # 2
         given = given_rows.of(rows.select("key", "value"), task, target)
         given_rows.encode(given, target, place)
@@ -92,8 +92,13 @@ def _lay(checkpoint: Path, aside: Path, stores: Sequence[tuple[Store, Target]]) 
         (aside / log).mkdir()
         for entry in entries(checkpoint, log, stores[0][0].batch):
             shutil.copyfile(entry, aside / log / entry.name)
-    for store, target in stores:
-        shutil.copytree(target.contract, aside / STATE / str(store.operator), copy_function=shutil.copyfile)
+    for operator, contract in _operators(stores).items():
+        shutil.copytree(contract, aside / STATE / operator, copy_function=shutil.copyfile)
+
+
+def _operators(stores: Sequence[tuple[Store, Target]]) -> dict[str, str]:
+    """The operators' folders, each with the one that the new code has of it."""
+    return {str(store.operator): target.contract for store, target in stores}
 
 
 def _rows(session: Any, store: Store) -> Any:
@@ -112,11 +117,11 @@ def _contents(session: Any, store: Store) -> Contents:
     return given_rows.summed(_rows(session, store).select(F.xxhash64("key", "value").alias(given_rows.HASH)))
 
 
-def _placed(rows: Any, partitions: int, store: Store) -> int:
+def _placed(rows: Any, target: Target, store: Store) -> int:
     """How many rows there are; raises CannotMigrate where one is not in the partition that its key says."""
     from pyspark.sql import functions as F
 
-    elsewhere = F.sum((given_rows.partition(rows, partitions) != F.col(PARTITION)).cast("long"))
+    elsewhere = F.sum((given_rows.partition(rows, target) != F.col(PARTITION)).cast("long"))
     row = rows.agg(F.count("*"), F.coalesce(elsewhere, F.lit(0))).first()
     if row[1]:
         raise CannotMigrate(f"{row[1]:,} of {row[0]:,} rows of operator {store.operator} are not in the partitions that their keys say")
@@ -129,7 +134,7 @@ def _written(
     """Writes one partition; its id in format 2."""
     part = place / f"partition={partition}"
     if store.provider == HDFS:
-        home = aside / STATE / str(store.operator) / str(partition)
+        home = placing.home(aside, store, partition)
         conf = session.sparkContext._jsc.sc().conf()
         snapshots.write(session._jvm, conf, home, store.batch + 1, target.shape.codec, _pairs(part), scratch)
         return None

@@ -31,12 +31,16 @@ class Target:
     contract: str
     """The operator's folder of Spark's metadata and schemas, as the new code has them."""
     expressions: tuple[str, ...] = ()
-    """One for each new column, as SQL over the column `value` of the old rows; none where a function makes the rows."""
+    """One for each new column, as SQL over the column `value` of the old rows; none where the task's function makes the rows."""
     never_null: tuple[int, ...] = ()
     """Places of the value's columns that always have a value."""
     key: tuple[str, ...] = ()
     """One expression for each new column of the key, over the column `key` of the old rows; none where they stay. Keys that become one
     are one row."""
+    spread_by: int = 0
+    """How many of the key's columns, its first, say which partition a row is in; 0 for all."""
+    copies: tuple[tuple[str, str], ...] = ()
+    """What stands in the key and in the value of each row, as SQL over either."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,8 @@ class Placing:
 
 @dataclass(frozen=True)
 class MigrationTask:
-    """Give operators other places, then rewrite `stores`, each the one of an aggregation in its new place, with a Spark on `master` that
-    has the confs of the job."""
+    """Give operators other places, then rewrite `stores`, all of each operator in its new place, with a Spark on `master` that has
+    the confs of the job."""
 
     format: int
     app: str
@@ -79,12 +83,15 @@ class MigrationTask:
     @staticmethod
     def read(folder: Path) -> MigrationTask:
         raw = json.loads((folder / MIGRATION_FILE).read_text())
-        targets = (
-            Target(Shape(**one["shape"]), one["contract"], *(tuple(one[name]) for name in ("expressions", "never_null", "key")))
-            for one in raw["targets"]
-        )
+        targets = (_target(one) for one in raw["targets"])
         stores, places = (Store(**one) for one in raw["stores"]), (_placing(one) for one in raw["places"])
         return MigrationTask(**{**raw, "stores": tuple(stores), "targets": tuple(targets), "places": tuple(places)})
+
+
+def _target(raw: Mapping[str, Any]) -> Target:
+    expressions, never_null, key = (tuple(raw[name]) for name in ("expressions", "never_null", "key"))
+    copies = tuple((key, value) for key, value in raw["copies"])
+    return Target(Shape(**raw["shape"]), raw["contract"], expressions, never_null, key, raw["spread_by"], copies)
 
 
 def _placing(raw: Mapping[str, Any]) -> Placing:

@@ -97,13 +97,18 @@ def _empty(spark: Any, checkpoint: Path, store: Store, shape: Shape, ids: Ids, s
     session = session_of(spark, store)
     for partition in range(shape.partitions):
         if store.provider == HDFS:
-            home = checkpoint / STATE / str(store.operator) / str(partition)
-            home = home if store.store == DEFAULT else home / store.store
-            snapshots.write(session._jvm, session.sparkContext._jsc.sc().conf(), home, store.batch + 1, shape.codec, (), scratch)
+            conf = session.sparkContext._jsc.sc().conf()
+            snapshots.write(session._jvm, conf, home(checkpoint, store, partition), store.batch + 1, shape.codec, (), scratch)
             continue
         written = PartitionWriter(session).write(_nothing(session), str(checkpoint), store, shape, partition)
         if written is not None:
             ids.setdefault(store.operator, {}).setdefault(partition, []).append(written)
+
+
+def home(checkpoint: Path, store: Store, partition: int) -> Path:
+    """The folder of a partition of a store."""
+    folder = checkpoint / STATE / str(store.operator) / str(partition)
+    return folder if store.store == DEFAULT else folder / store.store
 
 
 def session_of(spark: Any, store: Store) -> Any:

@@ -1,11 +1,11 @@
-"""The plan of migrating a savepoint's aggregations, and what their stores are made of before and after."""
+"""The plan of migrating a savepoint's state, and what its stores are made of before and after."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pipelines.checkpoint import listing
+from pipelines.checkpoint import listing, operators
 from pipelines.domain import migrations
 from pipelines.domain.conversions import Shape
 from pipelines.domain.migrations import MigrationPlan
@@ -21,7 +21,11 @@ def plan(held: Held, by: str, spark_version: str = "", drop: tuple[str, ...] = (
     return replace(migrations.decide(held.images, sizes(held), by, spark_version), drop=drop, told=told or {})
 
 
-def shape(checkpoint: str, image: QueryImage, operator: Operator) -> Shape:
-    """What the one store of an aggregation is made of in a checkpoint, or where its code was planned; raises Corrupt."""
-    storage = open_storage(checkpoint)
-    return conversion.shape(storage, listing.listed(storage), image, operator, operator.stores[0], 0)
+def shape(checkpoint: str, image: QueryImage, operator: Operator, store: str = "") -> Shape:
+    """What a store of an operator, its first if none is named, is made of in a checkpoint, or where its code was planned; raises Corrupt,
+    Unsupported."""
+    storage, name = open_storage(checkpoint), store or operator.stores[0]
+    files = listing.listed(storage)
+    path = operators.metadata_path(files, operator.id, image.batch)
+    prefixes = operators.prefixes(path, storage.read(path)) if path else {}
+    return conversion.shape(storage, files, image, operator, name, prefixes.get(name, 0))

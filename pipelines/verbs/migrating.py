@@ -9,8 +9,9 @@ from pipelines.verbs.reads import Reads
 from pipelines.verbs.verb import option
 
 MIGRATE = (
-    "Rewrite its state for the changed code before the job begins: aggregations by columns, or by a function that makes the new rows of "
-    "the old ones; deduplications by the columns of their key. Operators that are new begin empty, those in another place are moved."
+    "Rewrite its state for the changed code before the job begins: aggregations and sessions by columns, or by a function that makes the "
+    "new rows of the old ones; joins by the columns of their sides, deduplications by those of their key. Operators that are new begin "
+    "empty, those in another place are moved."
 )
 DROP = (
     "Drop the state of an operator (QUERY.NUMBER), a state variable or a query, by its name as the verdict says it; what the changed code "

@@ -94,14 +94,14 @@ def rewrite(plan: RewritePlan) -> Facts:
 
 
 def migration(plan: MigrationPlan) -> Facts:
-    """The steps of a migration in their order, with the aggregations that it may rewrite and what that costs."""
+    """The steps of a migration in their order, with what it may rewrite and what that costs."""
     how = "as columns: what is computed as before is kept" if plan.by == COLUMNS else f"by the function {plan.by}"
     return [
-        ("migrated", f"{how}, where an aggregation keeps other columns than before; operators that moved keep their state"),
+        ("migrated", f"{how}, where an operator keeps other columns than before; operators that moved keep their state"),
         ("planned first", "Spark plans the code before and now on nothing, and says what each keeps"),
         *(("dropped", f"the state of {name}") for name in plan.drop),
         *(("goes on", f"{after} with the state of {before}") for before, after in plan.told.items()),
-        *(("aggregation", _operator(operator)) for operator in plan.operators),
+        *(("may change", _operator(operator)) for operator in plan.operators),
         ("rewritten", f"at most {formats.size(plan.bytes)} of state, read and written anew by Spark, and read back"),
         ("rehearsed", "one batch of the changed code on a copy of the result, with every sink replaced; where that fails nothing is left"),
     ]

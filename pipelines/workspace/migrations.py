@@ -29,10 +29,11 @@ from pipelines.savepoint import migration, rescaling
 from pipelines.savepoint.rescaling import Held
 from pipelines.verbs.migrating import Migrating
 from pipelines.workspace import aggregations, checks, environments, placements, rehearsals, run_confs, states, verifications
-from pipelines.workspace.aggregations import Asked, Change
+from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.context import Context
 from pipelines.workspace.placements import Placed
 from pipelines.workspace.savepoints import PlannedTake
+from pipelines.workspace.state_changes import Change
 from pipelines.workspace.tickets import Ticket
 
 REMOVED = "Nothing of the copy is left; the savepoint is as it was."
@@ -104,7 +105,8 @@ def migrate(
             shutil.rmtree(folder)
     digest = hashlib.sha256(asked.code.encode()).hexdigest() if asked.code else ""
     moves = tuple(move for one in placed for move in one.placements)
-    return Migration(asked.by, digest, tuple(map(_told, changes, done)), said, moves, asked.drop)
+    told = tuple(_told(change, store) for change, store in zip(changes, done, strict=False) if change.is_told)
+    return Migration(asked.by, digest, told, said, moves, asked.drop)
 
 
 def _placed(

@@ -9,7 +9,7 @@ from pathlib import Path
 from pipelines.checkpoint import listing, operators, state_schema
 from pipelines.checkpoint.listing import Listing
 from pipelines.domain import contracts, deduplications, operator_places
-from pipelines.domain.conversions import HDFS, IN_PANDAS, Shape
+from pipelines.domain.conversions import HDFS, IN_PANDAS, JOIN, SESSIONS, Shape
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.ids import folder_of
 from pipelines.domain.json_text import read_json
@@ -25,7 +25,7 @@ from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 
 KEEP = "Keep the operators as they were, or begin the query anew under another name."
-MIGRATED = (AGGREGATION, IN_PANDAS, *deduplications.KINDS)
+MIGRATED = (AGGREGATION, SESSIONS, JOIN, IN_PANDAS, *deduplications.KINDS)
 SCHEMA = "/schema"
 
 
@@ -83,8 +83,8 @@ def _refuse_columns(image: QueryImage, known: Known, places: Places) -> None:
         kept, keeps = known.kept[old], known.new[at]
         if kept.name not in MIGRATED and not kept.variables and contracts.types(kept) != contracts.types(keeps):
             message = (
-                f"{name_of(image.query, old)} ({kept.name}) keeps other columns than before, and those of aggregations, deduplications "
-                "and applyInPandasWithState alone are migrated"
+                f"{name_of(image.query, old)} ({kept.name}) keeps other columns than before, and those of aggregations, sessions, joins, "
+                "deduplications and applyInPandasWithState alone are migrated"
             )
             hint = f"Keep it as it was; or drop its state, so that it begins empty: --drop {name_of(image.query, old)}."
             raise Unsupported("migrate.operators", f"{message}: {'; '.join(contracts.differences(kept, keeps))}", hint)

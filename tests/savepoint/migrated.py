@@ -36,7 +36,7 @@ def migrate(
     told: Mapping[str, str] | None = None,
 ) -> tuple[Migrated, ByColumns | None]:
     """Migrates the state of `fork` from the bench's query to `new`; answers with what was done and, without a function, how the columns of
-    the first aggregation that changed became the new ones."""
+    the first operator that changed became the new ones."""
     (image,) = library.manifest(bench.library, savepoint.id).queries
     checkpoint, home = bench.checkpoint(fork), bench.folder / f"migration-{uuid.uuid4()}"
     point, sides = Point(QUERY, str(checkpoint), image.batch), {}
@@ -56,7 +56,7 @@ def migrate(
         task = MigrationTask(1, "", "", {}, stores, tuple(change.target for change in changes), function, code, places)
         done = sandbox.migrate(bench.session, task, home)
     check(done.stores)
-    return done, changes[0].by_columns if changes else None
+    return done, next((change.by_columns for change in changes if change.is_told), None)
 
 
 def _contract(folder: Path, batch: int = 0) -> Contract:

@@ -23,12 +23,13 @@ FILES = (3, 6)
 """Files before the migration, and at the end."""
 
 
-def windowed(*names: str) -> Callable[[Any, Path], Any]:
+def windowed(*names: str, by: tuple[str, ...] = ("window", "key")) -> Callable[[Any, Path], Any]:
     """Aggregates by window and key; `_later` ones are of the rows that came after the savepoint alone."""
 
     def query(spark: Any, base: Path) -> Any:
         from pyspark.sql import functions as F
 
+        keys = {"window": F.window("ts", "2 minutes"), "session": F.session_window("ts", "90 seconds"), "key": F.col("key")}
         rows = queries.timed(spark, base).withColumn("amount", F.col("n").cast("decimal(10,2)"))
         later = F.col("_metadata.file_name") >= f"{FILES[0]:03d}.json"
         every = {
@@ -48,8 +49,10 @@ def windowed(*names: str) -> Callable[[Any, Path], Any]:
             "keys_later": F.collect_list(F.when(later, F.col("key"))).alias("keys"),
         }
         made = [every[name] if name.endswith("_later") or name == "wide" else every[name].alias(name) for name in names]
-        frame = rows.groupBy(F.window("ts", "2 minutes"), "key").agg(*made)
-        return frame.select("window.start", "key", *[name.removesuffix("_later").replace("wide", "greatest") for name in names])
+        frame = rows.groupBy(*[keys[name] for name in by]).agg(*made)
+        return frame.select(
+            "window.start", "window.end", "key", *[name.removesuffix("_later").replace("wide", "greatest") for name in names]
+        )
 
     return query
 
@@ -62,6 +65,23 @@ def keyless(*names: str) -> Callable[[Any, Path], Any]:
         return queries.events(spark, base).agg(*[every[name] for name in names])
 
     return query
+
+
+def joined(left: tuple[str, ...], right: tuple[str, ...], kind: str = "leftOuter") -> Callable[[Any, Path], Any]:
+    """A join that keeps these columns of its sides, and puts out what both keep."""
+
+    def query(spark: Any, base: Path) -> Any:
+        from pyspark.sql import functions as F
+
+        views = queries.timed(spark, base).selectExpr("key", "ts", *left)
+        clicks = queries.timed(spark, base, "clicks").selectExpr("key AS key_right", "ts AS clicked", *right)
+        return views.join(clicks, F.expr("key = key_right AND clicked BETWEEN ts AND ts + INTERVAL 1 MINUTE"), kind)
+
+    return query
+
+
+LATER = f"_metadata.file_name >= '{FILES[0]:03d}.json'"
+SESSION = ("session", "key")
 
 
 def in_pandas(columns: str) -> Callable[[Any, Path], Any]:
@@ -80,6 +100,25 @@ CASES = {
     "added, hdfs": (HDFS, windowed("sum"), windowed("sum", "mean", "first"), windowed("sum", "mean_later", "first_later")),
     "state in pandas, hdfs": (HDFS, in_pandas("rows LONG, sum INT"), in_pandas("sum LONG, later LONG"), None),
     "state in pandas, format2": (FORMAT_2, in_pandas("sum LONG, rows LONG"), in_pandas("rows LONG, later LONG, sum LONG"), None),
+    "sessions, hdfs": (
+        HDFS,
+        windowed("greatest", "sum", "first", by=SESSION),
+        windowed("rows", "wide", "keys", "first", by=SESSION[::-1]),
+        windowed("rows_later", "wide", "keys_later", "first", by=SESSION[::-1]),
+    ),
+    "sessions, format2": (FORMAT_2, windowed("sum", "mean", "greatest", by=SESSION), windowed("wide", "sum", by=SESSION), None),
+    "join, hdfs": (
+        HDFS,
+        joined(("n", "n % 3 AS third"), ("n AS click",)),
+        joined(("n % 7 AS seventh", "CAST(n AS BIGINT) AS n"), ("key AS again", "n AS click")),
+        joined((f"IF({LATER}, n % 7, NULL) AS seventh", "CAST(n AS BIGINT) AS n"), (f"IF({LATER}, key, NULL) AS again", "n AS click")),
+    ),
+    "join, format2": (
+        FORMAT_2,
+        joined(("n",), ("key AS again", "n AS click"), "inner"),
+        joined(("CAST(n AS BIGINT) AS n",), ("n AS click",), "inner"),
+        None,
+    ),
     "without a key, rocksdb": (ROCKSDB, keyless("sum", "rows"), keyless("rows"), None),
 }
 """Store, the code before, the code now, and the reference: the code now where nothing is added."""
@@ -90,7 +129,8 @@ def test_rows_are_those_of_a_run_of_the_changed_code(spark: Any, tmp_path: Path,
     conf, old, new, reference = CASES[name]
     folder = tmp_path / "a b"
     folder.mkdir()
-    bench = Bench(Line(old, conf, mode="update" if "without a key" in name else "append"), folder, spark)
+    mode, inputs = "update" if "without a key" in name else "append", ("events", "clicks") if "join" in name else ("events",)
+    bench = Bench(Line(old, conf, mode=mode, inputs=inputs), folder, spark)
     changed, whole = (Bench(replace(bench.line, query=query), folder, spark) for query in (new, reference or new))
     savepoint = saved(bench, whole)
     was = contents(folder / "savepoints")
@@ -174,6 +214,15 @@ def nothing(rows, schema):
 
 def ending(rows, schema):
     raise SystemExit(3)
+
+
+def of_sessions(rows, schema):
+    return rows.select("key", F.struct("value.session_window", "value.key", "value.count", "value.sum").alias("value"))
+
+
+def of_other_sessions(rows, schema):
+    moved = F.col("value").withField("session_window.start", F.expr("value.session_window.start + INTERVAL 1 SECOND"))
+    return of_sessions(rows.withColumn("value", moved), schema)
 """
 WRONG = {
     "doubled": "9 keys come more than once (up to 2 times), for example {",
@@ -228,6 +277,18 @@ def test_functions_whose_rows_do_not_fit_are_refused_and_change_nothing(spark: A
         shutil.rmtree(checkpoint / "migrated")
         assert contents(checkpoint) == was, function
     migrate(bench, savepoint, "fork", new, "of_python", FUNCTION)
+    assert_equal(whole, whole, savepoint.batch + 1)
+
+
+def test_a_function_makes_the_rows_of_sessions_and_cannot_take_them_from_their_keys(spark: Any, tmp_path: Path) -> None:
+    new = windowed("rows", "sum", by=SESSION)
+    bench = Bench(Line(windowed("sum", "rows", by=SESSION), HDFS), tmp_path, spark)
+    whole = Bench(replace(bench.line, query=new), tmp_path, spark)
+    savepoint = saved(bench, whole)
+    with pytest.raises(WrongRows, match=r"session_window\.start and key\.sessionStartTime are not the same, and always are"):
+        migrate(bench, savepoint, "fork", new, "of_other_sessions", FUNCTION)
+    shutil.rmtree(bench.checkpoint("fork") / "migrated")
+    migrate(bench, savepoint, "fork", new, "of_sessions", FUNCTION)
     assert_equal(whole, whole, savepoint.batch + 1)
 
 

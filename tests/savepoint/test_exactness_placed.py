@@ -127,7 +127,6 @@ CASES = {
         ("query.0",),
         reference=joined(columns=("key", "ts", "n"), later=True),
         inputs=("events", "clicks"),
-        refused="migrate.operators",
     ),
     "dropped above a deduplication, rocksdb": Case(ROCKSDB, queries.distinct_then_windowed, queries.distinct, ("query.0",)),
     "added below, changelog": Case(CHANGELOG, counted(), counted(once="ever")),

@@ -171,8 +171,8 @@ def migrated(key: str, variant: Variant) -> Variant:
         format_func=MIGRATIONS.__getitem__,
         key=f"fork_migrate_{key}",
         help="For code that keeps other columns than before, or whose operators come, go or move. By columns: each aggregate that is "
-        "computed as before keeps its state; one that is new begins as if no row had come yet. By a function: it makes the new rows of the "
-        "old ones.",
+        "computed as before keeps its state; one that is new begins as if no row had come yet; a new column of a join is null in the rows "
+        "that wait. By a function: it makes the new rows of the old ones.",
     )
     variant = replace(variant, migrate=how or Migrate.NOT)
     if variant.migrate is not Migrate.BY_FUNCTION:

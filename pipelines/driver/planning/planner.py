@@ -12,7 +12,7 @@ from pipelines.domain.plannings import CONTRACT, Failure, PlannedOperator, Plann
 from pipelines.domain.runs import RunSpec
 from pipelines.driver import failures, queries
 from pipelines.driver.intercept import Asked, Launch
-from pipelines.driver.planning import aggregates, deduplications, facts, origins, sources, trial
+from pipelines.driver.planning import aggregates, deduplications, facts, joins, origins, sources, trial
 from pipelines.driver.planning.doors import Doors
 from pipelines.driver.planning.forms import BY_POSITION, Form, items
 from pipelines.driver.planning.functions import digest
@@ -24,7 +24,8 @@ FIRST_OF_COLUMNS = 200
 """From here on kinds of Python functions (PythonEvalType) get columns of pandas or Arrow."""
 OF_ROWS = {213, 214}
 """But for these: transformWithState, whose rows are Spark's."""
-AGGREGATION = "stateStoreSave"
+AGGREGATIONS = ("stateStoreSave", "sessionWindowStateStoreSaveExec")
+JOIN = "symmetricHashJoin"
 COLUMN_PACKAGES = ("pandas", "pyarrow")
 
 
@@ -105,19 +106,21 @@ class Planner:
     def _taken_apart(
         self, query: PlannedQuery, spark: Any, opened: Doors, plan: Any, analyzed: Any, read: tuple[Source, ...]
     ) -> PlannedQuery:
-        """With the aggregates of its aggregations and the keys of its deduplications, where the state has to be rewritten for them."""
+        """With what its aggregations, joins and deduplications keep, where the state has to be rewritten for them."""
         nodes, logical = opened.stateful(plan), facts.stateful(analyzed)
         if not self.takes_apart or len(nodes) != len(logical):
             return query
         known = {source.columns: source.form for source in read}
         folder = os.path.dirname(self._spec.script)
-        operators = tuple(
-            _with(operator, aggregates=aggregates.of(opened, spark, within, node, known, folder))
-            if operator.name == AGGREGATION
-            else _with(operator, keys=deduplications.of(opened, spark, within, known, folder))
-            for operator, node, within in zip(query.operators, nodes, logical, strict=True)
-        )
-        return _with(query, operators=operators)
+
+        def taken(operator: PlannedOperator, node: Any, within: Any) -> PlannedOperator:
+            if operator.name in AGGREGATIONS:
+                return _with(operator, aggregates=aggregates.of(opened, spark, within, node, known, folder))
+            if operator.name == JOIN:
+                return _with(operator, join=joins.of(opened, spark, node, known, folder))
+            return _with(operator, keys=deduplications.of(opened, spark, within, known, folder))
+
+        return _with(query, operators=tuple(map(taken, query.operators, nodes, logical)))
 
 
 def _with(planned: T, **changes: Any) -> T:

@@ -1,0 +1,33 @@
+"""What a join of two streams keeps of each side, taken apart, so that the columns of two codes can be matched.
+
+The logical plan is the optimized one that the join was planned from: filters above the join that Spark moved below it stand there, as they
+say which rows are kept. It is optimized again with what alone is asked for: the rows without a column, or with one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pipelines.domain.plannings import PlannedJoin
+from pipelines.driver.planning.columns import Columns
+from pipelines.driver.planning.doors import Doors
+from pipelines.driver.planning.forms import items
+
+
+def of(opened: Doors, spark: Any, node: Any, sources: Mapping[tuple[int, ...], Any], version: str) -> PlannedJoin | None:
+    """The join that `node` of the physical plan is; None where it cannot be taken apart."""
+    from py4j.protocol import Py4JError
+
+    try:
+        link = node.logicalLink()
+        if link.isEmpty() or link.get().getClass().getSimpleName() != "Join":
+            return None
+        logical, gaps = link.get(), dict[str, None]()
+        digest = Columns(opened, spark, logical, sources, version).rows(gaps)
+        sides = ((logical.left(), node.left()), (logical.right(), node.right()))
+        taken = [(Columns(opened, spark, rows, sources, version), physical) for rows, physical in sides]
+        left, right = (tuple(columns.one(column) for column in items(physical.output())) for columns, physical in taken)
+    except Py4JError:
+        return None
+    return PlannedJoin(digest, left, right, tuple(gaps))

@@ -1,0 +1,71 @@
+"""Which joins of a restored copy are rewritten for changed code, and how, by what Spark planned of both codes.
+
+A join has four stores: of each side the rows that wait, by key and number, and how many there are of a key. All four are written
+anew, those of the numbers as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from pipelines.checkpoint import state_schema
+from pipelines.domain import contracts, joins, migrations
+from pipelines.domain.conversions import Shape
+from pipelines.domain.errors import Unsupported
+from pipelines.domain.joins import ROWS, SIDES
+from pipelines.domain.json_text import read_json
+from pipelines.domain.migrations import ByColumns
+from pipelines.domain.plannings import NEW, OLD, Planning
+from pipelines.domain.savepoints import Operator
+from pipelines.sandbox.migrations import Target
+from pipelines.savepoint import migration
+from pipelines.workspace import state_changes
+from pipelines.workspace.placements import Placed
+from pipelines.workspace.state_changes import Change
+
+
+def decided(placed: Placed, operator: Operator, at: int, planning: Planning, folder: Path) -> Iterator[Change]:
+    """The stores of a join that keeps other columns of a side, whatever makes the rows of aggregations; raises Unsupported
+    (`migrate.operators`)."""
+    sides = _by_columns(placed, operator, at, planning)
+    if not any(made.changes for made in sides.values()):
+        return
+    image, contract = placed.known.image, state_changes.contract(placed, folder)
+    for store in operator.stores:
+        side, _, kind = store.partition("-")
+        was = migration.shape(placed.checkpoint, image, operator, store)
+        is_now = migration.shape(str(contract), image, replace(operator, id=at), store)
+        made = sides[side] if kind == ROWS else None
+        expressions = made.expressions if made else tuple(f"value.`{name}`" for name in _names(was.value))
+        target = Target(is_now, state_changes.described(contract, at), expressions, spread_by=_spread_by(kind, is_now))
+        before, after = (state_schema.ddl(read_json(shape.value)) for shape in (was, is_now))
+        moved, place = replace(operator, id=at), state_changes.store(placed, operator, at, store)
+        yield Change(image, moved, place, target, before, after, made, is_told=made is not None and made.changes)
+
+
+def _by_columns(placed: Placed, operator: Operator, at: int, planning: Planning) -> Mapping[str, ByColumns]:
+    """How each side's rows are made; nothing where the state is left as it is, which Spark takes."""
+    known, query = placed.known, placed.known.image.query
+    then, now = planning.operators(OLD, query).get(operator.id), planning.operators(NEW, query)[at]
+    kept, keeps = known.kept[operator.id], known.new[at]
+    try:
+        joins.check(query, now, kept, keeps)
+        stores = {side: f"{side}-{ROWS}" for side in SIDES}
+        values = {side: migration.shape(placed.checkpoint, known.image, operator, store).value for side, store in stores.items()}
+        before = {side: _names(value) for side, value in values.items()}
+        return joins.by_columns(query, then if contracts.fits(known.kept, known.old) else None, now, before)
+    except Unsupported:
+        if contracts.types(kept) == contracts.types(keeps):
+            return {}
+        raise
+
+
+def _spread_by(kind: str, shape: Shape) -> int:
+    """The number of a row is part of its key, and of nothing that says where it is."""
+    return len(_names(shape.key)) - 1 if kind == ROWS else 0
+
+
+def _names(struct: str) -> list[str]:
+    return migrations.once([field["name"] for field in read_json(struct)["fields"]])
