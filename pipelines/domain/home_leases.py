@@ -80,7 +80,7 @@ def lease_folder(checkpoints: str) -> str:
     return place_of(checkpoints) or checkpoints.rstrip("/")
 
 
-def parsed(text: str) -> HomeLease | None:
+def parsed(text: str | bytes) -> HomeLease | None:
     """The lease that `text` describes; None where it describes none, which then is nobody's that could be named."""
     try:
         return _lease(read_json(text))
