@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.domain.bounds import Count, Moment
+from pipelines.domain.home_leases import LEASED, LOST
 from pipelines.domain.ids import QueryName
 from pipelines.domain.restart_strategies import RestartStrategy, Strategy, initial_backoff_ms, max_backoff_ms
 
@@ -19,7 +20,7 @@ MISFIT = r"STATE_STORE_.*SCHEMA|STATEFUL_OPERATOR|STATE_SCHEMA"
 """Spark's error classes of code that does not fit its state, which no restart mends."""
 _REFUSED = re.compile(r"[a-z_]+\.[a-z_]+")
 """Codes of refusals of our own; Spark's error classes and Python's exceptions have capitals."""
-_PASSES = {"checkpoint.leased"}
+_PASSES = {LEASED, LOST}
 """Refusals that end by themselves."""
 
 

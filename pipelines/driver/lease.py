@@ -4,8 +4,7 @@ What writes a checkpoint is the JVM, so the JVM holds the lease: a record lock o
 the checkpoint. The kernel takes it away when that process is gone and not before: no lease is ever stale, and a JVM that outlives its
 killed driver for a while keeps what it may still write to. `.leases/<query>.json` only says who holds it, for people.
 
-A checkpoint that is not a local path (a URL) has no lease: object stores have no lock, and Hadoop's `createNewFile` is atomic on HDFS
-but not on S3. The driver says so in an event.
+One on S3 has a lease there (`driver.home_lease`). One at any other URL has none, and the driver says so in an event.
 """
 
 from __future__ import annotations
@@ -18,11 +17,13 @@ import time
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
-from pipelines.domain.errors import Conflict, Unavailable
+from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import folder_of
 from pipelines.domain.runs import RunSpec
+from pipelines.driver.hadoop_path import Place
+from pipelines.driver.home_leases import HomeLeases
+from pipelines.driver.jvm_locks import JvmLock, jvm_pid
 from pipelines.driver.records import Records, say
 
 LEASES = ".leases"
@@ -47,26 +48,34 @@ class Holder:
 
 
 class Leases:
-    """The leases of this driver. They are kept until its JVM ends: a query that starts again in this process has its lease already."""
+    """The leases of this driver. Local ones are kept until its JVM ends: a query that starts again in it has its lease already."""
 
     def __init__(self, spec: RunSpec, records: Records) -> None:
         self._spec = spec
         self._records = records
         self._held: set[Path] = set()
+        self._at_home = HomeLeases(spec, records)
 
-    def take(self, query: str, folder: Path | None) -> None:
-        """Makes the checkpoint of `query` in `folder` (None: not a local one) this driver's; Conflict (`checkpoint.leased`)."""
+    def take(self, query: str, folder: Place | None) -> None:
+        """Makes the checkpoint of `query` in `folder` (None: where no suite ran) this driver's; Conflict (`checkpoint.leased`)."""
         if folder is None:
-            self._records.event(
-                "checkpoint.unleased", "The checkpoint is not on a local disk: nothing keeps a second driver from it.", query
-            )
-            return
+            self._records.event("checkpoint.unleased", "A checkpoint at this URL has no lease: a second driver is not kept out.", query)
+        elif isinstance(folder, Path):
+            self._take_local(query, folder)
+        else:
+            self._at_home.take(query)
+
+    def close(self) -> None:
+        """Gives the lease at a home back, once nothing of this driver writes there any more."""
+        self._at_home.close()
+
+    def _take_local(self, query: str, folder: Path) -> None:
         lock = folder / LEASES / f"{folder_of(query)}.lock"
         if lock in self._held:
             return
         lock.parent.mkdir(parents=True, exist_ok=True)
         _lock(lock, query, patience_s())
-        _write(lock.with_suffix(".json"), Holder(self._spec.run, os.getpid(), _spark_pid(), socket.gethostname(), self._records.now_ms()))
+        _write(lock.with_suffix(".json"), Holder(self._spec.run, os.getpid(), jvm_pid(), socket.gethostname(), self._records.now_ms()))
         self._held.add(lock)
 
 
@@ -87,36 +96,16 @@ def hold_run(folder: Path) -> None:
 
 def _lock(path: Path, query: str, wait_s: float) -> None:
     """Locks `path` for this driver's JVM, for as long as that lives."""
-    from py4j.protocol import Py4JJavaError
-
-    jvm = _jvm()
-    file = jvm.java.io.RandomAccessFile(str(path), "rw")
-    try:
-        lock = _try(file.getChannel(), query, time.monotonic() + wait_s)
-    except Py4JJavaError as error:
-        hint = "Put the workspace on a disk whose file system has locks (a local one, or NFS with its lock service)."
-        raise Unavailable("checkpoint.no_locks", f"{path} cannot be locked: {error.java_exception.getMessage()}", hint) from error
-    if lock is None:
-        file.close()
-        raise leased(query, path)
-    _keep(jvm, path, lock)
-
-
-def _try(channel: Any, query: str, deadline: float) -> Any:
-    """The lock, None where another process has it until the deadline."""
-    lock = channel.tryLock()
-    if lock is None:
-        say(f"query {query}: another process has its checkpoint; waiting for it to end")
-    while lock is None and time.monotonic() < deadline:
+    lock, deadline = JvmLock(path), time.monotonic() + wait_s
+    if lock.attempt():
+        return
+    say(f"query {query}: another process has its checkpoint; waiting for it to end")
+    while time.monotonic() < deadline:
         time.sleep(POLL_S)
-        lock = channel.tryLock()
-    return lock
-
-
-def _keep(jvm: Any, path: Path, lock: Any) -> None:
-    """Stores the lock in the JVM's system properties: an unreachable one would be closed by the garbage collector, and py4j lets go of its
-    references when the driver dies before its JVM does."""
-    jvm.java.lang.System.getProperties().put(f"tidemark.lease.{path}", lock)
+        if lock.attempt():
+            return
+    lock.give_up()
+    raise leased(query, path)
 
 
 def leased(query: str, lock: Path) -> Conflict:
@@ -142,13 +131,3 @@ def _write(path: Path, holder: Holder) -> None:
     aside = path.with_name(f"{path.name}.tmp")
     aside.write_text(json.dumps(asdict(holder)))
     aside.replace(path)
-
-
-def _jvm() -> Any:
-    from pyspark import SparkContext
-
-    return SparkContext._jvm
-
-
-def _spark_pid() -> int:
-    return int(_jvm().java.lang.ProcessHandle.current().pid())

@@ -80,6 +80,10 @@ class Queries:
         self._executors.close()
         self._plans.finish()
 
+    def let_go(self) -> None:
+        """Gives leases back, once Spark has ended."""
+        self._leases.close()
+
     def all_started(self) -> None:
         """Reports expected queries that never started, once the script has ended."""
         self._expected.all_started()
@@ -96,7 +100,7 @@ class Queries:
         name = self._name(writer, request, location)
         self._expected.refuse(name)
         checkpoint = self._checkpoint(writer, request, spark, name)
-        self._leases.take(name, sinks.local_path(self._spec.checkpoints, default_fs(spark)))
+        self._leases.take(name, sinks.place_or_none(self._spec.checkpoints, default_fs(spark)))
         if self._spec.from_savepoint:
             inputs.warn(self._records, name, writer._df)
         if self._rehearsal is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -26,6 +27,7 @@ class Records:
     def __init__(self, folder: Path, now_ms: Clock) -> None:
         self.folder = folder
         self.now_ms = now_ms
+        self._last = threading.RLock()
 
     def query(self, started: QueryStarted) -> None:
         self._append(QUERIES_FILE, _line(started.as_json()))
@@ -61,8 +63,13 @@ class Records:
         """Replaces what is known of levels that somebody changed."""
         replace_whole(self.folder / SET_FILE, _line(levels.as_json()))
 
+    def begin_exit(self) -> None:
+        """From here on only this thread writes the exit; any other that would waits for the end of the process."""
+        self._last.acquire()
+
     def exit(self, ending: Exit) -> None:
         """The driver's last act."""
+        self.begin_exit()
         replace_whole(self.folder / EXIT_FILE, _line(ending.as_json()))
 
     def _append(self, name: str, line: str) -> None:

@@ -69,7 +69,7 @@ class Conductor:
         self._beside = Beside(LogLevels(records).look, self._event_log.look)
 
     def run(self) -> Exit:
-        """1. Prepare the process. 2. The script. 3. Its queries to their end. 4. Their last progress and plans. 5. Spark's end."""
+        """1. Prepare the process. 2. The script. 3. Its queries to their end. 4. Their last progress. 5. Spark's end. 6. Their lease."""
         outside.check(self._spec.outside)
         self._stop.listen(self._queries)
         submit.prepare(self._spec, os.environ, self._records.folder)
@@ -94,6 +94,7 @@ class Conductor:
         self._beside.close()
         self._queries.leave()
         _stop_spark()
+        self._queries.let_go()
         return ending
 
     def _script(self) -> BaseException | None:

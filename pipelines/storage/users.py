@@ -38,7 +38,15 @@ PASSED = frozenset(
 )
 PREFIXES = ("LC_", "SPARK_", "PYSPARK_", "PYTHON", "HADOOP_")
 OURS = frozenset(
-    ("TIDEMARK_RUN", "TIDEMARK_STOP_GRACE_S", "TIDEMARK_LEASE_PATIENCE_S", "TIDEMARK_PYTHON", "TIDEMARK_BATCH", "TIDEMARK_QUERY")
+    (
+        "TIDEMARK_RUN",
+        "TIDEMARK_STOP_GRACE_S",
+        "TIDEMARK_LEASE_PATIENCE_S",
+        "TIDEMARK_LEASE_S",
+        "TIDEMARK_PYTHON",
+        "TIDEMARK_BATCH",
+        "TIDEMARK_QUERY",
+    )
 )
 """What drivers and scripts are told by Tidemark itself."""
 HARD_LINKS = Path("/proc/sys/fs/protected_hardlinks")

@@ -24,10 +24,11 @@ from pipelines.savepoint.sinks import FILE_SINKS
 from pipelines.verbs.forget import Forget, ForgetPlan
 from pipelines.verbs.jobs import ListBatches, ListJobs, ShowEventSeries, ShowJob, ShowSeries
 from pipelines.verbs.system import ShowHealth
-from pipelines.workspace import events, ingestion, job_places, runs, savepoints
+from pipelines.workspace import events, home_leases, ingestion, job_places, runs, savepoints
 from pipelines.workspace.alerts import states
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, answers, plans
+from pipelines.workspace.tickets import Ticket
 
 
 @answers(ListJobs)
@@ -81,15 +82,16 @@ def forget(context: Context, change: Forget) -> Planned[None, ForgetPlan]:
     ran = tuple(run.id for run in runs.of_job(context, name))
     savepoint_count = len(savepoints.newest_first(context, name))
     plan = ForgetPlan(name, ran, str(context.layout.job(name)), savepoint_count)
-    return Planned(plan, lambda _: _forget(context, name))
+    return Planned(plan, lambda ticket: _forget(context, name, ticket))
 
 
-def _forget(context: Context, name: JobName) -> None:
+def _forget(context: Context, name: JobName, ticket: Ticket) -> None:
     """Removes a job that is not running; its savepoints stay.
 
     The order: (1) its folder gets a hidden name, from here the job is no more; (2) the catalog forgets it; (3) its bytes at a
     home and the folder are deleted, which the next opening completes.
     """
+    home_leases.refuse_foreign(context, name, ticket)
     with context.holding(name):
         runs.known(context, name)
         _refuse_live(context, name)

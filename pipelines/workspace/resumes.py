@@ -21,6 +21,7 @@ from pipelines.verbs.resume import Resume
 from pipelines.verbs.take import Take
 from pipelines.workspace import (
     attachments,
+    home_leases,
     job_places,
     job_resources,
     migrations,
@@ -114,6 +115,8 @@ def _way(context: Context, going: Going, change: Resume) -> tuple[RestorePlan, G
 def _resume(context: Context, going: Going, go: Go, ticket: Ticket, refused: Refusal | None) -> Run:
     if refused is not None:
         raise refused.error
+    if not going.attempt:
+        home_leases.refuse_foreign(context, going.job, ticket)
     with context.holding(going.job), safety.taken_back(context, going.job):
         if resumable.ended(context, going.job).id != going.newest.id:
             raise Conflict(

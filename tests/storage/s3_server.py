@@ -6,6 +6,7 @@ it hang up on whoever asks, `back` makes it answer again, with all that it store
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import pytest
 
 BUCKET = "tidemark"
+CONDITIONS = {"HTTP_IF_MATCH", "HTTP_IF_NONE_MATCH"}
 _CLIENTS: dict[tuple[tuple[str, str], ...], dict[str, Any]] = {}
 ROOT = Path(__file__).parents[2]
 
@@ -102,6 +104,8 @@ def serve() -> None:
     from werkzeug.serving import WSGIRequestHandler, make_server
 
     away = threading.Event()
+    one_by_one = threading.Lock()
+    """moto looks whether a condition holds, and then writes: in between another may have written."""
 
     class Handler(WSGIRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -118,7 +122,15 @@ def serve() -> None:
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     s3_backends[DEFAULT_ACCOUNT_ID]["aws"].create_bucket(BUCKET, "us-east-1")
-    application = DomainDispatcherApplication(create_backend_app)
+    moto = DomainDispatcherApplication(create_backend_app)
+
+    def application(environ: dict[str, Any], start_response: Any) -> Any:
+        if CONDITIONS.isdisjoint(environ) or environ["REQUEST_METHOD"] != "PUT":
+            return moto(environ, start_response)
+        environ["wsgi.input"] = io.BytesIO(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])))
+        with one_by_one:
+            return moto(environ, start_response)
+
     server = make_server("127.0.0.1", 0, application, True, request_handler=Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(f"http://127.0.0.1:{server.server_port}", flush=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from pipelines.domain import event_logs
 from pipelines.domain import runs as run_files
 from pipelines.domain.backups import DOCUMENTS, FOLDERS
+from pipelines.domain.home_leases import LOCK_FILE
 from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import Wanted
 from pipelines.domain.processes import PROCESS_FILE
@@ -29,7 +30,7 @@ from pipelines.storage.layout import OUTPUT, WAREHOUSE
 from pipelines.storage.protocol import Entry, Storage
 from pipelines.workspace.context import Context
 
-PASSING = {PROCESS_FILE, "terminated.json", "modules.zip", ".driver.lock"}
+PASSING = {PROCESS_FILE, "terminated.json", "modules.zip", ".driver.lock", LOCK_FILE}
 """Files of a run that say something of one machine, or are made anew."""
 GROWING = (".jsonl", ".log")
 SINK_LOG = "_spark_metadata"

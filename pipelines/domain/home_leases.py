@@ -1,0 +1,133 @@
+"""Leases at a home: what one driver writes beside its checkpoints in an object store, so that no other works on them. Pure.
+
+Clocks of two machines need not agree. A driver that renews its lease changes the file; whoever wants it watches for one period, by a clock
+of its own, whether the file changes. So the times in it are for people alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from pipelines.domain.errors import Conflict
+from pipelines.domain.job_places import place_of
+from pipelines.domain.json_text import read_json
+
+LEASE_FILE = "lease.json"
+"""In the job's folder at the home."""
+LEASE_FORMAT = 1
+LOCK_FILE = ".lease.lock"
+"""In the run's folder: locked by the JVM that has the lease, for as long as that lives."""
+PERIOD_VARIABLE = "TIDEMARK_LEASE_S"
+PERIOD_S = 60.0
+LONGEST_S = 3_600.0
+RENEWALS = 4
+"""In a period."""
+GIVEN_UP = 0.85
+"""Of the period since the last renewal began: the driver ends."""
+FIRED = 0.95
+"""Of the same: its Spark ends by itself, if the driver did not end it. The rest is for clocks that run at unlike speeds."""
+BOOT_FILE = "/proc/sys/kernel/random/boot_id"
+"""Linux's name of this boot of this machine."""
+LEASED, LOST = "checkpoint.leased", "checkpoint.lease_lost"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where the lock of a holder is: who finds that very file at the same boot of the same machine can ask the kernel for it."""
+
+    boot: str
+    device: int
+    inode: int
+
+
+@dataclass(frozen=True)
+class HomeLease:
+    """The content of a lease."""
+
+    run: str
+    holder: str
+    """Of one driver, unlike any other."""
+    host: str
+    machine: Machine
+    period_s: float
+    """Without a renewal for so long it gives way."""
+    since_ms: int
+    renewed_ms: int
+    renewals: int = 0
+    """Makes each content unlike the one before."""
+    released: bool = False
+    """Whether its driver has ended in order."""
+
+    @property
+    def text(self) -> str:
+        return json.dumps({"format": LEASE_FORMAT, **asdict(self)}, indent=1) + "\n"
+
+    @property
+    def until_ms(self) -> int:
+        """By the holder's clock."""
+        return self.renewed_ms + int(self.period_s * 1000)
+
+    def renewed(self, now_ms: int, released: bool = False) -> HomeLease:
+        return replace(self, renewed_ms=now_ms, renewals=self.renewals + 1, released=released)
+
+
+def lease_folder(checkpoints: str) -> str:
+    """Where the lease for these checkpoints lies: a job's, also on those that it had before, or will have; else beside them."""
+    return place_of(checkpoints) or checkpoints.rstrip("/")
+
+
+def parsed(text: str | bytes) -> HomeLease | None:
+    """The lease that `text` describes; None where it describes none, which then is nobody's that could be named."""
+    try:
+        return _lease(read_json(text))
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _lease(raw: Mapping[str, Any]) -> HomeLease:
+    machine = raw["machine"]
+    return HomeLease(
+        run=str(raw["run"]),
+        holder=str(raw["holder"]),
+        host=str(raw["host"]),
+        machine=Machine(str(machine["boot"]), int(machine["device"]), int(machine["inode"])),
+        period_s=min(max(float(raw["period_s"]), 0.0), LONGEST_S),
+        since_ms=int(raw["since_ms"]),
+        renewed_ms=int(raw["renewed_ms"]),
+        renewals=int(raw["renewals"]),
+        released=raw["released"] is True,
+    )
+
+
+def patience_s(lease: HomeLease | None) -> float:
+    """How long one that is not renewed is watched before it gives way."""
+    return lease.period_s if lease is not None else PERIOD_S
+
+
+def leased(folder: str, lease: HomeLease | None) -> Conflict:
+    """What a second driver, and a server that would begin one, is told."""
+    if lease is None:
+        hint = f"Look at {folder}/{LEASE_FILE}, and delete it if no driver works there."
+        return Conflict(LEASED, f"Another driver works on the checkpoints in {folder}; its lease cannot be read.", hint)
+    message = (
+        f"The checkpoints in {folder} are in use by run {lease.run} (on {lease.host}, since {_time(lease.since_ms)}), "
+        f"whose lease holds until {_time(lease.until_ms)} by its clock, and is being renewed."
+    )
+    hint = f"Stop that run where it was started. Once it is gone, its lease gives way {lease.period_s:g} s after the last renewal."
+    return Conflict(LEASED, message, hint)
+
+
+def lost(folder: str, why: str) -> Conflict:
+    hint = "See whether another server runs this job, and whether the storage answers; then resume it on one of them."
+    return Conflict(LOST, f"The lease in {folder} {why}: the run was ended, so that it commits nothing more.", hint)
+
+
+def _time(ms: int) -> str:
+    try:
+        return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="seconds")
+    except (ValueError, OverflowError, OSError):
+        return "a time that no calendar has"

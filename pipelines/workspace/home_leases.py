@@ -1,0 +1,65 @@
+"""Leases of jobs at a home, as the server meets them: while another workspace's driver works there, nothing begins and nothing is removed.
+
+What the job's own runs left is no obstacle: the workspace knows whether they run. Of any other a lease that was not given back is watched,
+by this machine's clock, for as long as it holds after a renewal.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from pipelines.domain.errors import NotFound
+from pipelines.domain.home_leases import BOOT_FILE, LEASE_FILE, LOCK_FILE, HomeLease, Machine, leased, parsed, patience_s
+from pipelines.domain.ids import JobName, RunId
+from pipelines.storage.addresses import open_storage
+from pipelines.storage.protocol import Storage
+from pipelines.workspace import job_places
+from pipelines.workspace.context import Context
+from pipelines.workspace.tickets import Ticket
+
+LOOKS, LOOK_S = 10, 1.0
+"""While a lease is watched, and the longest time between two of them."""
+
+
+def refuse_foreign(context: Context, job: JobName, ticket: Ticket) -> None:
+    """Raises Conflict (`checkpoint.leased`) once another workspace's driver is seen to renew the job's lease; returns where none does."""
+    place = job_places.of_job(context, job)
+    storage = open_storage(place) if place else None
+    seen = _read(storage) if storage else None
+    lease = parsed(seen) if seen else None
+    if storage is None or seen is None or (lease is not None and (lease.released or _is_own(context, job, lease))):
+        return
+    wait_s = patience_s(lease)
+    ticket.step(f"watching for {wait_s:g} s whether another driver works at the job's home", 0)
+    deadline = time.monotonic() + wait_s
+    while time.monotonic() < deadline:
+        time.sleep(min(wait_s / LOOKS, LOOK_S))
+        ticket.check()
+        now = _read(storage)
+        if now != seen:
+            _refuse_held(place, now)
+            return
+
+
+def _refuse_held(place: str, now: bytes | None) -> None:
+    lease = parsed(now) if now else None
+    if now is not None and not (lease is not None and lease.released):
+        raise leased(place, lease)
+
+
+def _is_own(context: Context, job: JobName, lease: HomeLease) -> bool:
+    """Whether it is of a run of this very workspace, and not of a copy of it."""
+    lock = context.layout.run(job, RunId(Path(lease.run).name)) / LOCK_FILE
+    try:
+        status = lock.stat()
+        return Machine(Path(BOOT_FILE).read_text().strip(), status.st_dev, status.st_ino) == lease.machine
+    except FileNotFoundError:
+        return False
+
+
+def _read(storage: Storage) -> bytes | None:
+    try:
+        return storage.read(LEASE_FILE)
+    except NotFound:
+        return None

@@ -1,0 +1,236 @@
+"""A lease at a home has one holder: against a real S3 server, whose conditions hold also where many ask at once. Here Python asks it; how
+a driver's JVM does is in `test_home_leases`."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from pipelines.domain.errors import Conflict, TidemarkError
+from pipelines.domain.home_leases import LEASED, LOST, HomeLease, Machine, parsed
+from pipelines.driver.home_lease import HeldLease
+from pipelines.driver.lease_file import Content
+from tests.partition import Partition, partition
+from tests.storage.s3_server import BUCKET, S3Server
+from tests.waiting import until
+
+NOW_MS = 1_800_000_000_000
+SHORT_S, PERIOD_S, FOREVER_S = 1.5, 8.0, 3_600.0
+"""Periods: of a lease that is to be lost, of one that is to be renewed in time on a busy machine, and of one that needs no renewal."""
+SENT_S = 30.0
+"""How long a request of these tests waits for its answer."""
+
+
+class S3File:
+    """A file in the bucket, for a driver that reaches it at `endpoint`."""
+
+    def __init__(self, endpoint: str, key: str) -> None:
+        from botocore.config import Config
+        from botocore.session import Session
+
+        once = Config(connect_timeout=SENT_S, read_timeout=SENT_S, retries={"total_max_attempts": 1})
+        self._api = Session().create_client("s3", endpoint_url=endpoint, config=once)
+        self._at = {"Bucket": BUCKET, "Key": key}
+
+    def read(self) -> Content | None:
+        found = self._asked({"NoSuchKey"}, lambda: self._api.get_object(**self._at))
+        return Content(found["Body"].read().decode(), found["ETag"]) if found else None
+
+    def write(self, text: str, over: Content | None) -> bool:
+        condition = {"IfNoneMatch": "*"} if over is None else {"IfMatch": over.tag}
+        not_met = {"PreconditionFailed", "NoSuchKey"}
+        return self._asked(not_met, lambda: self._api.put_object(**self._at, **condition, Body=text.encode())) is not None
+
+    def delete(self) -> None:
+        self._api.delete_object(**self._at)
+
+    def _asked(self, answers: set[str], ask: Callable[[], Any]) -> Any:
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        try:
+            return ask()
+        except ClientError as error:
+            if error.response["Error"]["Code"] not in answers:
+                raise OSError(str(error)) from error
+            return None
+        except BotoCoreError as error:
+            raise OSError(str(error)) from error
+
+
+@dataclass
+class Driver:
+    """One that wants the lease, with a clock that may be wrong, and what became of it."""
+
+    file: S3File
+    name: str
+    period_s: float = PERIOD_S
+    clock_ms: int = NOW_MS
+    gone: frozenset[str] = frozenset()
+    """The runs whose machine says that they are gone."""
+    halts_at: float = float("inf")
+    lost: list[TidemarkError] = field(default_factory=list)
+    taken_at: float = 0.0
+
+    def __post_init__(self) -> None:
+        mine = HomeLease(self.name, f"holder of {self.name}", "host", Machine("", 0, 0), self.period_s, self.clock_ms, self.clock_ms)
+        self.lease = HeldLease("s3a://home/job", self.file, self, mine, lambda: self.clock_ms, lambda it: it.run in self.gone, self._lose)
+
+    def take(self) -> None:
+        self.lease.take()
+        self.taken_at = time.monotonic()
+
+    def arm(self, seconds: float) -> None:
+        self.halts_at = time.monotonic() + seconds
+
+    def disarm(self) -> None:
+        self.halts_at = float("inf")
+
+    def _lose(self, error: TidemarkError) -> None:
+        self.lost.append(error)
+
+
+Begin = Callable[..., Driver]
+
+
+@pytest.fixture
+def begin(s3_server: S3Server, s3_url: str) -> Iterator[Begin]:
+    """Makes drivers of one lease; what they hold is released in the end."""
+    drivers: list[Driver] = []
+
+    def make(name: str, endpoint: str = "", **told: Any) -> Driver:
+        drivers.append(Driver(S3File(endpoint or s3_server.endpoint, f"{s3_url.rpartition('/')[2]}/lease.json"), name, **told))
+        return drivers[-1]
+
+    yield make
+    for driver in drivers:
+        if driver.taken_at and not driver.lost:
+            driver.lease.release()
+
+
+@pytest.fixture
+def between(s3_server: S3Server) -> Iterator[Partition]:
+    with partition(s3_server.endpoint) as between:
+        yield between
+
+
+def refused(driver: Driver) -> Conflict:
+    with pytest.raises(Conflict) as error:
+        driver.take()
+    assert error.value.code == LEASED
+    return error.value
+
+
+def test_a_second_driver_is_refused_while_the_first_renews_and_told_by_whom(begin: Begin) -> None:
+    first, second = begin("r-1"), begin("r-2", clock_ms=NOW_MS + 86_400_000)
+    first.take()
+    error = refused(second)
+    assert "run r-1 (on host, since 2027-01-15T08:00:00+00:00)" in error.message and "until 2027-01-15T08:00:08+00:00" in error.message
+    assert "8 s after the last renewal" in error.hint and not first.lost
+
+
+def test_of_many_at_once_one_has_it(begin: Begin) -> None:
+    drivers = [begin(f"r-{number}") for number in range(8)]
+    together = threading.Barrier(len(drivers))
+
+    def attempt(driver: Driver) -> bool:
+        together.wait()
+        try:
+            driver.take()
+        except Conflict:
+            return False
+        return True
+
+    with ThreadPoolExecutor(len(drivers)) as beside:
+        taken = list(beside.map(attempt, drivers))
+    assert taken.count(True) == 1
+    there = drivers[0].file.read()
+    assert there and parsed(there.text) and parsed(there.text).run == drivers[taken.index(True)].name  # type: ignore[union-attr]
+
+
+def test_what_a_driver_gives_back_is_free_at_once(begin: Begin) -> None:
+    first, second = begin("r-1", period_s=FOREVER_S), begin("r-2", period_s=FOREVER_S)
+    first.take()
+    assert first.halts_at < float("inf")
+    first.lease.release()
+    second.take()
+    assert first.halts_at == float("inf")
+
+
+def test_a_run_that_its_machine_knows_to_be_gone_is_not_waited_for(begin: Begin) -> None:
+    first, second = begin("r-1", period_s=FOREVER_S), begin("r-2", period_s=FOREVER_S, gone=frozenset({"r-1"}))
+    first.take()
+    second.take()
+
+
+def test_one_that_is_cut_off_ends_before_another_has_it(begin: Begin, between: Partition) -> None:
+    """Whatever its clock says: those of the two are days apart."""
+    first = begin("r-1", between.endpoint, period_s=SHORT_S)
+    second = begin("r-2", period_s=FOREVER_S, clock_ms=NOW_MS - 10 * 86_400_000)
+    first.take()
+    between.cut()
+    second.take()
+    assert first.halts_at < second.taken_at
+    until(lambda: len(first.lost) == 1)
+    assert first.lost[0].code == LOST and f"could not be renewed for {0.85 * SHORT_S:g} s" in first.lost[0].message
+
+
+def test_a_renewal_that_arrives_late_takes_nothing_back(begin: Begin, between: Partition) -> None:
+    first, second = begin("r-1", between.endpoint, period_s=SHORT_S), begin("r-2", period_s=FOREVER_S)
+    first.take()
+    between.cut()
+    second.take()
+    there = second.file.read()
+    between.heal()
+    until(lambda: len(first.lost) == 1 and not first.lease._renewing.is_alive())
+    assert second.file.read() == there
+
+
+@pytest.mark.parametrize("fate", ["taken", "deleted"])
+def test_a_driver_whose_lease_is_not_there_any_more_ends(begin: Begin, fate: str) -> None:
+    first = begin("r-1")
+    first.take()
+    there = first.file.read()
+    assert there is not None
+    if fate == "deleted":
+        first.file.delete()
+    else:
+        theirs = parsed(there.text)
+        assert theirs is not None
+        first.file.write(replace(theirs, run="r-9", holder="another").text, there)
+    until(lambda: len(first.lost) == 1)
+    assert "was taken by another driver, or deleted" in first.lost[0].message
+
+
+def test_a_renewal_nobody_heard_of_is_known_again(begin: Begin) -> None:
+    """The store took it and its answer was lost: what is there is the driver's own, with an ETag that it does not know."""
+    first = begin("r-1")
+    first.take()
+    there = first.file.read()
+    lease = parsed(there.text) if there else None
+    assert there and lease
+    assert first.file.write(lease.renewed(NOW_MS + 1).text, there)
+    ours = first.file.read()
+    until(lambda: first.file.read() != ours)
+    assert not first.lost
+
+
+def test_a_file_that_is_no_lease_gives_way_in_time(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipelines.domain.home_leases.PERIOD_S", 0.3)
+    first = begin("r-1", period_s=FOREVER_S)
+    first.file.write('{"format": 1, "run": ["r"]}', None)
+    first.take()
+
+
+def test_a_store_that_passes_over_conditions_is_found_out(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = begin("r-1", period_s=FOREVER_S)
+    first.take()
+    assert first.lease.conditions_hold()
+    put = first.file._api.put_object
+    monkeypatch.setattr(first.file._api, "put_object", lambda **told: put(**{k: v for k, v in told.items() if not k.startswith("If")}))
+    assert not first.lease.conditions_hold()

@@ -1,0 +1,118 @@
+"""What a server does with a job at a home on which another workspace's driver may work. No Spark."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain.errors import Conflict
+from pipelines.domain.home_leases import BOOT_FILE, LEASE_FILE, LOCK_FILE, HomeLease, Machine
+from pipelines.domain.jobs import Run
+from pipelines.domain.runs import RunState
+from pipelines.storage.addresses import open_storage
+from pipelines.storage.protocol import Storage
+from pipelines.verbs.face import do
+from pipelines.verbs.forget import Forget
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.take import Take
+from pipelines.workspace import job_places, resumes
+from tests.workspace.conftest import House
+from tests.workspace.test_job_places import ran
+
+NOW_MS = 1_800_000_000_000
+SHORT_S, PERIOD_S, FOREVER_S = 0.5, 20.0, 3_600.0
+
+
+def lease(period_s: float = FOREVER_S) -> HomeLease:
+    """One that another machine's run has, whose clock is a day behind."""
+    return HomeLease("r-9", "theirs", "elsewhere", Machine("b", 1, 1), period_s, NOW_MS - 86_400_000, NOW_MS - 86_400_000)
+
+
+@pytest.fixture
+def stopped(house: House, s3_url: str) -> Run:
+    """A job at a home, whose run here has ended."""
+    run = ran(house, f"{s3_url}/home")
+    house.see(run, RunState.STOPPED)
+    return run
+
+
+@pytest.fixture
+def home(house: House, stopped: Run) -> Storage:
+    return open_storage(job_places.of_job(house.face.context, stopped.job))
+
+
+@contextmanager
+def renewed(home: Storage, held: HomeLease) -> Iterator[None]:
+    """A driver that works there."""
+    ended = threading.Event()
+
+    def renew() -> None:
+        at = held
+        while not ended.wait(0.2):
+            at = at.renewed(at.renewed_ms + 200)
+            home.write(LEASE_FILE, at.text.encode())
+
+    home.write(LEASE_FILE, held.text.encode())
+    thread = threading.Thread(target=renew)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def from_a_savepoint(house: House) -> Resume:
+    return Resume("a", from_savepoint=do(house.face, Take("a")).id, force=True)
+
+
+ASKED = {
+    "resume": lambda house: Resume("a", force=True),
+    "restore": from_a_savepoint,
+    "rewind": lambda house: Resume("a", batch=3, force=True),
+    "forget": lambda house: Forget("a"),
+}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_nothing_begins_and_nothing_is_removed_while_another_driver_works_there(house: House, home: Storage, asked: str) -> None:
+    change = ASKED[asked](house)
+    before = {entry.path for entry in home.list()}
+    with renewed(home, lease(PERIOD_S)), pytest.raises(Conflict) as refused:
+        do(house.face, change)
+    assert refused.value.code == "checkpoint.leased" and "run r-9 (on elsewhere, since 2027-01-14" in refused.value.message
+    assert "20 s after the last renewal" in refused.value.hint
+    assert {entry.path for entry in home.list()} == before | {LEASE_FILE}
+
+
+def test_one_that_nobody_renews_gives_way(house: House, home: Storage, stopped: Run) -> None:
+    home.write(LEASE_FILE, lease(SHORT_S).text.encode())
+    assert do(house.face, Resume("a", force=True)).checkpoints == stopped.checkpoints
+
+
+def test_one_that_was_given_back_is_no_obstacle(house: House, home: Storage) -> None:
+    home.write(LEASE_FILE, replace(lease(), released=True).text.encode())
+    assert do(house.face, from_a_savepoint(house)).checkpoints
+
+
+def test_one_of_a_run_of_its_own_is_no_obstacle_but_that_of_a_copied_workspace_is(house: House, home: Storage, stopped: Run) -> None:
+    lock = house.folder(stopped) / LOCK_FILE
+    lock.touch()
+    status, boot = lock.stat(), Path(BOOT_FILE).read_text().strip()
+    own = replace(lease(), run=stopped.id, machine=Machine(boot, status.st_dev, status.st_ino))
+    copied = replace(own, machine=Machine("another boot", status.st_dev, status.st_ino), period_s=PERIOD_S)
+    with renewed(home, copied), pytest.raises(Conflict):
+        do(house.face, Resume("a", force=True))
+    home.write(LEASE_FILE, own.text.encode())
+    assert do(house.face, Resume("a", force=True)).checkpoints == stopped.checkpoints
+
+
+def test_the_restart_of_a_job_leaves_it_to_its_driver(house: House, home: Storage, stopped: Run) -> None:
+    """The supervisor, which has others to look after, waits for nobody."""
+    home.write(LEASE_FILE, lease().text.encode())
+    assert resumes.restart(house.face.context, stopped.job, 1).attempt == 1
