@@ -94,7 +94,7 @@ def of_batch(table: Table, branch: str, query_id: str, batch: int) -> int | None
         if begins_here:
             return table.branches.get(branch)
         raise _expired(f"the snapshots of branch {branch} that are left do not say which has batch {batch}")
-    if later.parent is not None and later.parent not in table.snapshots:
+    if later.parent is not None and (later.parent not in table.snapshots or not (begins_here or later.batch == batch + 1)):
         raise _expired(f"its snapshot of batch {batch} has expired")
     return later.parent
 

@@ -73,7 +73,8 @@ def is_there(table: Table, turn: Turn) -> bool:
     """Whether the branch is so already; one that goes back also where the query has written nothing since, whatever others did."""
     if turn.kind is Kind.ADOPT:
         return table.branches.get(turn.branch) == turn.snapshot
-    return iceberg.newest_batch(table, turn.branch, turn.query_id) <= turn.batch
+    line = {snapshot.id for snapshot in table.of_branch(turn.branch)}
+    return turn.snapshot in line and iceberg.newest_batch(table, turn.branch, turn.query_id) <= turn.batch
 
 
 def hindrance(table: Table, turn: Turn) -> str:
