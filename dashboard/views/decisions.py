@@ -28,7 +28,7 @@ from pipelines.words import formats
 STATES = {
     StateFrom.PRESENT: "Its own present state: its output stays, new batches run the new code",
     StateFrom.SAVEPOINT: "The savepoint that both began from: everything since then is processed again by the new code",
-    StateFrom.VARIANT: "The variant's state and rows: each Delta table becomes the variant's, nothing is processed again",
+    StateFrom.VARIANT: "The variant's state and rows: each Delta or Iceberg table becomes the variant's, nothing is processed again",
 }
 UNDROPS = "Resume the job where the drop stopped it"
 TONES: dict[Choice, Tone] = {Choice.PROMOTED: "green", Choice.DROPPED: "gray"}

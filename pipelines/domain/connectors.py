@@ -20,6 +20,14 @@ BY_HAND: Mapping[str, tuple[str, ...]] = {
 }
 """Spark without its patch number -> these jars and nothing behind them: Maven's repository has no connector of its own version. The suite
 runs jobs on them (`tests/maven/kafka_connector.xml`)."""
+ICEBERG = "Iceberg"
+ICEBERG_JAR = "iceberg-spark-runtime-"
+"""What the file name of Iceberg's jar begins with."""
+ICEBERG_VERSION = "1.10.1"
+ICEBERG_SPARKS = ("3.5", "4.0")
+"""The Sparks for which Iceberg's jar of that version is in Maven's repository."""
+ICEBERG_TRIED = "3.5"
+"""The Spark on which the suite runs jobs with it (`tests/maven/iceberg_connector.xml`)."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +36,7 @@ class Connector:
 
     system: str
     artifacts: tuple[str, ...]
-    """Maven's `group:artifact:version`."""
+    """Maven's `group:artifact:version`; none where there is no release for this Spark that is known."""
     is_there: bool = False
     """Whether the runtime's Spark has it among its own jars."""
     is_by_hand: bool = False
@@ -46,6 +54,18 @@ def kafka(spark_version: str, is_there: bool) -> Connector:
         is_there=is_there,
         is_by_hand=bool(by_hand),
         is_tried=bool(by_hand),
+    )
+
+
+def iceberg(spark_version: str, is_there: bool) -> Connector:
+    """Iceberg's jar for a Spark."""
+    spark = ".".join(spark_version.split(".")[:2])
+    artifact = f"org.apache.iceberg:{ICEBERG_JAR}{spark}_{_scala(spark_version)}:{ICEBERG_VERSION}"
+    return Connector(
+        system=ICEBERG,
+        artifacts=(artifact,) if spark in ICEBERG_SPARKS else (),
+        is_there=is_there,
+        is_tried=spark == ICEBERG_TRIED,
     )
 
 

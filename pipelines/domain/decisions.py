@@ -28,7 +28,7 @@ class StateFrom(enum.StrEnum):
     SAVEPOINT = "savepoint"
     """That of the savepoint which the variant began from: all since then is done again by the new version."""
     VARIANT = "variant"
-    """The variant's, as it stands, and its rows: Delta tables of the parent become what the variant's are."""
+    """The variant's, as it stands, and its rows: Delta and Iceberg tables of the parent become what the variant's are."""
 
 
 @dataclass(frozen=True)

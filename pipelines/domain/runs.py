@@ -128,7 +128,7 @@ class RunSpec:
     """Kafka topics that the parent of a fork writes to: a query that would write to one writes to a topic of its own."""
     own_tables: Mapping[str, str] = field(default_factory=dict)
     """Query of a fork -> the folder of the Delta table that it must not write to, or `ANY_TABLE` where it is given one of its own
-    whatever its code says: its parent's, or that of the parent of that."""
+    whatever its code says: its parent's, or that of the parent of that. Of an Iceberg table its folder: there it writes to a branch."""
     resources: Resources = ALL
     """What its driver may take of this machine."""
 
@@ -180,13 +180,13 @@ class QueryStarted:
     sink: str
     """Sink format as the script gave it (`parquet`, `console`, `memory`, `noop`, `foreachBatch`, `foreach`, …)."""
     sink_path: str
-    """Output directory of a file sink, empty for others."""
+    """Output directory of a file sink, place of an Iceberg table, empty for others."""
     ui_url: str
     spark_version: str
     at_ms: Moment
     sink_table: str = ""
     """Name of the table that the sink writes to (a Delta table's path where it has no name), or of the Kafka topic (`*` where each row
-    names its own); empty for sinks without one."""
+    names its own); empty for sinks without one. With the branch of an Iceberg table."""
     sources: tuple[str, ...] = ()
     """Spark's names of its sources."""
     location: str = ""

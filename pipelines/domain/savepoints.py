@@ -64,6 +64,17 @@ class TableImage:
     left: str = ""
 
 
+@dataclass(frozen=True)
+class SnapshotImage:
+    """An Iceberg table at a query's batch: its uuid, the branch that the query writes to, the snapshot there (None where it had none yet),
+    and why that is not known; empty where it is."""
+
+    table: str
+    branch: str
+    snapshot: Long | None
+    left: str = ""
+
+
 NOT_BEGUN = -1
 """The batch of a query that had committed none: a fork begins it at its start."""
 
@@ -105,6 +116,8 @@ class QueryImage:
     """The folder or URL of the Delta table that each of `sources` reads, as `brokers`."""
     table: TableImage | None = None
     """Of a Delta table in a folder of this machine; None for any other sink, and in a savepoint that an earlier Tidemark took."""
+    snapshot: SnapshotImage | None = None
+    """Of an Iceberg table in a folder of this machine, as `table`."""
 
     @property
     def begun(self) -> bool:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.domain import kafka
+from pipelines.domain import iceberg, kafka
 from pipelines.domain.errors import Unsupported
+from pipelines.domain.iceberg import ICEBERG
 from pipelines.driver.intercept import Asked
 from pipelines.driver.sinks import FILE_FORMATS, local_path
 from pipelines.driver.warehouse import literal, quoted
 
-TABLE_FORMATS = frozenset({"delta", "iceberg", "hudi"})
+TABLE_FORMATS = frozenset({"delta", ICEBERG, "hudi"})
 SESSION_CATALOG = "spark_catalog"
 
 
 @dataclass(frozen=True)
 class Destination:
-    """`sink` is Spark's format, `path` the directory of a file sink (also of a table of files), `table` a table's name or its
-    path, or a Kafka topic."""
+    """`sink` is Spark's format, `path` the directory of a file sink (also of a table of files, or an Iceberg table), `table` a table's name
+    or its path, with its branch, or a Kafka topic."""
 
     sink: str
     path: str = ""
@@ -43,6 +44,8 @@ def of(spark: Any, request: Asked, default_fs: str) -> Destination:
     sink = request.format or _default_format(spark)
     if sink.lower() == kafka.KAFKA:
         return Destination(sink, table=request.options.get(kafka.TOPIC, kafka.BY_ROW))
+    if sink.lower() == ICEBERG and request.path:
+        return _iceberg(spark, request, default_fs)
     if sink.lower() in TABLE_FORMATS:
         local = local_path(request.path, default_fs) if request.path else None
         return Destination(sink, table=request.path if local is None else str(local))
@@ -59,6 +62,17 @@ def require_place(destination: Destination, query: str) -> None:
         )
 
 
+def _iceberg(spark: Any, request: Asked, default_fs: str) -> Destination:
+    """Iceberg takes a table's name as a path, too."""
+    named, branch = iceberg.split(request.path)
+    branch = request.options.get("branch", branch)
+    if "/" not in named:
+        return _table(spark, replace(request, table=iceberg.on_branch(named, branch), options={}), default_fs)
+    local = local_path(named, default_fs)
+    folder = named if local is None else str(local)
+    return Destination(ICEBERG, folder, iceberg.on_branch(folder, branch))
+
+
 def _table(spark: Any, request: Asked, default_fs: str) -> Destination:
     if not spark.catalog.tableExists(request.table):
         sink = request.format or _default_format(spark)
@@ -70,8 +84,8 @@ def _table(spark: Any, request: Asked, default_fs: str) -> Destination:
 
 
 def _directory(sink: str, path: str, default_fs: str) -> str:
-    """The directory as the records have it; empty for a sink without a log of its own files."""
-    if sink.lower() not in FILE_FORMATS or not path:
+    """The directory as the records have it; empty for a sink without a log of its own files, and for all tables but Iceberg's."""
+    if sink.lower() not in (*FILE_FORMATS, ICEBERG) or not path:
         return ""
     local = local_path(path, default_fs)
     return path if local is None else str(local)

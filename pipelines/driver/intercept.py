@@ -108,7 +108,7 @@ def _starting(writer_class: Any, start: Start) -> None:
         if partitionBy is not None:
             self.partitionBy(partitionBy)
         asked(self).table = tableName
-        return _handed_over(self, start, lambda: to_table_there(self, tableName, outputMode=outputMode))
+        return _handed_over(self, start, lambda: to_table_there(self, asked(self).table, outputMode=outputMode))
 
     writer_class.start, writer_class.toTable = started, to_table
 

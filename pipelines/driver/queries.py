@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.domain.errors import Conflict
+from pipelines.domain.iceberg import ICEBERG
 from pipelines.domain.ids import QueryName, folder_of
 from pipelines.domain.runs import QueryStarted, RunSpec
-from pipelines.driver import delta_tables, destinations, inputs, installed, sinks, sources, topics
+from pipelines.driver import delta_tables, destinations, iceberg_tables, inputs, installed, sinks, sources, topics
 from pipelines.driver.destinations import Destination
 from pipelines.driver.executors import Executors
 from pipelines.driver.following import Following
@@ -126,7 +127,8 @@ class Queries:
             self._rehearsal.begun(self._started[-1])
         else:
             self._plans.watch(name, query)
-        destination = destinations.of(spark, request, default_fs(spark)) if request.table and self._rehearsal is None else writes_to
+        is_new_table = bool(request.table) and not writes_to.path and self._rehearsal is None
+        destination = destinations.of(spark, request, default_fs(spark)) if is_new_table else writes_to
         self._record(query, spark, name, checkpoint, destination, writer._df, location)
         return query
 
@@ -177,6 +179,10 @@ class Queries:
             destinations.make_table(spark, request, writer._df)
             self._warehouse.note(spark, request.table)
         destination = destinations.of(spark, request, hadoop_fs)
+        iceberg_tables.refuse_changed(self._spec, name, destination)
+        if destination.sink.lower() == ICEBERG:
+            live = sinks.place_or_none(checkpoint, hadoop_fs)
+            return iceberg_tables.prepare(self._spec, self._records, name, writer, request, destination, live)
         if name in self._spec.sink_logs and destination.sink.lower() != delta_tables.DELTA:
             destinations.require_place(destination, name)
         if destination.path:

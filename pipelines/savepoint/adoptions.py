@@ -1,4 +1,5 @@
-"""A parent that goes on with what its variant has: whose query goes on as which, and how each of its Delta tables becomes the variant's."""
+"""A parent that goes on with what its variant has: whose query goes on as which, and how each of its Delta and
+Iceberg tables becomes the variant's."""
 
 from __future__ import annotations
 
@@ -9,19 +10,21 @@ from dataclasses import dataclass
 from pipelines.domain.delta_commits import BACK_FORMAT, Back
 from pipelines.domain.ids import QueryName
 from pipelines.domain.savepoints import Manifest, QueryImage
-from pipelines.savepoint import delta_tables, sinks
+from pipelines.savepoint import delta_tables, iceberg_sinks, iceberg_tables, restored_sinks, sinks
 from pipelines.savepoint.restored_sinks import SINK_BACK, RestoredSink
 
 
 @dataclass(frozen=True)
 class Adopting:
-    """A query of the parent: its id, the folder of its Delta table (empty for another sink), and the table's version at which it and the
-    variant's parted (None where nobody noted it). `hindrance`: why its table cannot become the variant's."""
+    """A query of the parent: its id, the folder of its Delta or Iceberg table (empty for another sink), and the table's version or snapshot
+    at which it and the variant's parted (None where nobody noted it). `hindrance`: why its table cannot become the variant's."""
 
     query_id: str
     table: str = ""
     since: int | None = None
     hindrance: str = ""
+    branch: str = ""
+    """Of an Iceberg table."""
 
 
 def of(manifest: Manifest, queries: Mapping[QueryName, Adopting]) -> tuple[RestoredSink, ...]:
@@ -30,6 +33,9 @@ def of(manifest: Manifest, queries: Mapping[QueryName, Adopting]) -> tuple[Resto
 
 def sink_of(image: QueryImage, query: Adopting) -> RestoredSink:
     """How the sink of the variant's `image` goes on as the parent's."""
+    if iceberg_tables.is_table(image):
+        turn = iceberg_tables.adopt(image, query.table, query.branch, query.query_id, query.since)
+        return restored_sinks.of_branch(image, iceberg_sinks.adopted(image, query.hindrance or turn, query.table))
     decision = sinks.for_swap(image, query.table, hindrance(image, query))
     if decision.plan.action != "swap" or image.table is None or query.since is None:
         return RestoredSink(image, decision)

@@ -13,7 +13,7 @@ from pipelines.checkpoint.retained import retained
 from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import QueryName
 from pipelines.domain.savepoints import NOT_BEGUN, Operator, QueryImage, RetainedBatch, SourceOffset, StoredFile
-from pipelines.savepoint import batch_choice, delta_tables, layout, sinks
+from pipelines.savepoint import batch_choice, delta_tables, iceberg_tables, layout, sinks
 from pipelines.savepoint.batch_choice import AtTime, BatchChoice, Newest, OfBatches
 from pipelines.savepoint.source import JobSource, QueryLocation
 from pipelines.storage import paths
@@ -103,7 +103,8 @@ def _not_begun(storage: Storage, place: QueryLocation) -> QueryContents:
     """A query before its first commit: where its sources begin, nothing of its sink."""
     start = beginning.beginning(storage)
     part = _part(storage, start.clone, {}, layout.checkpoint(place.query), "")
-    return QueryContents(_blank(place, start.query_id, part.files), (part,))
+    image = replace(_blank(place, start.query_id, part.files), snapshot=iceberg_tables.of(place, start.query_id, NOT_BEGUN))
+    return QueryContents(image, (part,))
 
 
 def _blank(place: QueryLocation, query_id: str, files: Sequence[StoredFile]) -> QueryImage:
@@ -138,7 +139,7 @@ def _begun(storage: Storage, place: QueryLocation, closure: Closure, library: St
     table = delta_tables.of(place, closure.query_id, closure.batch, library) if library is not None else None
     if table is not None and table.entries:
         parts.append(_part(table.storage, table.entries, {}, layout.table(place.query), ""))
-    image = _image(place, closure, parts)
+    image = replace(_image(place, closure, parts), snapshot=iceberg_tables.of(place, closure.query_id, closure.batch))
     return QueryContents(replace(image, table=table.image) if table is not None else image, tuple(parts))
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from pipelines.domain.delta_commits import BACK_FORMAT, Back
 from pipelines.domain.savepoints import Manifest, QueryImage, StoredFile
-from pipelines.savepoint import delta_tables, history, sinks
+from pipelines.savepoint import delta_tables, history, iceberg_sinks, iceberg_tables, sinks
 from pipelines.savepoint.history import History
 from pipelines.savepoint.sink_places import OUTPUT, Arguments, inside, plain
 from pipelines.savepoint.sinks import Choice, Decision
@@ -53,17 +53,26 @@ class RestoredSink:
         return self.as_it_is or bool(self.written) or self.table
 
 
+def of_branch(image: QueryImage, turned: iceberg_sinks.Turned) -> RestoredSink:
+    """The sink of an Iceberg table, whose driver turns the branch."""
+    return RestoredSink(image, turned.decision, written=turned.written)
+
+
 def of_resume(manifest: Manifest) -> tuple[RestoredSink, ...]:
     """The same sinks again, each log as the savepoint has it."""
     return tuple(_resumed(manifest, image) for image in manifest.queries)
 
 
 def for_resume(image: QueryImage) -> Decision:
-    """The decision for a resume, with a look at its Delta table as that is now."""
+    """The decision for a resume, with a look at its Delta or Iceberg table as that is now."""
+    if iceberg_tables.is_table(image):
+        return iceberg_sinks.resumed(image).decision
     return sinks.for_resume(image, delta_tables.hindrance(image) if sinks.is_table(image) else "")
 
 
 def _resumed(manifest: Manifest, image: QueryImage) -> RestoredSink:
+    if iceberg_tables.is_table(image):
+        return of_branch(image, iceberg_sinks.resumed(image))
     decision = for_resume(image)
     if not sinks.is_table(image):
         return _as_it_was(manifest, image, decision, image.sink_path)
@@ -80,7 +89,10 @@ def of_fork(library: Storage, manifest: Manifest, arguments: Arguments, words: M
 
 
 def _forked(library: Storage, manifest: Manifest, image: QueryImage, arguments: Arguments, choice: Choice) -> RestoredSink:
-    decision = sinks.for_fork(image, arguments, choice if image.begun else Choice.FRESH)
+    choice = choice if image.begun else Choice.FRESH
+    if iceberg_tables.is_table(image):
+        return of_branch(image, iceberg_sinks.forked(image, arguments, choice))
+    decision = sinks.for_fork(image, arguments, choice)
     if sinks.is_table(image):
         return RestoredSink(image, decision, table=decision.plan.action == "continue")
     match decision.plan.action:

@@ -27,6 +27,8 @@ class Arguments:
     """Whether the fork runs its parent's code with its parent's arguments."""
     own: str = ""
     """What `{output}` means for the fork; empty where nobody needs it."""
+    job: str = ""
+    """The fork's name."""
 
 
 def moves(image: QueryImage, arguments: Arguments) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from pipelines.domain import kafka
 from pipelines.domain.errors import Conflict, Invalid, TidemarkError
+from pipelines.domain.iceberg import ICEBERG
 from pipelines.domain.ids import QueryName
 from pipelines.domain.restores import SinkPlan
 from pipelines.domain.savepoints import QueryImage
@@ -15,7 +16,7 @@ from pipelines.savepoint.sink_places import DELTA, JOB, OUTPUT, Arguments, moves
 from pipelines.savepoint.sink_words import EVERY_SINK_TO_FORK, EVERY_SINK_TO_RESUME, OWN_TOPIC, UNKNOWN_TO_FORK, UNKNOWN_TO_RESUME
 
 FILE_SINKS = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "xml"})
-TABLE_SINKS = frozenset({DELTA, "iceberg", "hudi"})
+TABLE_SINKS = frozenset({DELTA, ICEBERG, "hudi"})
 EVERY = "*"
 """In a request's sinks: every query that is not named."""
 
@@ -23,7 +24,7 @@ EVERY = "*"
 BACK_HINTS = {
     DELTA: "Fork instead. --force goes back all the same: the table then lacks what those batches wrote, also where you have restored it "
     "by hand, for it keeps their numbers.",
-    "iceberg": "Fork instead; or roll the table back to the snapshot of the same batch (rollback_to_snapshot), and say --force: Iceberg "
+    ICEBERG: "Fork instead; or roll the table back to the snapshot of the same batch (rollback_to_snapshot), and say --force: Iceberg "
     "looks for the batches that it has among the ancestors of its present snapshot alone.",
 }
 OTHER_HINT = "Fork instead; or restore the table to the same moment first, and say --force."

@@ -11,10 +11,10 @@ from pipelines.domain.ids import JobName, QueryName, folder_of
 from pipelines.domain.runs import ANY_TABLE
 from pipelines.domain.savepoints import Manifest, QueryImage, StoredFile
 from pipelines.domain.versions import Version
-from pipelines.savepoint import adoptions, layout, restored_sinks, sink_places, sinks
+from pipelines.savepoint import adoptions, iceberg_tables, layout, restored_sinks, sink_places, sinks
 from pipelines.savepoint.adoptions import Adopting
 from pipelines.savepoint.restored_sinks import SINK_LOGS, SINK_TABLE, RestoredSink
-from pipelines.savepoint.sink_places import Arguments
+from pipelines.savepoint.sink_places import Arguments, plain
 from pipelines.storage import paths
 from pipelines.storage.protocol import Storage
 
@@ -91,11 +91,13 @@ def sinks_of(library: Storage, manifest: Manifest, target: Target) -> tuple[Rest
 
 
 def own_tables(manifest: Manifest, target: Target) -> Mapping[str, str]:
-    """For `RunSpec.own_tables`: what each of a fork's queries must not write to, where its parent's writes to a Delta table in a folder."""
+    """For `RunSpec.own_tables`: what each of a fork's queries must not write to, where its parent's writes to a Delta or Iceberg table in a
+    folder."""
     if not isinstance(target, Fork):
         return {}
     arguments = _arguments(manifest, target)
-    return {
+    branched = {image.query: plain(image.sink_path) for image in manifest.queries if iceberg_tables.is_table(image)}
+    return branched | {
         image.query: sink_places.table_folder(image) if sink_places.moves_table(image, arguments) else ANY_TABLE
         for image in manifest.queries
         if sinks.is_table(image)
@@ -104,7 +106,7 @@ def own_tables(manifest: Manifest, target: Target) -> Mapping[str, str]:
 
 def _arguments(manifest: Manifest, target: Fork) -> Arguments:
     as_before = (target.version.args, target.version.contents) == (manifest.version.args, manifest.version.contents)
-    return Arguments(_told(manifest.version), _told(target.version), target.parent_output, as_before, target.output)
+    return Arguments(_told(manifest.version), _told(target.version), target.parent_output, as_before, target.output, target.job)
 
 
 def _told(version: Version) -> tuple[str, ...]:

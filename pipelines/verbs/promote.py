@@ -18,12 +18,12 @@ DECIDES = (NotFound, Conflict, Corrupt, Unsupported, Unavailable)
 @dataclass(frozen=True)
 class Promote(Change[Operation, PromotePlan], Migrating):
     """Have a variant's parent go on with its code. The parent is stopped with a savepoint and resumed, on its own present state, from
-    the savepoint they parted at, or with the state and the Delta tables of the variant. The operation's result is the run's id."""
+    the savepoint they parted at, or with the state and the tables of the variant. The operation's result is the run's id."""
 
     job: str = named(JOB)
     state: StateFrom = option(
         "Go on with the parent's present state; or from the savepoint of the fork, and process everything since again; or with the "
-        "variant's state and its rows, where all that they write is Delta tables in folders.",
+        "variant's state and its rows, where all that they write is Delta or Iceberg tables in folders.",
         StateFrom.PRESENT,
     )
 

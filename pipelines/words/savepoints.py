@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from pipelines.domain.savepoints import QueryImage, Reason, Savepoint
+from pipelines.domain import iceberg
+from pipelines.domain.savepoints import QueryImage, Reason, Savepoint, SnapshotImage
 from pipelines.words import formats, trust
 
 ORIGINS: Mapping[Reason, str] = {
@@ -66,10 +67,24 @@ def tables(images: Iterable[QueryImage]) -> tuple[str, ...]:
     )
 
 
+def snapshots(images: Iterable[QueryImage]) -> tuple[str, ...]:
+    """Each Iceberg table with its snapshot: `sums: snapshot 42 of branch main of lake.db.sums`, and why it is not known."""
+    return tuple(f"{image.query}: {_snapshot(image, image.snapshot)}" for image in images if image.snapshot is not None)
+
+
+def _snapshot(image: QueryImage, noted: SnapshotImage) -> str:
+    which = f"branch {noted.branch} of {iceberg.split(image.sink_table)[0] or image.sink_path}"
+    if noted.left:
+        return f"a snapshot that is not known, of {which}: {noted.left}"
+    return f"{f'snapshot {noted.snapshot}' if noted.snapshot is not None else 'no snapshot yet'} of {which}"
+
+
 def left_tables(images: Iterable[QueryImage]) -> tuple[str, ...]:
-    """What somebody should know who takes a savepoint without one of its Delta tables."""
+    """What somebody should know who takes a savepoint without one of its Delta or Iceberg tables."""
+    images = tuple(images)
     left = tables(image for image in images if image.table is not None and image.table.left)
-    return tuple(f"{table}. A fork begins with this sink fresh." for table in left)
+    unknown = snapshots(image for image in images if image.snapshot is not None and image.snapshot.left)
+    return tuple(f"{table}. A fork begins with this sink fresh." for table in (*left, *unknown))
 
 
 def batches(newest: Mapping[str, int]) -> str:

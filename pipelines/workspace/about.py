@@ -16,6 +16,7 @@ from pipelines.catalog import rebuild as catalog_rebuild
 from pipelines.domain import connectors, masters
 from pipelines.domain.about import About, Disk, Server, ServerRole, Storage
 from pipelines.domain.about import Runtime as ListedRuntime
+from pipelines.domain.connectors import Connector
 from pipelines.domain.errors import TidemarkError, Unavailable
 from pipelines.domain.json_text import read_json
 from pipelines.domain.runs import LOG_FILE
@@ -71,7 +72,7 @@ def _runtime(runtime: Runtime, count: int) -> ListedRuntime:
         java_version=java.version if java else "",
         java_packaged=java is not None and java.packaged,
         versions=count,
-        connectors=(connectors.kafka(version, _has_kafka(runtime.python)),) if version else (),
+        connectors=_connectors(version, runtime.python) if version else (),
         problem=problem.message if problem else "",
         hint=problem.hint if problem else "",
         java_named=bool(runtime.java_home),
@@ -94,9 +95,16 @@ def _python_version(runtime: Runtime) -> str:
     return stands.python if stands else ""
 
 
-def _has_kafka(python: str) -> bool:
+def _connectors(version: str, python: str) -> tuple[Connector, ...]:
+    return (
+        connectors.kafka(version, _has_jar(python, connectors.KAFKA_JAR)),
+        connectors.iceberg(version, _has_jar(python, connectors.ICEBERG_JAR)),
+    )
+
+
+def _has_jar(python: str, begins: str) -> bool:
     jars = sparks.jars(python)
-    return jars is not None and any(jars.glob(f"{connectors.KAFKA_JAR}*.jar"))
+    return jars is not None and any(jars.glob(f"{begins}*.jar"))
 
 
 def _storage(context: Context) -> Storage:

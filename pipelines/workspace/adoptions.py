@@ -1,4 +1,4 @@
-"""A parent that goes on with its variant's state and Delta tables: the savepoint that is taken of the variant, and what becomes of which
+"""A parent that goes on with its variant's state and tables: the savepoint that is taken of the variant, and what becomes of which
 query, decided before anything stops."""
 
 from __future__ import annotations
@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pipelines.checkpoint import metadata
+from pipelines.domain import iceberg
 from pipelines.domain.errors import Conflict, NotFound, refusal
 from pipelines.domain.ids import JobName, QueryName, SavepointId
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.runs import ANY_TABLE
 from pipelines.domain.savepoints import Manifest, Reason
-from pipelines.savepoint import adoptions, restore, sink_places, sinks
+from pipelines.savepoint import adoptions, iceberg_tables, restore, sink_places, sinks
 from pipelines.savepoint.adoptions import Adopting
 from pipelines.savepoint.sink_places import OUTPUT
 from pipelines.savepoint.source import QueryLocation
@@ -69,17 +70,21 @@ def planned(context: Context, variant: Variant) -> Adoption:
 
 def _adopting(place: QueryLocation, since: int | None, is_named: bool) -> Adopting:
     query_id = metadata.read(open_storage(place.checkpoint)).query_id
+    if home := iceberg_tables.folder(place.sink, place.sink_path):
+        return Adopting(query_id, home, since, branch=iceberg.split(place.sink_table)[1])
     folder = sink_places.delta_folder(place.sink, place.sink_path, place.sink_table)
     return Adopting(query_id, folder, since, NAMED if is_named else "")
 
 
 def _parted(context: Context, variant: Variant) -> Mapping[QueryName, int]:
-    """The version of each table of the parent's at which the variant began; none where that savepoint was disposed of."""
+    """The version or snapshot of each table of the parent's at which the variant began; none where that savepoint was disposed of."""
     try:
         manifest: Manifest = savepoints.manifest(context, variant.origin.savepoint)
     except NotFound:
         return {}
-    return {image.query: image.table.version for image in manifest.queries if image.table is not None}
+    noted = ((image.query, image.snapshot.snapshot) for image in manifest.queries if image.snapshot is not None)
+    snapshots = {query: snapshot for query, snapshot in noted if snapshot is not None}
+    return snapshots | {image.query: image.table.version for image in manifest.queries if image.table is not None}
 
 
 def _named(context: Context, variant: Variant) -> set[str]:

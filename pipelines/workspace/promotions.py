@@ -122,7 +122,7 @@ def _steps(variant: Variant, present: Run, target: Version, state: StateFrom, *,
     if state is StateFrom.VARIANT:
         saves = (Step(Does.SAVE, f"{variant.job} is saved at its newest batch, and runs on."),)
         goes = (
-            f"{parent} goes on from where {variant.job} stood then, with its state, its rows in Delta tables and its code, and with "
+            f"{parent} goes on from where {variant.job} stood then, with its state, its rows in tables and its code, and with "
             f"the query ids that {parent} has"
         )
     elif state is StateFrom.SAVEPOINT:

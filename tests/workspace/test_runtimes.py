@@ -17,7 +17,7 @@ from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.system import ShowAbout
 from pipelines.verbs.take import Take
-from pipelines.words import plans
+from pipelines.words import connectors, plans
 from tests.sandbox import interpreters
 from tests.sandbox.interpreters import SPARK_35, SPARK_40, SPARK_43
 from tests.sandbox.test_java import fake_java
@@ -72,7 +72,10 @@ def test_a_version_has_the_java_that_was_named_and_another_runtime_begins_withou
         (sparks[0], "3.5.7", java_17, True, 1),
     ]
     assert not any(runtime.problem for runtime in shown) and shown[1].python_version == "3.11.7"
-    assert "org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.7" in shown[1].connectors[0].artifacts
+    kafka, iceberg = shown[1].connectors
+    assert "org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.7" in kafka.artifacts
+    assert connectors.need(iceberg).startswith("needs the conf spark.jars.packages=org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:")
+    assert "let the job run on Spark 3.5 or 4.0" in connectors.need(shown[0].connectors[1])
 
 
 def test_about_says_of_a_runtime_that_no_longer_fits_what_is_in_the_way(house: House, tmp_path: Path, java_17: str) -> None:

@@ -29,8 +29,9 @@ HINTS = (
      "The checkpoint could not be used as it is. Resume from one of this job's savepoints."),
     (r"PATH_NOT_FOUND|FileNotFound|NoSuchFile",
      "A path that the job reads or writes does not exist. Check its arguments under Configuration."),
-    (r"DATA_SOURCE_NOT_FOUND|ClassNotFound|NoClassDef|ModuleNotFoundError|ImportError",
-     "Something the job needs is not installed in its runtime: a package with spark.jars.packages, or a Python module."),
+    (r"DATA_SOURCE_NOT_FOUND|catalog plugin class|ClassNotFound|NoClassDef|ModuleNotFoundError|ImportError",
+     "Something the job needs is not installed in its runtime: a package with spark.jars.packages (the settings say which "
+     "for Kafka and Iceberg), or a Python module."),
     (EXCEEDED,
      "The driver took more memory than the job may have. Raise its limit (•••), let it read less in a batch, or keep its state "
      "in RocksDB."),

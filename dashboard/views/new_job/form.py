@@ -19,6 +19,7 @@ from dashboard.views.homes import HOME_HELP
 from dashboard.views.job import event_log, resources
 from dashboard.widgets import section
 from pipelines.domain import sql_jobs
+from pipelines.domain.connectors import ICEBERG, KAFKA
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.event_logs import ENABLED
 from pipelines.domain.resources import ALL
@@ -29,7 +30,11 @@ from pipelines.verbs.system import ShowAbout
 from pipelines.words import connectors
 
 PASTED = Script("job.py", "")
-READS_KAFKA = re.compile(r"""format\(\s*["']kafka["']""")
+USES = {
+    KAFKA: re.compile(r"""format\(\s*["']kafka["']"""),
+    ICEBERG: re.compile(r"""format\(\s*["']iceberg["']|USING\s+iceberg""", re.IGNORECASE),
+}
+"""System -> what code says that uses it."""
 _NOW, _TOUCHED, _TURN = "new_job", "new_job_touched", "new_job_turn"
 CONFS = {
     "Conf": st.column_config.TextColumn(width="medium"),
@@ -198,10 +203,10 @@ def script_name(draft: Draft, name: str = "") -> str:
 
 def _connectors(code: str) -> None:
     """What the code's systems need besides Spark, by what the server's own runtime has."""
-    if READS_KAFKA.search(code) is None:
-        return
-    for connector in session.workspace().ask(ShowAbout()).runtimes[0].connectors:
-        st.caption(f"{connector.system} {connectors.need(connector)}")
+    needed = [system for system, pattern in USES.items() if pattern.search(code)]
+    for connector in session.workspace().ask(ShowAbout()).runtimes[0].connectors if needed else ():
+        if connector.system in needed:
+            st.caption(f"{connector.system} {connectors.need(connector)}")
 
 
 def resolved(draft: Draft) -> list[str]:

@@ -20,7 +20,7 @@ from pipelines.domain.savepoints import Manifest, QueryImage, Savepoint
 from pipelines.verbs.savepoints import ReadManifest
 from pipelines.words import formats, offsets, plans
 from pipelines.words import holdings as held
-from pipelines.words.savepoints import FREES, ORIGIN_HINTS, ORIGINS, tables
+from pipelines.words.savepoints import FREES, ORIGIN_HINTS, ORIGINS, snapshots, tables
 
 
 def detail(savepoint: Savepoint, *, key: str) -> None:
@@ -58,6 +58,7 @@ def _facts(savepoint: Savepoint, now_ms: float) -> list[tuple[str, str]]:
         ("Origin", _origin(savepoint, now_ms)),
         ("Spark", escape(savepoint.spark_version)),
         *(("Delta table", escape(table)) for table in tables(savepoint.queries)),
+        *(("Iceberg table", escape(table)) for table in snapshots(savepoint.queries)),
         ("Run", f'<span class="tm-mono">{savepoint.run or formats.MISSING}</span>'),
     ]
 

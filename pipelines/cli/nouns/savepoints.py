@@ -75,6 +75,7 @@ def savepoint_details(savepoint: Savepoint, verification: Verification | None, n
         ("added when taken", formats.size(savepoint.new_bytes)),
         ("Spark", savepoint.spark_version),
         *(("Delta table", table) for table in words.tables(savepoint.queries)),
+        *(("Iceberg table", table) for table in words.snapshots(savepoint.queries)),
         *(("warning", remark) for remark in replay.remarks(savepoint.queries)),
     ]
     rows = [

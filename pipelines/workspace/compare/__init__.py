@@ -1,4 +1,4 @@
-"""Comparisons: the outputs of two jobs, as a reader of their files or Delta tables sees them, up to the event time both have reached."""
+"""Comparisons: the outputs of two jobs, as a reader of their files or tables sees them, up to the event time both have reached."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from pipelines.catalog import runs as run_rows
 from pipelines.checkpoint import sink_log
 from pipelines.domain.errors import Conflict, NotFound, Unsupported
 from pipelines.domain.experiments import Comparison
+from pipelines.domain.iceberg import ICEBERG
 from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import QuerySeen, Run
-from pipelines.savepoint import delta_tables
+from pipelines.savepoint import delta_tables, iceberg_tables
 from pipelines.savepoint.sink_places import delta_folder
 from pipelines.storage.addresses import open_storage
 from pipelines.verbs.experiments import Compare
@@ -121,12 +122,14 @@ def _chosen(in_a: dict[str, QuerySeen], in_b: dict[str, QuerySeen], question: Co
         raise Unsupported(
             "compare.sink",
             f"Query {chosen} writes to {in_a[chosen].sink} and {in_b[chosen].sink}: only outputs in files can be compared",
-            "Write to parquet, json or csv, or to a Delta table in a folder of this machine.",
+            "Write to parquet, json or csv, or to a Delta or Iceberg table in a folder of this machine.",
         )
     return chosen
 
 
 def _has_files(query: QuerySeen) -> bool:
+    if query.sink.lower() == ICEBERG:
+        return bool(iceberg_tables.folder(query.sink, query.sink_path))
     return bool(query.sink_path or delta_folder(query.sink, query.sink_path, query.sink_table))
 
 
@@ -134,6 +137,8 @@ def _side(context: Context, job: JobName, query: QuerySeen) -> Side:
     """Reads one side, its watermark first: rows that the log gains afterwards are later."""
     until_ms = _watermark_ms(context, job, query.query)
     late_rows = _late_rows(context, job, query.query)
+    if home := iceberg_tables.folder(query.sink, query.sink_path):
+        return Side(home, iceberg_tables.files(home, query.sink_table), "parquet", until_ms, late_rows)
     if folder := delta_folder(query.sink, query.sink_path, query.sink_table):
         return Side(folder, delta_tables.files(folder), "parquet", until_ms, late_rows)
     storage = open_storage(query.sink_path)
