@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
 BYTES = 65_536
+CONNECTS_S = 30
 
 
 class Partition:
@@ -42,7 +43,8 @@ class Partition:
         with suppress(OSError):  # it was closed
             while True:
                 theirs, _ = self._listening.accept()
-                ours = socket.create_connection(self._target)
+                ours = socket.create_connection(self._target, timeout=CONNECTS_S)
+                ours.settimeout(None)
                 self._sockets += [theirs, ours]
                 for source, sink in ((theirs, ours), (ours, theirs)):
                     threading.Thread(target=self._pass, args=(source, sink), daemon=True).start()

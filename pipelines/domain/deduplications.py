@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.migrations import Aggregate, Becomes, ByColumns
-from pipelines.domain.plannings import PlannedKey, PlannedOperator
+from pipelines.domain.planned_columns import PlannedKey
+from pipelines.domain.plannings import PlannedOperator
 from pipelines.domain.types import is_wider
 
 DEDUPLICATION, WITHIN_WATERMARK = "dedupe", "dedupeWithinWatermark"

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pipelines.domain import contracts, deduplications, migrations, operator_places
+from pipelines.domain import contracts, deduplications, migrated_columns, operator_places
 from pipelines.domain.contracts import Keeps
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.migrations import Aggregate, Becomes, ByColumns
-from pipelines.domain.plannings import PlannedKey, PlannedOperator
+from pipelines.domain.planned_columns import PlannedKey
+from pipelines.domain.plannings import PlannedOperator
 
 SIDES, ROWS = ("left", "right"), "keyWithIndexToValue"
 """What the store of a side's rows is called in formats 1 and 2 of joins, after the side; beside it is one of their numbers."""
@@ -33,7 +34,7 @@ def check(query: str, new: PlannedOperator, kept: Keeps, keeps: Keeps) -> None:
 def values(keeps: Keeps) -> Values:
     """The names of the columns of each side's rows; nothing in a format that has other stores."""
     stores = {side: f"{side}-{ROWS} value" for side in SIDES}
-    return {side: migrations.once(contracts.names_of(keeps, store)) for side, store in stores.items() if store in keeps.columns}
+    return {side: migrated_columns.once(contracts.names_of(keeps, store)) for side, store in stores.items() if store in keeps.columns}
 
 
 def by_columns(query: str, old: PlannedOperator | None, new: PlannedOperator, before: Values) -> Mapping[str, ByColumns]:

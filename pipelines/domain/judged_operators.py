@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from pipelines.domain import contracts, deduplications, joins, migrations, operator_places, session_windows
+from pipelines.domain import contracts, deduplications, joins, migrated_columns, migrations, operator_places, session_windows
 from pipelines.domain.contracts import Keeps
 from pipelines.domain.conversions import IN_PANDAS, JOIN, SESSIONS
 from pipelines.domain.errors import Unsupported
@@ -70,7 +70,7 @@ def rewriting(pair: Pair) -> str:
 def _by_columns(pair: Pair) -> ByColumns:
     """How the aggregates come out of those before; raises Unsupported."""
     if pair.now.name != SESSIONS:
-        return migrations.by_columns(pair.query, pair.then, pair.now, migrations.once(contracts.value_names(pair.kept)))
+        return migrated_columns.by_columns(pair.query, pair.then, pair.now, migrated_columns.once(contracts.value_names(pair.kept)))
     before, after = (Columns(contracts.key_names(keeps), contracts.value_names(keeps)) for keeps in (pair.kept, pair.keeps))
     return session_windows.by_columns(pair.query, pair.then, pair.now, before, after)
 

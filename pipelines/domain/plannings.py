@@ -5,9 +5,11 @@ A digest stands for what is computed; equal digests mean the same where `gaps` i
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from pipelines.domain.planned_columns import PlannedAggregate, PlannedJoin, PlannedKey, aggregate, join, keys
 
 TASK_FILE = "plan.json"
 RESULT_FILE = "planned.json"
@@ -40,58 +42,6 @@ class PlanTask:
     @staticmethod
     def from_json(raw: Mapping[str, Any]) -> PlanTask:
         return PlanTask(tuple(raw["sides"]), tuple(Point(**point) for point in raw["points"]), raw["takes_apart"])
-
-
-@dataclass(frozen=True)
-class PlannedAggregate:
-    """One aggregate of an aggregation, taken apart as if it stood there alone, with the columns of state that it has in their order."""
-
-    text: str
-    digest: str
-    narrow: str
-    """The same without a cast to a wider type around its argument; the digest where it has none."""
-    columns: tuple[str, ...]
-    """Their types, in Spark's JSON."""
-    initial: tuple[str, ...]
-    """What each column holds before any row came, as SQL; empty where Spark does not say."""
-    gaps: tuple[str, ...] = ()
-    """What could not be compared whole."""
-    own: str = ""
-    """The digest of the aggregate and its key alone, by the names of their columns; empty where it is not known."""
-
-
-@dataclass(frozen=True)
-class PlannedKey:
-    """One column of a deduplication's key, or of a side of a join, taken apart as if it stood there alone."""
-
-    name: str
-    digest: str
-    narrow: str
-    """The same without a cast to a wider type; the digest where it has none."""
-    kind: str
-    """Its type, in Spark's JSON."""
-    is_event_time: bool
-    """Whether it has a watermark, which keys go by."""
-    gaps: tuple[str, ...] = ()
-    """What could not be compared whole."""
-    is_nullable: bool = True
-    """Whether it may be null."""
-
-
-@dataclass(frozen=True)
-class PlannedJoin:
-    """A join of two streams, with the columns that it keeps of each side, in the order of their state."""
-
-    digest: str
-    """Of its kind, condition and keys, and of the rows of both sides, whatever columns they have."""
-    left: tuple[PlannedKey, ...]
-    right: tuple[PlannedKey, ...]
-    gaps: tuple[str, ...] = ()
-    """What could not be compared whole."""
-
-    @property
-    def sides(self) -> Mapping[str, tuple[PlannedKey, ...]]:
-        return {"left": self.left, "right": self.right}
 
 
 @dataclass(frozen=True)
@@ -231,23 +181,10 @@ def _operator(raw: Mapping[str, Any]) -> PlannedOperator:
         tuple(raw["gaps"]),
         raw["packages"],
         raw["has_functions"],
-        tuple(map(_aggregate, raw["aggregates"])),
-        _keys(raw["keys"]),
-        _join(raw["join"]) if raw["join"] else None,
+        tuple(map(aggregate, raw["aggregates"])),
+        keys(raw["keys"]),
+        join(raw["join"]) if raw["join"] else None,
     )
-
-
-def _join(raw: Mapping[str, Any]) -> PlannedJoin:
-    return PlannedJoin(raw["digest"], _keys(raw["left"]), _keys(raw["right"]), tuple(raw["gaps"]))
-
-
-def _keys(raw: Sequence[Mapping[str, Any]]) -> tuple[PlannedKey, ...]:
-    return tuple(PlannedKey(**{**key, "gaps": tuple(key["gaps"])}) for key in raw)
-
-
-def _aggregate(raw: Mapping[str, Any]) -> PlannedAggregate:
-    columns, initial, gaps = (tuple(raw[name]) for name in ("columns", "initial", "gaps"))
-    return PlannedAggregate(raw["text"], raw["digest"], raw["narrow"], columns, initial, gaps, raw["own"])
 
 
 def _failure(raw: Mapping[str, Any] | None) -> Failure | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from pipelines.domain import migrations
+from pipelines.domain import migrated_columns, migrations
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.migrations import ByColumns
 from pipelines.domain.plannings import PlannedOperator
@@ -33,27 +33,27 @@ class Columns:
 
     def copies(self) -> tuple[tuple[str, str], ...]:
         """What stands in the key and in the value, as SQL over either."""
-        order, named = self.order() or [], migrations.once(self.value)
+        order, named = self.order() or [], migrated_columns.once(self.value)
         values = [f"value.`{named[at]}`" for at in order]
-        return tuple(zip((f"key.`{name}`" for name in migrations.once(self.key)), [*values[:-1], f"{values[-1]}.start"], strict=True))
+        return tuple(zip((f"key.`{name}`" for name in migrated_columns.once(self.key)), [*values[:-1], f"{values[-1]}.start"], strict=True))
 
 
 def by_columns(
     query: str, old: PlannedOperator | None, new: PlannedOperator, before: Columns, after: Columns, *, beneath: bool = False
 ) -> ByColumns:
-    """How the value comes out of the value before, as `migrations.by_columns` says of aggregates.
+    """How the value comes out of the value before, as `migrated_columns.by_columns` says of aggregates.
 
     Raises Unsupported (`migrate.columns`) where it cannot be told."""
-    was, is_now, names = before.order(), after.order(), migrations.once(before.value)
+    was, is_now, names = before.order(), after.order(), migrated_columns.once(before.value)
     if was is None or is_now is None or before.grouping != after.grouping:
         message = f"Operator {new.id} of query {query} cannot be migrated by columns: what it is grouped by cannot be told from its session"
         raise Unsupported("migrate.columns", message, migrations.BY_FUNCTION)
-    made = migrations.by_columns(query, old, new, names[before.grouping :], beneath=beneath)
+    made = migrated_columns.by_columns(query, old, new, names[before.grouping :], beneath=beneath)
     grouped = dict(zip(is_now, (f"value.`{names[at]}`" for at in was), strict=True))
     expressions = (*(grouped[at] for at in range(after.grouping)), *made.expressions)
     return replace(made, expressions=expressions, changes=made.changes or was != is_now)
 
 
 def never_null(new: PlannedOperator, after: Columns) -> tuple[int, ...]:
-    """Which columns of the value always have a value, as `migrations.never_null` says of those of aggregates."""
-    return tuple(after.grouping + at for at in migrations.never_null(new.aggregates))
+    """Which columns of the value always have a value, as `migrated_columns.never_null` says of those of aggregates."""
+    return tuple(after.grouping + at for at in migrated_columns.never_null(new.aggregates))

@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pipelines.domain.migrations import once
+from pipelines.domain.migrated_columns import once
 from pipelines.sandbox.counting import FORMAT_CONF
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.readings import FAR_FILE, ROWS_FOLDER, Far, ReadRows, ReadTask

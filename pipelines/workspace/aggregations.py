@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pipelines.checkpoint import state_schema
-from pipelines.domain import contracts, deduplications, group_states, migrations, session_windows
+from pipelines.domain import contracts, deduplications, group_states, migrated_columns, migrations, session_windows
 from pipelines.domain.conversions import IN_PANDAS, JOIN, SESSIONS, Shape
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.json_text import read_json
@@ -60,7 +60,7 @@ def _of_key(placed: Placed, operator: Operator, at: int, planning: Planning, fol
     contract = state_changes.contract(placed, folder)
     was, is_now = migration.shape(placed.checkpoint, image, operator), migration.shape(str(contract), image, replace(operator, id=at))
     then, now = planning.operators(OLD, image.query).get(operator.id), planning.operators(NEW, image.query)[at]
-    key, value = (migrations.once(_names(struct)) for struct in (was.key, was.value))
+    key, value = (migrated_columns.once(_names(struct)) for struct in (was.key, was.value))
     is_explained = contracts.fits(known.kept, known.old)
     made = deduplications.by_columns(image.query, then if is_explained else None, now, key, value)
     store = state_changes.store(placed, operator, at, operator.stores[0])
@@ -108,7 +108,7 @@ def _change(placed: Placed, operator: Operator, at: int, asked: Asked, planning:
 def _of_rows(target: Target, now: PlannedOperator, shape: Shape) -> Target:
     """The target with what Spark relies on in its rows."""
     if now.name != SESSIONS:
-        return replace(target, never_null=migrations.never_null(now.aggregates))
+        return replace(target, never_null=migrated_columns.never_null(now.aggregates))
     columns = _columns(shape)
     return replace(target, never_null=session_windows.never_null(now, columns), spread_by=shape.prefix, copies=columns.copies())
 
@@ -125,7 +125,7 @@ def _by_columns(
         raise Unsupported("migrate.columns", message, migrations.BY_FUNCTION)
     if now.name == SESSIONS:
         return session_windows.by_columns(query, then, now, _columns(was), _columns(is_now), beneath=beneath)
-    return migrations.by_columns(query, then, now, migrations.once(_names(was.value)), beneath=beneath)
+    return migrated_columns.by_columns(query, then, now, migrated_columns.once(_names(was.value)), beneath=beneath)
 
 
 def _columns(shape: Shape) -> Columns:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pipelines.checkpoint import state_schema
-from pipelines.domain import contracts, joins, migrations
+from pipelines.domain import contracts, joins, migrated_columns
 from pipelines.domain.conversions import Shape
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.joins import ROWS, SIDES
@@ -68,4 +68,4 @@ def _spread_by(kind: str, shape: Shape) -> int:
 
 
 def _names(struct: str) -> list[str]:
-    return migrations.once([field["name"] for field in read_json(struct)["fields"]])
+    return migrated_columns.once([field["name"] for field in read_json(struct)["fields"]])

@@ -14,7 +14,8 @@ from pipelines.domain.deduplications import DEDUPLICATION, WITHIN_WATERMARK
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.judged_operators import Pair, judged
 from pipelines.domain.migrations import Becomes
-from pipelines.domain.plannings import NEW, Planned, PlannedKey, PlannedOperator, PlannedQuery, Planning
+from pipelines.domain.planned_columns import PlannedKey
+from pipelines.domain.plannings import NEW, Planned, PlannedOperator, PlannedQuery, Planning
 from pipelines.domain.verdicts import Outcome
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.migrations import MigrationTask, Target

@@ -13,7 +13,8 @@ from pipelines.domain.conversions import JOIN
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.judged_operators import Pair, judged
 from pipelines.domain.migrations import Becomes
-from pipelines.domain.plannings import NEW, Planned, PlannedJoin, PlannedKey, PlannedOperator, PlannedQuery, Planning
+from pipelines.domain.planned_columns import PlannedJoin, PlannedKey
+from pipelines.domain.plannings import NEW, Planned, PlannedOperator, PlannedQuery, Planning
 from pipelines.domain.verdicts import Outcome
 
 KEY = PlannedKey("k", "k", "k", '"string"', False)

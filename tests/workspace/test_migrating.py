@@ -6,10 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.domain import migrations
+from pipelines.domain import migrated_columns
 from pipelines.domain.errors import Unsupported
-from pipelines.domain.migrations import Aggregate, Becomes, once, told
-from pipelines.domain.plannings import PlannedAggregate, PlannedOperator
+from pipelines.domain.migrated_columns import once
+from pipelines.domain.migrations import Aggregate, Becomes, told
+from pipelines.domain.planned_columns import PlannedAggregate
+from pipelines.domain.plannings import PlannedOperator
 from pipelines.domain.types import is_wider
 
 LONG, INT, DOUBLE = '"long"', '"integer"', '"double"'
@@ -27,7 +29,7 @@ def operator(*aggregates: PlannedAggregate) -> PlannedOperator:
 
 def test_each_aggregate_is_kept_moved_widened_added_or_dropped() -> None:
     old, new = operator(SUM, MEAN, MOST), operator(WIDE, COUNT, MEAN)
-    made = migrations.by_columns("q", old, new, ["sum", "sum_2", "count", "max"])
+    made = migrated_columns.by_columns("q", old, new, ["sum", "sum_2", "count", "max"])
     assert made.expressions == ("value.`max`", "0L", "value.`sum_2`", "value.`count`")
     assert [one.becomes for one in made.aggregates] == [Becomes.WIDENED, Becomes.ADDED, Becomes.KEPT, Becomes.DROPPED]
     assert made.changes and made.gaps == MEAN.gaps and made.aggregates[-1] == Aggregate(Becomes.DROPPED, "sum(n)")
@@ -37,17 +39,19 @@ def test_each_aggregate_is_kept_moved_widened_added_or_dropped() -> None:
 def test_below_operators_that_came_an_aggregate_is_kept_where_it_alone_and_its_key_are_the_same() -> None:
     before, after = replace(SUM, own="sum by k"), replace(SUM, digest="other", narrow="other", own="sum by k")
     with pytest.raises(Unsupported):
-        migrations.by_columns("q", operator(before), operator(after), ["sum"])
-    made = migrations.by_columns("q", operator(before, COUNT), operator(replace(COUNT, own="c"), after), ["sum", "count"], beneath=True)
+        migrated_columns.by_columns("q", operator(before), operator(after), ["sum"])
+    made = migrated_columns.by_columns(
+        "q", operator(before, COUNT), operator(replace(COUNT, own="c"), after), ["sum", "count"], beneath=True
+    )
     assert made.expressions == ("value.`count`", "value.`sum`") and made.changes
     assert made.gaps == ("what sum(n) is computed of, since operators came and went",)
     with pytest.raises(Unsupported):
-        migrations.by_columns("q", operator(before), operator(replace(after, own="sum by j")), ["sum"], beneath=True)
+        migrated_columns.by_columns("q", operator(before), operator(replace(after, own="sum by j")), ["sum"], beneath=True)
 
 
 def test_the_same_in_another_place_is_a_change_and_in_its_place_is_none() -> None:
-    assert migrations.by_columns("q", operator(SUM, COUNT), operator(COUNT, SUM), ["sum", "count"]).changes
-    assert not migrations.by_columns("q", operator(SUM, COUNT), operator(SUM, COUNT), ["sum", "count"]).changes
+    assert migrated_columns.by_columns("q", operator(SUM, COUNT), operator(COUNT, SUM), ["sum", "count"]).changes
+    assert not migrated_columns.by_columns("q", operator(SUM, COUNT), operator(SUM, COUNT), ["sum", "count"]).changes
 
 
 @pytest.mark.parametrize(
@@ -63,7 +67,7 @@ def test_the_same_in_another_place_is_a_change_and_in_its_place_is_none() -> Non
 )
 def test_what_cannot_be_matched_is_refused(old: PlannedOperator | None, new: PlannedOperator, names: list[str], said: str) -> None:
     with pytest.raises(Unsupported, match=said) as refused:
-        migrations.by_columns("q", old, new, names)
+        migrated_columns.by_columns("q", old, new, names)
     assert refused.value.code == "migrate.columns" and "--migrate FILE:function" in refused.value.hint
 
 
@@ -73,8 +77,8 @@ def test_types_are_wider_only_where_no_value_is_lost() -> None:
 
 
 def test_counters_and_marks_are_never_null() -> None:
-    assert migrations.never_null([SUM, MEAN, COUNT]) == (2, 3)
-    assert migrations.never_null([COUNT, UNKNOWN]) == ()
+    assert migrated_columns.never_null([SUM, MEAN, COUNT]) == (2, 3)
+    assert migrated_columns.never_null([COUNT, UNKNOWN]) == ()
 
 
 def test_a_name_that_comes_again_gets_a_number() -> None:

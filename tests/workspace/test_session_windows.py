@@ -11,7 +11,8 @@ from pipelines.domain.contracts import Keeps
 from pipelines.domain.conversions import SESSIONS
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.judged_operators import Pair, judged
-from pipelines.domain.plannings import PlannedAggregate, PlannedOperator
+from pipelines.domain.planned_columns import PlannedAggregate
+from pipelines.domain.plannings import PlannedOperator
 from pipelines.domain.session_windows import Columns
 from pipelines.domain.verdicts import Outcome
 

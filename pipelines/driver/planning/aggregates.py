@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pipelines.domain.plannings import PlannedAggregate
+from pipelines.domain.planned_columns import PlannedAggregate
 from pipelines.domain.types import is_wider
 from pipelines.driver.planning.doors import Doors
 from pipelines.driver.planning.facts import sql

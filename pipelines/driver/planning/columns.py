@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipelines.domain.plannings import PlannedKey
+from pipelines.domain.planned_columns import PlannedKey
 from pipelines.domain.types import is_wider
 from pipelines.driver.planning.aggregates import CATALYST
 from pipelines.driver.planning.doors import Doors

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pipelines.domain.plannings import PlannedJoin
+from pipelines.domain.planned_columns import PlannedJoin
 from pipelines.driver.planning.columns import Columns
 from pipelines.driver.planning.doors import Doors
 from pipelines.driver.planning.forms import items

@@ -1,0 +1,72 @@
+"""What a stateful operator of a plan keeps, column by column, each taken apart as if it stood there alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class PlannedAggregate:
+    """One aggregate of an aggregation, taken apart as if it stood there alone, with the columns of state that it has in their order."""
+
+    text: str
+    digest: str
+    narrow: str
+    """The same without a cast to a wider type around its argument; the digest where it has none."""
+    columns: tuple[str, ...]
+    """Their types, in Spark's JSON."""
+    initial: tuple[str, ...]
+    """What each column holds before any row came, as SQL; empty where Spark does not say."""
+    gaps: tuple[str, ...] = ()
+    """What could not be compared whole."""
+    own: str = ""
+    """The digest of the aggregate and its key alone, by the names of their columns; empty where it is not known."""
+
+
+@dataclass(frozen=True)
+class PlannedKey:
+    """One column of a deduplication's key, or of a side of a join, taken apart as if it stood there alone."""
+
+    name: str
+    digest: str
+    narrow: str
+    """The same without a cast to a wider type; the digest where it has none."""
+    kind: str
+    """Its type, in Spark's JSON."""
+    is_event_time: bool
+    """Whether it has a watermark, which keys go by."""
+    gaps: tuple[str, ...] = ()
+    """What could not be compared whole."""
+    is_nullable: bool = True
+    """Whether it may be null."""
+
+
+@dataclass(frozen=True)
+class PlannedJoin:
+    """A join of two streams, with the columns that it keeps of each side, in the order of their state."""
+
+    digest: str
+    """Of its kind, condition and keys, and of the rows of both sides, whatever columns they have."""
+    left: tuple[PlannedKey, ...]
+    right: tuple[PlannedKey, ...]
+    gaps: tuple[str, ...] = ()
+    """What could not be compared whole."""
+
+    @property
+    def sides(self) -> Mapping[str, tuple[PlannedKey, ...]]:
+        return {"left": self.left, "right": self.right}
+
+
+def join(raw: Mapping[str, Any]) -> PlannedJoin:
+    return PlannedJoin(raw["digest"], keys(raw["left"]), keys(raw["right"]), tuple(raw["gaps"]))
+
+
+def keys(raw: Sequence[Mapping[str, Any]]) -> tuple[PlannedKey, ...]:
+    return tuple(PlannedKey(**{**key, "gaps": tuple(key["gaps"])}) for key in raw)
+
+
+def aggregate(raw: Mapping[str, Any]) -> PlannedAggregate:
+    columns, initial, gaps = (tuple(raw[name]) for name in ("columns", "initial", "gaps"))
+    return PlannedAggregate(raw["text"], raw["digest"], raw["narrow"], columns, initial, gaps, raw["own"])
