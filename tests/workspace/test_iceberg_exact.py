@@ -88,34 +88,34 @@ def test_the_rows_of_every_branch_are_those_of_a_run_that_nobody_interrupted(ser
     assert {query: noted[query] and noted[query].snapshot for query in QUERIES} == dict(
         zip(QUERIES, map(iceberg.head, tables), strict=True)
     )  # type: ignore[union-attr]
-    put(into, 4, 2)
-    await_rows(server, "a", lake, "main", expected(6), expected(6))
+    put(into, 4, 3)
+    await_rows(server, "a", lake, "main", expected(7), expected(7))
     server.stop("a", savepoint=False)
     heads = [iceberg.head(table) for table in tables]
 
     do(face, Fork(savepoint.id, name="b", code=CHANGED))
-    await_rows(server, "b", lake, "b", expected(6), expected(6, changed_from=4))
-    until(lambda: all(face.ask(Compare("a", "b", query=query)).rows_a == 4 * KEYS for query in QUERIES), 120)
+    await_rows(server, "b", lake, "b", expected(7), expected(7, changed_from=4))
+    until(lambda: all(face.ask(Compare("a", "b", query=query)).rows_a == 5 * KEYS for query in QUERIES), 120)
     same, other = (face.ask(Compare("a", "b", query=query)) for query in QUERIES)
-    assert (same.rows_a, same.equal, same.only_a, same.only_b, same.changed) == (4 * KEYS, 4 * KEYS, 0, 0, 0)
-    assert (other.rows_a, other.rows_b, other.equal) == (4 * KEYS, 4 * KEYS, 2 * KEYS)
+    assert (same.rows_a, same.equal, same.only_a, same.only_b, same.changed) == (5 * KEYS, 5 * KEYS, 0, 0, 0)
+    assert (other.rows_a, other.rows_b, other.equal) == (5 * KEYS, 5 * KEYS, 4 * KEYS)
     assert [iceberg.head(table) for table in tables] == heads, "the parent's branch is as it was"
     server.stop("b", savepoint=False)
 
     uncommit(server, "b", "sums")
-    put(into, 6, 1)
+    put(into, 7, 1)
     do(face, Resume("b"))
-    await_rows(server, "b", lake, "b", expected(7), expected(7, changed_from=4))
+    await_rows(server, "b", lake, "b", expected(8), expected(8, changed_from=4))
     assert "sink.mended" in kinds(server, "b")
 
-    back = Resume("a", batch=savepoint.batch)
+    back = Resume("a", from_savepoint=savepoint.id)
     assert [sink.action for sink in face.plan(back).sinks] == ["cut", "cut"]
     do(face, back)
-    await_rows(server, "a", lake, "main", expected(7), expected(7))
+    await_rows(server, "a", lake, "main", expected(8), expected(8))
     assert all(iceberg.head(table) != head for table, head in zip(tables, heads, strict=True))
 
     do(face, Promote("b", state=StateFrom.VARIANT))
-    await_rows(server, "a", lake, "main", expected(7), expected(7, changed_from=4))
-    put(into, 7, 1)
+    await_rows(server, "a", lake, "main", expected(8), expected(8, changed_from=4))
+    put(into, 8, 1)
     for name, branch in (("a", "main"), ("b", "b")):
-        await_rows(server, name, lake, branch, expected(8), expected(8, changed_from=4))
+        await_rows(server, name, lake, branch, expected(9), expected(9, changed_from=4))
