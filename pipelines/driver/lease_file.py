@@ -18,6 +18,7 @@ NOT_MET = {"RemoteFileChangedException", "FileAlreadyExistsException", "FileNotF
 GONE = {"FileNotFoundException"}
 CHANGED = {"RemoteFileChangedException", *GONE}
 ONCE = {
+    "fs.s3a.input.stream.type": "classic",
     "fs.s3a.attempts.maximum": "1",
     "fs.s3a.retry.limit": "1",
     "fs.s3a.retry.throttle.limit": "2",

@@ -17,6 +17,7 @@ from pipelines.driver.planning.forms import Form, items
 from pipelines.driver.planning.functions import digest
 
 CATALYST = "org.apache.spark.sql.catalyst.expressions"
+SESSION = "spark.sessionWindow"
 COMMUTE = {"Max", "Min", "First", "Last", "Sum", "Average", "Count"}
 """Functions whose result over cast values is the cast result, where the cast is exact."""
 
@@ -43,6 +44,8 @@ class Aggregation:
         self._opened, self._jvm = opened, opened.jvm
         self._optimizer = spark._jsparkSession.sessionState().optimizer()
         self._logical = logical
+        self._keys = sorted(items(logical.groupingExpressions()), key=_is_session)
+        """What it is grouped by, a session last: wherever the code names it, that is where its state has it."""
         self._sources, self._version = sources, version
         self._analyzed = dict(self._expressions())
 
@@ -69,7 +72,7 @@ class Aggregation:
     def _own(self, aggregate: Any) -> str:
         """Of the aggregate and what it is grouped by, with the names of their columns, whatever is computed below."""
         form = Form(self._jvm, self._sources, True, self._version)
-        return digest([*(form.of(key) for key in items(self._logical.groupingExpressions())), form.of(aggregate)])
+        return digest([*map(form.of, self._keys), form.of(aggregate)])
 
     def _digest(self, aggregate: Any, gaps: dict[str, None]) -> str:
         """Of the query that has this aggregate alone."""
@@ -79,7 +82,7 @@ class Aggregation:
             aggregate, "alone", ids.newExprId(), self._seq(), none, self._seq()
         )
         of = self._jvm.org.apache.spark.sql.catalyst.plans.logical.Aggregate
-        alone = of(self._logical.groupingExpressions(), self._seq(named), self._logical.child(), none)
+        alone = of(self._seq(*self._keys), self._seq(named), self._logical.child(), none)
         form = Form(self._jvm, self._sources, False, self._version)
         told = digest(form.of(self._optimizer.execute(alone)))
         gaps.update(form.reading.gaps)
@@ -97,6 +100,11 @@ class Aggregation:
 
     def _seq(self, *parts: Any) -> Any:
         return self._jvm.org.apache.spark.api.python.PythonUtils.toSeq(list(parts))
+
+
+def _is_session(key: Any) -> bool:
+    """Whether it is the column that Spark made of `session_window` (SessionWindow.marker)."""
+    return key.getClass().getSimpleName() == "AttributeReference" and bool(key.metadata().contains(SESSION))
 
 
 def _aggregates(expression: Any) -> Iterator[tuple[int, Any]]:

@@ -40,9 +40,10 @@ class Columns:
         return self._digest(self._optimizer.execute(self._project(None, self._rows)), gaps)
 
     def _alone(self, column: Any) -> Any:
-        ids = self._opened.object(f"{CATALYST}.NamedExpression")
-        none = self._jvm.scala.Option.empty()
-        return self._jvm.org.apache.spark.sql.catalyst.expressions.Alias(column, "alone", ids.newExprId(), self._seq(), none, self._seq())
+        """The column under a name of its own. Its metadata is said: the optimizer says it of one that it moves, and not of another."""
+        ids, scala = self._opened.object(f"{CATALYST}.NamedExpression"), self._jvm.scala
+        said = scala.Some(column.metadata()) if _class(column) == "AttributeReference" else scala.Option.empty()
+        return self._jvm.org.apache.spark.sql.catalyst.expressions.Alias(column, "alone", ids.newExprId(), self._seq(), said, self._seq())
 
     def _without_cast(self, plan: Any) -> Any:
         """The plan with the column as it was before it was cast to a wider type; None where it is not."""
