@@ -12,7 +12,7 @@ from uuid import uuid4
 import pytest
 
 from tests import cluster as cluster_
-from tests import java, local_files, warm
+from tests import hadoop, java, local_files, warm
 from tests.kept_jvms.keeper import Keeper
 from tests.running import budgets
 from tests.storage import s3_server as s3_server_
@@ -112,6 +112,27 @@ def s3_url(s3_server: s3_server_.S3Server, monkeypatch: pytest.MonkeyPatch) -> s
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[cluster_.Cluster]:
     """A Spark standalone cluster of two workers for all tests of the run; who kills a worker adds another one."""
     with cluster_.standing(tmp_path_factory.mktemp("cluster"), workers=2) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[hadoop.Hdfs]:
+    """A real HDFS for all tests of the run."""
+    with hadoop.hdfs(tmp_path_factory.mktemp("hdfs")) as server:
+        yield server
+
+
+@pytest.fixture
+def hdfs_url(hdfs: hadoop.Hdfs, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A place of one's own on it (`hdfs://host:port/prefix`); `HADOOP_CONF_DIR` names the settings of its clients."""
+    hdfs.enter(monkeypatch)
+    return f"{hdfs.url}/{uuid4().hex}"
+
+
+@pytest.fixture(scope="session")
+def yarn(hdfs: hadoop.Hdfs, tmp_path_factory: pytest.TempPathFactory) -> Iterator[hadoop.Yarn]:
+    """A real YARN on `hdfs` for all tests of the run; `yarn.enter(monkeypatch)` makes it the `--master yarn` of a test."""
+    with hadoop.yarn(hdfs, tmp_path_factory.mktemp("yarn")) as cluster:
         yield cluster
 
 

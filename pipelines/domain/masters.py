@@ -27,10 +27,16 @@ _CLUSTERS = {
     "local-cluster": re.compile(r"local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]"),
 }
 KINDS = "local[N], spark://host:port, yarn or k8s://https://host:port"
+YARN = "yarn"
 SHARED = (
     "executors on {master} read and write the job's checkpoint and files by the same paths as this machine: "
     "the folder of the workspace, and those of its input, must be on a disk that all of them share"
 )
+UPLOADED = (
+    "each start uploads Spark's jars to YARN (some 400 MB): put them where the cluster finds them, and name that in spark.yarn.jars or "
+    "spark.yarn.archive"
+)
+JARS_OF_YARN = ("spark.yarn.jars", "spark.yarn.archive")
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,8 @@ class Cluster:
     """Spark's id of it; a cluster's own pages know it by that. Of a Connect server the session's."""
     executors: Count
     """Alive; 0 on a local master, whose threads are the driver's own."""
+    link: str = ""
+    """The application's page at the cluster, which outlives the run; empty where the cluster has none."""
 
 
 def is_local(master: str) -> bool:
@@ -68,6 +76,8 @@ def check(master: str, conf: Mapping[str, str]) -> None:
         raise Unsupported("master.deploy_mode", message, f"Leave {DEPLOY_MODE} out: executors run on the cluster all the same.")
 
 
-def remarks(master: str) -> tuple[str, ...]:
-    """What somebody should know who lets a job run on `master`."""
-    return () if is_local(master) or not master else (SHARED.format(master=master),)
+def remarks(master: str, conf: Mapping[str, str], *, at_home: bool = False) -> tuple[str, ...]:
+    """What somebody should know who lets a job run on `master`, whose bytes lie in the workspace or at a home."""
+    shared = [] if is_local(master) or not master or at_home else [SHARED.format(master=master)]
+    uploaded = [UPLOADED] if master == YARN and not any(conf.get(key) for key in JARS_OF_YARN) else []
+    return (*shared, *uploaded)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
+from pipelines.domain import hadoop_conf
 from pipelines.domain.runs import RunSpec
 from pipelines.driver.warehouse import CONF, METASTORE, TABLES
 
@@ -21,10 +22,15 @@ def catalog_conf(spec: RunSpec, environment: Mapping[str, str]) -> dict[str, str
     """The job's own warehouse and metastore; nothing where a conf of the version or a file of this machine says where tables are."""
     if not spec.warehouse or _says_places(spec.conf) or any(map(_configures, _configurations(environment))):
         return {}
+    default = hadoop_conf.default_fs(spec.conf, environment, _read)
     return {
-        CONF: f"{spec.warehouse}/{TABLES}",
+        CONF: hadoop_conf.located(f"{spec.warehouse}/{TABLES}", default),
         DERBY: f"jdbc:derby:;databaseName={spec.warehouse}/{METASTORE};create=true",
     }
+
+
+def _read(path: str) -> bytes | None:
+    return Path(path).read_bytes() if os.path.isfile(path) else None
 
 
 def _says_places(keys: Iterable[str]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from pipelines.domain.masters import Cluster, is_local
+from pipelines.domain.masters import YARN, Cluster, is_local
 from pipelines.driver.records import Records
 
 POLL_S = 2.0
@@ -21,12 +21,14 @@ class Executors:
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
         self._noted: Cluster | None = None
+        self._link = ""
 
     def watch(self, spark: Any) -> None:
         """Notes the cluster of the first session that is given, from now on until `close` where executors come and go."""
         if self._noted is not None:
             return
         scala = spark.sparkContext._jsc.sc()
+        self._link = _page(spark.sparkContext._jvm, scala) if scala.master() == YARN else ""
         self._note(scala)
         if not is_local(scala.master()):
             self._thread = threading.Thread(target=self._follow, args=(scala,), name="tidemark-executors", daemon=True)
@@ -56,9 +58,16 @@ class Executors:
     def _note(self, scala: Any) -> None:
         master = scala.master()
         alive = 0 if is_local(master) else scala.getExecutorIds().size()
-        before, self._noted = self._noted, Cluster(master, scala.deployMode(), scala.applicationId(), alive)
+        before, self._noted = self._noted, Cluster(master, scala.deployMode(), scala.applicationId(), alive, self._link)
         if self._noted == before:
             return
         self._records.cluster(self._noted)
         if before is not None and before.executors and not alive:
             self._records.event("executors.none", NONE_ALIVE)
+
+
+def _page(jvm: Any, scala: Any) -> str:
+    """The application's page at YARN's resource manager, which is there before it runs and after it ended."""
+    conf = jvm.org.apache.hadoop.yarn.conf.YarnConfiguration(scala.hadoopConfiguration())
+    manager = jvm.org.apache.hadoop.yarn.webapp.util.WebAppUtils.getResolvedRMWebAppURLWithScheme(conf)
+    return f"{manager}/cluster/app/{scala.applicationId()}"

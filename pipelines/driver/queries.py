@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.domain.errors import Conflict
+from pipelines.domain.hadoop_conf import located
 from pipelines.domain.iceberg import ICEBERG
 from pipelines.domain.ids import QueryName, folder_of
 from pipelines.domain.runs import QueryStarted, RunSpec
@@ -101,14 +102,14 @@ class Queries:
         name = self._name(writer, request, location)
         self._expected.refuse(name)
         checkpoint = self._checkpoint(writer, request, spark, name)
-        self._leases.take(name, sinks.place_or_none(self._spec.checkpoints, default_fs(spark)))
+        self._leases.take(name, sinks.place_or_none(self._spec.checkpoints))
         if self._spec.from_savepoint:
             inputs.warn(self._records, name, writer._df)
         if self._rehearsal is not None:
-            launch = self._rehearsal.instead(writer, request, name, checkpoint)
+            launch = self._rehearsal.instead(writer, request, name, located(checkpoint, default_fs(spark)))
         writes_to = self._destination(writer, request, spark, name, checkpoint)
-        live = sinks.local_path(checkpoint, default_fs(spark))
-        if place := sinks.place_or_none(checkpoint, default_fs(spark)):
+        live = sinks.local_path(checkpoint)
+        if place := sinks.place_or_none(checkpoint):
             sources.mend(self._records, name, place)
         if self._following is not None:
             self._following.prepare(writer, request, name, live)
@@ -154,9 +155,9 @@ class Queries:
         checkpoint = f"{self._spec.checkpoints.rstrip('/')}/{folder_of(name)}"
         if location and location.rstrip("/") != checkpoint:
             self._records.event("checkpoint.replaced", f"The script's checkpoint location {location} was replaced by {checkpoint}.", name)
-        writer.option("checkpointLocation", checkpoint)
+        writer.option("checkpointLocation", located(checkpoint, default_fs(spark)))
         if request.format == MEMORY and not request.checkpoint and self._names.started(name):
-            self._begin_anew(name, sinks.place_or_none(checkpoint, default_fs(spark)))
+            self._begin_anew(name, sinks.place_or_none(checkpoint))
         return checkpoint
 
     def _begin_anew(self, name: QueryName, checkpoint: Place | None) -> None:

@@ -96,10 +96,10 @@ class Rehearsal:
         1. Its rows, and how many they are; 2. what says so, which makes it count; 3. no trigger after this one: even a look
         at the sources would tell them that this batch is done (`commit`).
         """
-        target = self._folder / folder_of(name) / str(batch)
+        target = f"file:{self._folder / folder_of(name) / str(batch)}"
         rows = storable(frame)
-        self._parquet(rows.write.mode("overwrite"), str(target))  # 1
-        written = RehearsedBatch(batch, rows.sparkSession.read.schema(rows.schema).parquet(str(target)).count())
+        self._parquet(rows.write.mode("overwrite"), target)  # 1
+        written = RehearsedBatch(batch, rows.sparkSession.read.schema(rows.schema).parquet(target).count())
         self._say(name, written)  # 2
         self._begun[name].wait(START_S)
         begin_no_trigger(self._queries[name])  # 3

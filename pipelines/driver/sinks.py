@@ -74,7 +74,7 @@ def prepare(spec: RunSpec, records: Records, query: str, path: str, checkpoint: 
     3. mend the log against the checkpoint (`mend`).
     """
     refuse_taken(query, path, spec.taken_paths)
-    sink, source, live = place_or_none(path, default_fs), spec.sink_logs.get(query), place_or_none(checkpoint, default_fs)
+    sink, source, live = place_or_none(path, default_fs), spec.sink_logs.get(query), place_or_none(checkpoint)
     if source is not None and (sink is None or live is None):
         raise Unsupported(
             "sink.remote",

@@ -20,6 +20,8 @@ QUIET = {"spark.ui.showConsoleProgress": "false"}
 PY_FILES = "spark.submit.pyFiles"
 MODULES = "modules.zip"
 """In a run's folder: the script's modules and files, for machines that do not see the folder they are in."""
+PYTHON_CONF, PYTHON = "spark.pyspark.python", "PYSPARK_PYTHON"
+"""The Python of the executors: spark-submit makes the conf that variable, which is all that PySpark reads where Python starts the JVM."""
 OURS = "pipelines"
 """Our own package; a job may have one of the same name."""
 WORKER_PYTHON = Path(__file__).with_name("worker_python")
@@ -47,6 +49,8 @@ def prepare(spec: RunSpec, environment: MutableMapping[str, str], folder: Path) 
     if spec.master.startswith("local"):
         prepare_workers(environment)
         environment.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    elif spec.conf.get(PYTHON_CONF):
+        environment[PYTHON] = spec.conf[PYTHON_CONF]
     if spec.code and shared:
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [spec.code, environment.get("PYTHONPATH")]))
     if spec.code:  # a version stays as it was frozen

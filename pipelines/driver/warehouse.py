@@ -90,7 +90,7 @@ class Warehouse:
         asked = builder._options.get(CONF)
         place = local_path(str(asked)) if asked else None
         if place is not None and place.is_relative_to(Path.cwd()):
-            builder._options[CONF] = f"{self._folder}/{TABLES}"
+            builder._options[CONF] = f"file:{self._folder}/{TABLES}"
             say(f"the script's {CONF} {asked} lies in the run's folder: replaced by the job's own")
 
     def _look(self, owner: Any, *_: Any, **__: Any) -> None:

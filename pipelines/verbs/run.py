@@ -49,6 +49,8 @@ class RunPlan:
     """What holds it to that; None where it has no limit."""
     place: str = ""
     """The folder of its own at a home where its checkpoint and its output lie; empty for the workspace."""
+    remarks: tuple[str, ...] = ()
+    """What to know of a master elsewhere: what it must share with this machine, what it costs."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,3 +17,8 @@ def where(cluster: Cluster | None) -> str:
     if is_local(cluster.master):
         return HERE
     return f"{formats.plural(cluster.executors, 'executor')} alive on {cluster.master}, the driver here ({cluster.deploy_mode} mode)"
+
+
+def application(cluster: Cluster | None) -> str:
+    """Spark's id of it, with its page where the cluster has one."""
+    return " ".join(filter(None, (cluster.application, cluster.link))) if cluster else formats.MISSING

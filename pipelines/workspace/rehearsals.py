@@ -24,7 +24,7 @@ from pipelines.sandbox.pool import Work
 from pipelines.sandbox.states import timeout_s
 from pipelines.savepoint import layout
 from pipelines.storage.layout import WAREHOUSE
-from pipelines.workspace import large_files, run_confs
+from pipelines.workspace import hadoop, large_files, run_confs
 from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
 
@@ -119,7 +119,7 @@ def beginning_spec(context: Context, job: JobName, version: Version, folder: Pat
         (code / path).parent.mkdir(parents=True, exist_ok=True)
         (code / path).write_bytes(data)
     places = large_files.places(context, version)
-    args, conf = run_confs.settings(version, job, str(code), output, places)
+    args, conf = run_confs.settings(version, job, str(code), hadoop.told(output, version.conf), places)
     return RunSpec(
         format=SPEC_FORMAT,
         run=RunId(RUN),

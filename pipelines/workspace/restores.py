@@ -50,7 +50,7 @@ class Restoring:
         refusal = next((step.refusal for step in (migrated, convert, rewrite) if step and step.refusal), None)
         if (migrated or convert or rewrite) and is_remote(self.target.checkpoints):
             refusal = errors.refusal(job_places.not_rewritten())
-        warnings = (*plan.warnings, *self._ignored(), *masters.remarks(self.version.master))
+        warnings = (*plan.warnings, *self._ignored(), *self._remarks())
         plan = replace(plan, master=self.version.master, master_before=self.manifest.version.master, warnings=warnings)
         return replace(plan, migration=migrated, conversion=convert, rewrite=rewrite, refusal=plan.refusal or refusal)
 
@@ -71,6 +71,9 @@ class Restoring:
         if rewrite is not None:
             rewrites.rewrite(self.context, manifest, self.version, rewrite, restored.checkpoints, logs, ticket)
         return logs
+
+    def _remarks(self) -> tuple[str, ...]:
+        return masters.remarks(self.version.master, self.version.conf, at_home=is_remote(self.target.checkpoints))
 
     def _rewriting(self) -> tuple[MigrationPlan | None, ConversionPlan | None, RewritePlan | None]:
         """What is done with the copy's state, in this order."""

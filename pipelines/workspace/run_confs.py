@@ -8,7 +8,7 @@ from pipelines.domain import event_logs, files, log_configuration, spark_metrics
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.versions import Version
 from pipelines.storage.layout import Layout
-from pipelines.workspace import large_files
+from pipelines.workspace import hadoop, large_files
 from pipelines.workspace.context import Context
 
 OUTPUT = "{output}"
@@ -34,7 +34,7 @@ def settings(frozen: Version, job: str, code: str, output: str, places: Mapping[
 def confs(context: Context, version: Version) -> Mapping[str, str]:
     """The confs of a Spark that only reads or rewrites the state of `version`, with the places of its files."""
     _, conf = settings(version, "", str(context.layout.code(version.id)), "", large_files.places(context, version))
-    return spark_metrics.without_sinks(conf)
+    return hadoop.here(spark_metrics.without_sinks(conf))
 
 
 def directed(layout: Layout, frozen: Version, job: JobName, run: RunId, conf: Mapping[str, str]) -> Mapping[str, str]:

@@ -24,7 +24,7 @@ from pipelines.domain.resources import ALL, Resources
 from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, RunSpec, RunState
 from pipelines.domain.versions import Version
 from pipelines.storage import rights
-from pipelines.workspace import events, job_places, large_files, run_confs, trash
+from pipelines.workspace import events, hadoop, job_places, large_files, run_confs, trash
 from pipelines.workspace.context import Context
 from pipelines.workspace.query_names import ANY, QueryNames
 
@@ -135,7 +135,7 @@ def make_spec(
     """The specification for the driver of `run`, of a job whose folder at a home is `place`; raises what `resources.confs` raises."""
     output, code = job_places.output(context, job, place), context.layout.code(frozen.id)
     places = large_files.places(context, frozen)
-    args, conf = run_confs.settings(frozen, job, str(code), output, places)
+    args, conf = run_confs.settings(frozen, job, str(code), hadoop.told(output, frozen.conf), places)
     return RunSpec(
         format=SPEC_FORMAT,
         run=run,

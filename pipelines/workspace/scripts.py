@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipelines.domain import files, secrets, spark_metrics
+from pipelines.domain import files, masters, secrets, spark_metrics
 from pipelines.domain.errors import Invalid
 from pipelines.domain.ids import JobName, RunId, job_name
 from pipelines.domain.jobs import Run
@@ -109,6 +109,7 @@ def _plan(
         taken,
         job_resources.means(taken),
         place,
+        () if restore else masters.remarks(version.master, version.conf, at_home=bool(place)),
     )
 
 

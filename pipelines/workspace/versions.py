@@ -16,7 +16,7 @@ from pipelines.domain.versions import Version, version
 from pipelines.domain.watch import Watch
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.revision import Revision
-from pipelines.workspace import environments, large_files, runtimes
+from pipelines.workspace import environments, hadoop, large_files, runtimes
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
 
@@ -121,9 +121,10 @@ def check_logging(version: Version) -> None:
 
 
 def check_here(context: Context, version: Version) -> None:
-    """Raises what `check` does, what `runtimes.check` does, and what `large_files.refuse` raises where a file that the version knows by
-    its hash is lost."""
+    """Raises what `check` does, what `hadoop.check` and `runtimes.check` do, and what `large_files.refuse` raises where a file that the
+    version knows by its hash is lost."""
     check(version)
+    hadoop.check(version)
     runtimes.check(version)
     large_files.refuse(context, version)
 

@@ -96,3 +96,24 @@ def test_a_job_has_its_own_warehouse_unless_somebody_says_where_tables_are(
     assert set(chosen) == own
     arguments = submit.submit_arguments(spec(**conf), chosen)
     assert ("'spark.sql.warehouse.dir=/w s/tables'" in arguments) == bool(own)
+
+
+@pytest.mark.parametrize(
+    ("master", "given", "started"),
+    [
+        ("yarn", "/opt/cluster/python", "/opt/cluster/python"),
+        ("yarn", "", "/opt/server/python"),
+        ("local[2]", "/other", "/opt/server/python"),
+    ],
+)
+def test_executors_start_the_python_that_the_conf_names(tmp_path: Path, master: str, given: str, started: str) -> None:
+    environment = {"PYSPARK_PYTHON": "/opt/server/python"}
+    submit.prepare(replace(spec(**{submit.PYTHON_CONF: given} if given else {}), master=master), environment, tmp_path)
+    assert environment["PYSPARK_PYTHON"] == started
+
+
+def test_tables_of_a_workspace_lie_on_this_machine_wherever_hadoop_looks_for_paths(tmp_path: Path) -> None:
+    core = "<configuration><property><name>fs.defaultFS</name><value>hdfs://namenode:8020</value></property></configuration>"
+    (tmp_path / "core-site.xml").write_text(core)
+    assert catalog_conf(spec(), {"HADOOP_CONF_DIR": str(tmp_path)})["spark.sql.warehouse.dir"] == "file:/w s/tables"
+    assert catalog_conf(spec(), {})["spark.sql.warehouse.dir"] == "/w s/tables"

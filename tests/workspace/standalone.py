@@ -12,6 +12,7 @@ SCRIPT = """
 import json, os, sys, time
 from pyspark.sql import SparkSession, functions as F
 folder, gate, output, once = sys.argv[1:]
+keys_folder = output.removeprefix("file://") + "/keys"
 spark = SparkSession.builder.getOrCreate()
 
 def passed(value):
@@ -24,10 +25,10 @@ def passed(value):
 
 def noted(frame, batch):
     rows = sorted(json.dumps(row.asDict(), default=str) for row in frame.collect())
-    os.makedirs(f"{output}/keys", exist_ok=True)
-    with open(f"{output}/keys/{batch}.part", "w") as file:
+    os.makedirs(keys_folder, exist_ok=True)
+    with open(f"{keys_folder}/{batch}.part", "w") as file:
         json.dump(rows, file)
-    os.replace(f"{output}/keys/{batch}.part", f"{output}/keys/{batch}.json")
+    os.replace(f"{keys_folder}/{batch}.part", f"{keys_folder}/{batch}.json")
 
 def begin(query):
     return (query.trigger(availableNow=True) if once == "once" else query).start()

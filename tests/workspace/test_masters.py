@@ -16,7 +16,7 @@ from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ReadManifest
 from pipelines.verbs.take import Take
-from pipelines.words import clusters, plans
+from pipelines.words import clusters, formats, plans
 from pipelines.workspace import rehearsals
 from tests.workspace.conftest import CODE, House
 
@@ -24,7 +24,9 @@ URL = "spark://a:7077,b:7077"
 
 
 @pytest.mark.parametrize("master", ["local", "local[*]", "local[2,3]", URL, "yarn", "k8s://https://a:443", "local-cluster[2,1,512]"])
-def test_masters_of_spark_are_taken(house: House, master: str) -> None:
+def test_masters_of_spark_are_taken(house: House, master: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "yarn-site.xml").write_text("<configuration/>")
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
     assert do(house.face, RunScript(name="a", script="a.py", code=CODE, master=master)).job == "a"
 
 
@@ -76,3 +78,6 @@ def test_a_job_says_where_it_runs(house: House) -> None:
     assert house.face.ask(ShowJob("a")).cluster == seen
     assert clusters.where(seen) == f"2 executors alive on {URL}, the driver here (client mode)"
     assert clusters.where(Cluster("local[2]", "client", "local-1", 0)) == clusters.HERE
+    page = "http://manager:8088/cluster/app/application_1_1"
+    assert clusters.application(Cluster("yarn", "client", "application_1_1", 1, page)) == f"application_1_1 {page}"
+    assert (clusters.application(seen), clusters.application(None)) == (seen.application, formats.MISSING)

@@ -92,9 +92,10 @@ def _for_a_fork(version: Version) -> list[tuple[str, str]]:
 
 
 def _application(run: Run, cluster: Cluster | None) -> str:
-    """Its id, with Spark's own page behind it while the run lives."""
+    """Its id, with its page at the cluster behind it, or Spark's own while the run lives."""
     name = _mono(cluster.application if cluster else "")
-    return f'<a href="{escape(run.ui_url)}" target="_blank" rel="noopener">{name}</a>' if run.ui_url and run.state.live else name
+    url = (cluster.link if cluster else "") or (run.ui_url if run.state.live else "")
+    return f'<a href="{escape(url)}" target="_blank" rel="noopener">{name}</a>' if url else name
 
 
 def _mono(text: str) -> str:

@@ -129,6 +129,7 @@ def _job_pairs(detail: JobDetail, now_ms: int) -> list[tuple[str, str]]:
         ("schedule of its own", schedules.spelt_own(job.job.schedule) or formats.MISSING),
         ("idle since", formats.when(job.idle_since_ms, now_ms, None)),
         ("runs", "elsewhere: watched by its checkpoint" if job.job.attached else clusters.where(detail.cluster)),
+        ("application", clusters.application(detail.cluster)),
         ("forked from", origin),
         ("created", formats.when(job.job.created_ms, now_ms, None)),
         ("last progress", formats.when(job.last_progress_ms, now_ms, None)),

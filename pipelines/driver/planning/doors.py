@@ -77,7 +77,7 @@ class Doors:
         return session
 
     def _pin(self, session: Any, checkpoint: Path, batch: int) -> Any:
-        log = self._streaming.checkpointing.OffsetSeqLog(session, str(checkpoint / "offsets"), False)
+        log = self._streaming.checkpointing.OffsetSeqLog(session, f"file:{checkpoint / 'offsets'}", False)
         before = log.offsetSeqMetadataForBatchId(batch)
         self._metadata().setSessionConf(before.get(), session.sessionState().conf())
         return before
@@ -93,7 +93,7 @@ class Doors:
             session,
             frame._jdf.queryExecution().analyzed(),
             getattr(self.jvm.org.apache.spark.sql.streaming.OutputMode, mode)(),
-            str(checkpoint / "state"),
+            f"file:{checkpoint / 'state'}",
             random(),
             random(),
             batch,

@@ -1,0 +1,85 @@
+import java.io.File;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetSocketAddress;
+import java.util.Iterator;
+import java.util.Map;
+
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hdfs.HdfsConfiguration;
+import org.apache.hadoop.hdfs.MiniDFSCluster;
+import org.apache.hadoop.yarn.conf.YarnConfiguration;
+import org.apache.hadoop.yarn.server.MiniYARNCluster;
+
+/** Hadoop's own HDFS, or its YARN, in this process until its input ends: `Daemons hdfs|yarn FOLDER CONF [key=value...]`.
+
+Writes the settings of its clients into the folder CONF, then says `ready` on its output. */
+public class Daemons {
+    public static void main(String[] arguments) throws Exception {
+        Configuration settings = arguments[0].equals("hdfs") ? new HdfsConfiguration() : new YarnConfiguration();
+        for (int at = 3; at < arguments.length; at++) {
+            String[] setting = arguments[at].split("=", 2);
+            settings.set(setting[0], setting[1]);
+        }
+        MiniYARNCluster yarn = null;
+        if (arguments[0].equals("hdfs")) {
+            hdfs(settings, arguments[1], arguments[2]);
+        } else {
+            yarn = yarn(settings, arguments[2]);
+        }
+        System.out.println("ready");
+        System.out.flush();
+        while (System.in.read() >= 0) {
+        }
+        if (yarn != null) {
+            yarn.stop(); // its containers are processes of their own
+        }
+        Runtime.getRuntime().halt(0);
+    }
+
+    static void hdfs(Configuration settings, String folder, String conf) throws Exception {
+        settings.set(MiniDFSCluster.HDFS_MINIDFS_BASEDIR, folder);
+        MiniDFSCluster cluster = new MiniDFSCluster.Builder(settings).numDataNodes(1).format(true).build();
+        cluster.waitActive();
+        Configuration core = new Configuration(false);
+        core.set("fs.defaultFS", cluster.getURI().toString());
+        write(core, conf, "core-site.xml");
+        Configuration site = new Configuration(false);
+        InetSocketAddress web = cluster.getNameNode().getHttpAddress();
+        site.set("dfs.namenode.http-address", web.getHostString() + ":" + web.getPort());
+        site.set("dfs.replication", "1");
+        write(site, conf, "hdfs-site.xml");
+    }
+
+    static MiniYARNCluster yarn(Configuration settings, String conf) throws Exception {
+        MiniYARNCluster cluster = new MiniYARNCluster("tests", 1, 1, 1);
+        cluster.init(settings);
+        cluster.start();
+        if (!cluster.waitForNodeManagersToConnect(120000L)) {
+            throw new IOException("no node manager came");
+        }
+        Configuration running = new YarnConfiguration(cluster.getConfig());
+        running.unset("net.topology.node.switch.mapping.impl");
+        Configuration site = new Configuration(false);
+        Iterator entries = running.iterator();
+        while (entries.hasNext()) {
+            Map.Entry entry = (Map.Entry) entries.next();
+            String name = (String) entry.getKey();
+            if (name.startsWith("yarn.")) {
+                site.set(name, (String) entry.getValue());
+            }
+        }
+        write(site, conf, "yarn-site.xml");
+        return cluster;
+    }
+
+    static void write(Configuration settings, String folder, String name) throws Exception {
+        OutputStream file = new FileOutputStream(new File(folder, name));
+        try {
+            settings.writeXml(file);
+        } finally {
+            file.close();
+        }
+    }
+}

@@ -1,0 +1,196 @@
+"""Real HDFS and YARN for tests, from Hadoop's own jars: `hdfs` and `yarn` of `conftest.py` are one of each for a whole run.
+
+Each is a process of its own with ports of its own, which ends with the one that started it (`Daemons.java`). `HADOOP_CONF_DIR` names the
+settings of their clients, which `Hdfs.enter` puts into the environment of a test.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from pipelines.sandbox import classes
+from pipelines.sandbox.java import java_home
+from tests import maven
+
+JARS = "hadoop"
+SOURCE = Path(__file__).with_name("Daemons.java")
+COMPILER = "org.codehaus.commons.compiler.samples.CompilerDemo"
+OPENED = ("--add-opens=java.base/java.lang=ALL-UNNAMED", "--add-opens=java.base/java.net=ALL-UNNAMED")
+SMALL = (*classes.BRIEF.split(), "-Xmx512m", "-Xss512k")
+SECONDS = 120
+HDFS = {
+    "dfs.webhdfs.enabled": "true",
+    "dfs.replication": "1",
+    "dfs.namenode.handler.count": "4",
+    "dfs.datanode.handler.count": "4",
+    "dfs.namenode.fs-limits.min-block-size": "0",
+    "dfs.datanode.du.reserved": "0",
+}
+YARN = {
+    "yarn.nodemanager.vmem-check-enabled": "false",
+    "yarn.nodemanager.pmem-check-enabled": "false",
+    "yarn.minicluster.yarn.nodemanager.resource.memory-mb": "6000",
+    "yarn.nodemanager.resource.cpu-vcores": "8",
+    "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.9",
+    "yarn.scheduler.minimum-allocation-mb": "256",
+    "yarn.scheduler.capacity.root.queues": "default",
+    "yarn.scheduler.capacity.root.default.capacity": "100",
+    "yarn.scheduler.capacity.maximum-am-resource-percent": "0.9",
+}
+
+
+def missing() -> str:
+    """What was not fetched, and how to get it; empty where it is there."""
+    return "" if maven.jars(JARS) else f"needs the jars of {JARS}, from Maven's repository; to get them: {maven.HOW}"
+
+
+@dataclass(frozen=True)
+class Hdfs:
+    """A running HDFS: a NameNode and a DataNode in one process."""
+
+    conf: Path
+    """The folder of its clients' settings."""
+    url: str
+    """`hdfs://host:port`, as Spark names it."""
+    web: str
+    """`webhdfs://host:port`, as the server does."""
+    process: subprocess.Popen[str]
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """What makes the Hadoop clients of a process talk to it."""
+        return {"HADOOP_CONF_DIR": str(self.conf)}
+
+    def enter(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Until the test is over, processes that are started have its settings."""
+        for name, value in self.environment.items():
+            monkeypatch.setenv(name, value)
+
+
+@dataclass(frozen=True)
+class Yarn:
+    """A running YARN on an HDFS: a ResourceManager and a NodeManager in one process."""
+
+    hdfs: Hdfs
+    resource_manager: str
+    """`host:port`."""
+    web: str
+    """`http://host:port`: its REST and its pages."""
+    process: subprocess.Popen[str]
+
+    @property
+    def conf(self) -> Path:
+        """The folder of its clients' settings, and of its HDFS's."""
+        return self.hdfs.conf
+
+    def enter(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Until the test is over, `--master yarn` of processes that are started is this one."""
+        self.hdfs.enter(monkeypatch)
+
+
+@contextmanager
+def hdfs(folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[Hdfs]:
+    """An HDFS that keeps its blocks in `folder`; it answers when the block begins, and is gone after it."""
+    conf = folder / "conf"
+    conf.mkdir()
+    with _running("hdfs", folder / "hdfs", conf, {**HDFS, **(settings or {})}) as process:
+        url = _setting(conf / "core-site.xml", "fs.defaultFS")
+        yield Hdfs(conf, url, f"webhdfs://{_setting(conf / 'hdfs-site.xml', 'dfs.namenode.http-address')}", process)
+
+
+@contextmanager
+def yarn(hdfs: Hdfs, folder: Path, settings: Mapping[str, str] | None = None) -> Iterator[Yarn]:
+    """A YARN in `folder`, whose staging is on `hdfs`; applications can be submitted when the block begins, and it is gone after it."""
+    asked = {"fs.defaultFS": hdfs.url, **YARN, **(settings or {})}
+    with _running("yarn", folder / "yarn", hdfs.conf, asked) as process:
+        site = hdfs.conf / "yarn-site.xml"
+        address = _setting(site, "yarn.resourcemanager.address")
+        yield Yarn(hdfs, address, f"http://{_setting(site, 'yarn.resourcemanager.webapp.address')}", process)
+
+
+@contextmanager
+def _running(daemon: str, folder: Path, conf: Path, settings: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
+    if lacks := missing():
+        pytest.skip(lacks)
+    folder.mkdir()
+    options = [f"{name}={value}" for name, value in settings.items()]
+    command = [*_java([compiled(), *maven.jars(JARS), *_spark_jars()]), "Daemons", daemon, str(folder), str(conf), *options]
+    log = folder / "daemons.log"
+    with log.open("w") as output:
+        process = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output, text=True)
+    try:
+        assert process.stdout is not None
+        assert _is_ready(process.stdout), log.read_text()[-10_000:]
+        yield process
+    finally:
+        _end(process)
+
+
+def _is_ready(output: IO[str]) -> bool:
+    """Waits for the daemon's word; False where it ended without it."""
+    return any(line.strip() == "ready" for line in iter(output.readline, ""))
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """By the end of its input; one that is killed leaves its containers."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.close()
+    try:
+        process.wait(SECONDS)
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def _java(class_path: Sequence[Path]) -> list[str]:
+    return [str(java_home().path / "bin" / "java"), *OPENED, *SMALL, "-cp", os.pathsep.join(map(str, class_path))]
+
+
+def _setting(file: Path, name: str) -> str:
+    values = {entry.findtext("name"): entry.findtext("value") for entry in ET.parse(file).iter("property")}
+    return values[name] or ""
+
+
+@cache
+def compiled() -> Path:
+    """The folder of the classes of `Daemons.java`, beside the environment; the first who asks for it makes it, by Spark's own compiler."""
+    key = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:12]
+    made = Path(sys.prefix) / f"tests-hadoop-{key}"
+    with made.with_suffix(".lock").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        if not made.exists():
+            with tempfile.TemporaryDirectory(dir=made.parent) as folder:
+                _compile(Path(folder) / "classes")
+                (Path(folder) / "classes").rename(made)
+    return made
+
+
+def _compile(folder: Path) -> None:
+    folder.mkdir()
+    path = os.pathsep.join(map(str, [*maven.jars(JARS), *_spark_jars()]))
+    command = [str(java_home().path / "bin" / "java"), "-cp", path, COMPILER, "-classpath", path, "-d", str(folder), str(SOURCE)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS)
+    assert (folder / "Daemons.class").is_file(), done.stdout
+
+
+def _spark_jars() -> list[Path]:
+    spec = find_spec("pyspark")
+    assert spec is not None and spec.origin is not None
+    return sorted(Path(spec.origin).parent.glob("jars/*.jar"))
