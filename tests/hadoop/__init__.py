@@ -6,30 +6,23 @@ settings of their clients, which `Hdfs.enter` puts into the environment of a tes
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import os
 import subprocess
-import sys
-import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
 import pytest
 
 from pipelines.sandbox import classes
-from pipelines.sandbox.java import java_home
 from tests import maven
+from tests.compiled import compiled, java, spark_jars
 
 JARS = "hadoop"
 SOURCE = Path(__file__).with_name("Daemons.java")
-COMPILER = "org.codehaus.commons.compiler.samples.CompilerDemo"
 OPENED = ("--add-opens=java.base/java.lang=ALL-UNNAMED", "--add-opens=java.base/java.net=ALL-UNNAMED")
 SMALL = (*classes.BRIEF.split(), "-Xmx512m", "-Xss512k")
 SECONDS = 120
@@ -129,7 +122,7 @@ def _running(daemon: str, folder: Path, conf: Path, settings: Mapping[str, str])
         pytest.skip(lacks)
     folder.mkdir()
     options = [f"{name}={value}" for name, value in settings.items()]
-    command = [*_java([compiled(), *maven.jars(JARS), *_spark_jars()]), "Daemons", daemon, str(folder), str(conf), *options]
+    command = [*_java([compiled(SOURCE, _jars()), *_jars()]), "Daemons", daemon, str(folder), str(conf), *options]
     log = folder / "daemons.log"
     with log.open("w") as output:
         process = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output, text=True)
@@ -160,37 +153,13 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 
 def _java(class_path: Sequence[Path]) -> list[str]:
-    return [str(java_home().path / "bin" / "java"), *OPENED, *SMALL, "-cp", os.pathsep.join(map(str, class_path))]
+    return [java(), *OPENED, *SMALL, "-cp", os.pathsep.join(map(str, class_path))]
+
+
+def _jars() -> list[Path]:
+    return [*maven.jars(JARS), *spark_jars()]
 
 
 def _setting(file: Path, name: str) -> str:
     values = {entry.findtext("name"): entry.findtext("value") for entry in ET.parse(file).iter("property")}
     return values[name] or ""
-
-
-@cache
-def compiled() -> Path:
-    """The folder of the classes of `Daemons.java`, beside the environment; the first who asks for it makes it, by Spark's own compiler."""
-    key = hashlib.sha256(SOURCE.read_bytes()).hexdigest()[:12]
-    made = Path(sys.prefix) / f"tests-hadoop-{key}"
-    with made.with_suffix(".lock").open("w") as turn:
-        fcntl.flock(turn, fcntl.LOCK_EX)
-        if not made.exists():
-            with tempfile.TemporaryDirectory(dir=made.parent) as folder:
-                _compile(Path(folder) / "classes")
-                (Path(folder) / "classes").rename(made)
-    return made
-
-
-def _compile(folder: Path) -> None:
-    folder.mkdir()
-    path = os.pathsep.join(map(str, [*maven.jars(JARS), *_spark_jars()]))
-    command = [str(java_home().path / "bin" / "java"), "-cp", path, COMPILER, "-classpath", path, "-d", str(folder), str(SOURCE)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS)
-    assert (folder / "Daemons.class").is_file(), done.stdout
-
-
-def _spark_jars() -> list[Path]:
-    spec = find_spec("pyspark")
-    assert spec is not None and spec.origin is not None
-    return sorted(Path(spec.origin).parent.glob("jars/*.jar"))

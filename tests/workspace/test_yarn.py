@@ -23,6 +23,8 @@ from tests.workspace.standalone import SCRIPT
 from tests.workspace.test_standalone import committed, written
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+ALL = 8
+"""Files, one a batch: so many close a window."""
 
 
 def test_a_job_runs_on_yarn_and_goes_on_here(yarn: Yarn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: Any) -> None:
@@ -45,11 +47,11 @@ def test_a_job_runs_on_yarn_and_goes_on_here(yarn: Yarn, tmp_path: Path, monkeyp
         saved = server.stop("a", savepoint=True)
         until(lambda: on_yarn.application(yarn, seen.application)["finalStatus"] == "SUCCEEDED", 60)
 
-        write_files(folder, range(2, 4))
+        write_files(folder, range(2, ALL))
         do(face, Fork(savepoint=saved, name="b", args=(*args[:3], "once"), master="local[2]"))
         do(face, RunScript(name="whole", script="a.py", code=SCRIPT, args=(*args[:3], "once"), conf=conf, master="local[2]"))
         for job in ("b", "whole"):
             until(lambda job=job: server.newest(job).state is RunState.FINISHED or server._fail_if_failed(job), 300)
         assert written(spark, server, "b") == written(spark, server, "whole") != []
         keys = {job: noted(layout.output(JobName(job)), "keys") for job in ("a", "b", "whole")}
-        assert keys["a"] | keys["b"] == keys["whole"] and sorted(keys["b"]) == [2, 3]
+        assert keys["a"] | keys["b"] == keys["whole"] and sorted(keys["b"]) == list(range(2, ALL))
