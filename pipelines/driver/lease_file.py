@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 IF_NONE, IF_MATCH = "fs.option.create.conditional.overwrite", "fs.option.create.conditional.overwrite.etag"
@@ -63,7 +64,7 @@ class LeaseFile:
             status = _unless(GONE, lambda: self._system.getFileStatus(self._path))
             if status is None:
                 return None
-            text = _unless(CHANGED, lambda found=status: self._text(found))
+            text = _unless(CHANGED, partial(self._text, status))
             if text is not None:
                 return Content(str(text), str(status.getEtag()))
         raise OSError(f"{self.url} changed each time that it was read")

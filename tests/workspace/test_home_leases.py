@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,7 +72,7 @@ def from_a_savepoint(house: House) -> Resume:
     return Resume("a", from_savepoint=do(house.face, Take("a")).id, force=True)
 
 
-ASKED = {
+ASKED: dict[str, Callable[[House], Any]] = {
     "resume": lambda house: Resume("a", force=True),
     "restore": from_a_savepoint,
     "rewind": lambda house: Resume("a", batch=3, force=True),
