@@ -42,7 +42,8 @@ class Partition:
         with suppress(OSError):  # it was closed
             while True:
                 theirs, _ = self._listening.accept()
-                ours = socket.create_connection(self._target)
+                ours = socket.create_connection(self._target, timeout=60)
+                ours.settimeout(None)
                 self._sockets += [theirs, ours]
                 for source, sink in ((theirs, ours), (ours, theirs)):
                     threading.Thread(target=self._pass, args=(source, sink), daemon=True).start()
