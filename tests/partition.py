@@ -9,7 +9,6 @@ from contextlib import contextmanager, suppress
 from urllib.parse import urlsplit
 
 BYTES = 65_536
-CONNECTS_S = 30
 
 
 class Partition:
@@ -43,7 +42,7 @@ class Partition:
         with suppress(OSError):  # it was closed
             while True:
                 theirs, _ = self._listening.accept()
-                ours = socket.create_connection(self._target, timeout=CONNECTS_S)
+                ours = socket.create_connection(self._target, timeout=60)
                 ours.settimeout(None)
                 self._sockets += [theirs, ours]
                 for source, sink in ((theirs, ours), (ours, theirs)):

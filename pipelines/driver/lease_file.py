@@ -26,7 +26,8 @@ ONCE = {
     "fs.s3a.connection.timeout": "15s",
     "fs.s3a.connection.request.timeout": "15s",
 }
-"""S3A allows no timeout below 15 s (`AWSClientConfig.minimumOperationDuration`)."""
+"""S3A allows no timeout below 15 s (`AWSClientConfig.minimumOperationDuration`). Its usual stream (`analytics`) keeps what it once read of
+a file, and its ETag; the classic one asks for the ETag that it is told."""
 READ_TRIES = 5
 
 

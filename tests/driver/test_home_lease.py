@@ -1,5 +1,5 @@
 """A lease at a home has one holder: against a real S3 server, whose conditions hold also where many ask at once. Here Python asks it; how
-a driver's JVM does is in `test_home_leases`."""
+a driver's JVM does is in `tests/long/test_home_leases.py`."""
 
 from __future__ import annotations
 

@@ -117,9 +117,8 @@ def test_two_machines_never_commit_to_one_checkpoint(home: Home, machines: tuple
     assert "in use by run run-1" in ended_with(other.start("run-2"), "checkpoint.leased")
 
     jvm = jvm_of(first)
-    third = other.start("run-3")
-    third.until(lambda driver: "watching for 20 s whether it is renewed" in driver.log, PATIENCE_S)
     between.cut()
+    third = other.start("run-3")
     assert "could not be renewed for 17 s" in ended_with(first, "checkpoint.lease_lost")
     assert not jvm.is_running() or jvm.status() == psutil.STATUS_ZOMBIE
     before = home.committed
@@ -132,10 +131,9 @@ def test_two_machines_never_commit_to_one_checkpoint(home: Home, machines: tuple
     assert home.lease.run in ("run-3", "run-4")
 
     third.process.send_signal(signal.SIGKILL)
-    killed_at = home.lease
     fifth = one.start("run-5")
     goes_on(fifth, home)
-    assert "it was not renewed" in fifth.log and home.lease.run == "run-5" != killed_at.run
+    assert "it was not renewed" in fifth.log and home.lease.run == "run-5"
 
     stolen = replace(home.lease, run="run-9", holder="a thief")
     open_storage(home.place).write(LEASE_FILE, stolen.text.encode())
