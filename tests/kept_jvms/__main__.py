@@ -53,6 +53,7 @@ class Lease:
             (SparkSession._instantiatedSession or SparkContext._active_spark_context).stop()
         jvm.SparkSession.clearDefaultSession()
         jvm.SparkSession.clearActiveSession()
+        jvm.org.apache.spark.sql.execution.streaming.state.StateStore.stop()
         _end_leases(jvm.java.lang.System.getProperties())
         self._keeper.send(GIVEN_BACK.encode())
 
