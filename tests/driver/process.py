@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,8 @@ from typing import Any
 
 from pipelines.domain.ids import JobName, RunId, VersionId
 from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, LOG_FILE, PROGRESS_FILE, QUERIES_FILE, SPEC_FILE, SPEC_FORMAT, RunSpec
+from pipelines.sandbox import environment as sandbox
+from pipelines.supervisor.commands import MODULE
 
 ROOT = Path(__file__).parents[2]
 CONF = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.log.level": "ERROR"}
@@ -102,9 +103,8 @@ class Drivers:
         (folder / SPEC_FILE).write_text(json.dumps(spec.as_json() | dict(told or {})))
         variables = {**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})}
         with (folder / LOG_FILE).open("wb") as log:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "pipelines.driver", str(folder)], cwd=folder, env=variables, stdout=log, stderr=subprocess.STDOUT
-            )
+            command = [*sandbox.command("", MODULE), str(folder)]
+            process = subprocess.Popen(command, cwd=folder, env=variables, stdout=log, stderr=subprocess.STDOUT)
         driver = Driver(folder, process)
         self._started.append(driver)
         return driver

@@ -51,6 +51,7 @@ def lay_batch(checkpoint: Path, batch: int, offset: str) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("kept_jvms")
 def test_what_cannot_follow_is_refused_and_what_waits_can_be_stopped(drivers: Drivers, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     leads = tmp_path / "leader"

@@ -39,6 +39,7 @@ rows.writeStream.queryName("q").format("noop").trigger(availableNow=True).start(
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("kept_jvms")
 def test_a_run_from_a_savepoint_is_warned(drivers: Drivers) -> None:
     (drivers.folder / "in").mkdir()
     driver = drivers.start("run-1", CLEANING, str(drivers.folder / "in"), told={"from_savepoint": "sp-1"})

@@ -56,6 +56,7 @@ def value(node: PlanNode, metric: str) -> float:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("kept_jvms")
 def test_an_aggregation_and_a_join_are_written_down_with_their_rows(drivers: Drivers, tmp_path: Path) -> None:
     driver = drivers.start("run-1", JOB, str(inputs(tmp_path / "in")), str(drivers.output()))
     assert driver.wait(240) == 0, driver.log

@@ -85,6 +85,7 @@ def test_a_script_that_never_ends_is_up_after_a_while(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("kept_jvms")
 def test_a_real_driver_refuses_a_renamed_query_and_tells_of_the_one_left_behind(drivers: Drivers) -> None:
     driver = drivers.start("run-1", TWO, told={"expected": ["a", "b"], "new_queries": ["added"]})
     assert driver.wait() == 0, driver.log

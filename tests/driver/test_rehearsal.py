@@ -73,6 +73,7 @@ def write_files(folder: Path, files: int) -> Path:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("kept_jvms")
 def test_every_sink_is_replaced_and_each_query_ends_after_one_batch(drivers: Drivers, tmp_path: Path) -> None:
     names = ("files", "batches", "each", "table", "complete", "odd")
     outside, scratch = tmp_path / "outside", tmp_path / "rehearsal"
@@ -93,6 +94,7 @@ def test_every_sink_is_replaced_and_each_query_ends_after_one_batch(drivers: Dri
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("kept_jvms")
 def test_without_new_data_a_stubborn_script_is_ended_and_it_is_said(drivers: Drivers, tmp_path: Path) -> None:
     told = {"rehearsal": str(tmp_path / "rehearsal"), "rehearsal_patience_s": 1.0, "expected": ["idle"]}
     often = {"spark.sql.streaming.noDataProgressEventInterval": "100"}

@@ -74,6 +74,7 @@ def noted(base: Path) -> dict[str, Any]:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("kept_jvms")
 @pytest.mark.timeout(600)
 def test_loops_give_the_rows_of_plain_spark(drivers: Drivers, tmp_path: Path) -> None:
     """Unnamed with a location, into a foreachBatch and into files; one writer twice; renamed at one location; one name at two; into
@@ -174,6 +175,7 @@ for place in sys.argv[2:]:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("kept_jvms")
 def test_real_drivers_keep_names_and_states(drivers: Drivers) -> None:
     events = drivers.folder / "events"
     events.mkdir()

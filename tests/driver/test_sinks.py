@@ -68,6 +68,7 @@ def engage(drivers: Drivers, run: str, job: str, events: Path, **named: object) 
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("kept_jvms")
 def test_carried_and_mended_sinks_hold_what_an_uninterrupted_run_would(drivers: Drivers) -> None:
     events = drivers.folder / "events"
     generate(events, 4)
@@ -128,6 +129,7 @@ def table_rows(sink: Path) -> int:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("kept_jvms")
 def test_a_table_of_files_is_a_file_sink(drivers: Drivers) -> None:
     """Its log is carried into the fork's own table, which is made where there is none yet."""
     events, warehouse = drivers.folder / "events", {"spark.sql.warehouse.dir": str(drivers.folder / "warehouse")}

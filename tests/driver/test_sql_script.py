@@ -42,6 +42,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.usefixtures("kept_jvms")
 def test_a_stream_and_a_batch_of_sql_have_the_same_rows(drivers: Drivers, inputs: Path, tmp_path: Path) -> None:
     (tmp_path / "both.sql").write_text(BOTH)
     driver = drivers.start("run-1", tmp_path / "both.sql", "--views", f"{inputs}/views", f"--pages={inputs}/pages")

@@ -93,6 +93,7 @@ def test_a_file_known_by_its_hash_that_is_gone_is_named_before_a_fork_starts(num
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("kept_jvms")
 @pytest.mark.parametrize("number", ["1"])
 def test_a_savepoint_is_proved(number: str, tidemark: Tidemark) -> None:
     saved = frozen.named(number, "clock")
@@ -101,6 +102,7 @@ def test_a_savepoint_is_proved(number: str, tidemark: Tidemark) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("kept_jvms")
 @pytest.mark.parametrize("number", ["1"])
 def test_state_is_read(number: str, tidemark: Tidemark) -> None:
     shutil.rmtree(tidemark.workspace / "cache")
@@ -108,6 +110,7 @@ def test_state_is_read(number: str, tidemark: Tidemark) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("kept_jvms")
 @pytest.mark.parametrize(("number", "job", "arguments"), FORKS)
 def test_a_fork_goes_on_as_if_never_interrupted(number: str, tidemark: Tidemark, job: str, arguments: list[str]) -> None:
     """The rest of the input is named by a pattern: Spark refuses a plain directory that the files it has read already are not in."""

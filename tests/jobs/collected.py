@@ -17,7 +17,7 @@ from tests.savepoint import matrix_sinks
 from tests.savepoint.matrix import Bench, Rows
 from tests.savepoint.matrix_sinks import text
 
-FILES = 10
+FILES = 8
 """One a batch, twenty seconds of event time each."""
 ROWS = 50
 """Of a batch, at most, where the source is none of files."""

@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from tests.kept_jvms.jvm import BYTES, GIVEN_BACK, SOCKET, Jvm, said
 THEIRS = (*gateway.WORKERS, *gateway.PYTHON, MARK, "PYTEST_CURRENT_TEST")
 """Variables that a JVM makes nothing of: those of Python, which a context gives its workers, and marks."""
 TEMPORARY = re.compile(rf'"?{temporary.NAMED}[^" ]*"?')
+SPARK = find_spec("pyspark").origin  # type: ignore[union-attr]
+"""Another interpreter may have another Spark, and has JVMs of its own then."""
 LEASE = "tidemark.lease."
 PORT, SECRET = "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"
 """Variables with which PySpark reaches a JVM that runs."""
@@ -50,6 +53,7 @@ class Lease:
             (SparkSession._instantiatedSession or SparkContext._active_spark_context).stop()
         jvm.SparkSession.clearDefaultSession()
         jvm.SparkSession.clearActiveSession()
+        jvm.org.apache.spark.sql.execution.streaming.state.StateStore.stop()
         _end_leases(jvm.java.lang.System.getProperties())
         self._keeper.send(GIVEN_BACK.encode())
 
@@ -62,7 +66,7 @@ class Lease:
         launch = gateway.launch_conf(wanted)
         self._keeper = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._keeper.connect(os.environ[SOCKET])
-        self._keeper.send(json.dumps([launch, _environ()], sort_keys=True).encode())
+        self._keeper.send(json.dumps([SPARK, launch, _environ()], sort_keys=True).encode())
         kept = json.loads(self._keeper.recv(BYTES))
         reached, jvm = self._reached(Jvm(*kept)) if kept else self._started(launch)
         _tell(reached, jvm.properties, {**wanted, **_of_workers()})

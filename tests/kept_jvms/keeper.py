@@ -105,6 +105,6 @@ _command = environment.command
 
 
 def command(python: str, module: str) -> Sequence[str]:
-    """As `environment.command` has it, with a kept JVM; another interpreter has another Spark, and its own JVM."""
+    """As `environment.command` has it, with a kept JVM."""
     plain = _command(python, module)
-    return plain if python or module in WITHOUT_SPARK else [*_command(python, "tests.kept_jvms"), module]
+    return plain if module in WITHOUT_SPARK else [*_command(python, "tests.kept_jvms"), module]

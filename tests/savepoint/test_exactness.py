@@ -58,7 +58,7 @@ def lab(drivers: Drivers, events: Path, script: str | Path = ENGAGEMENT) -> Lab:
 
 
 @pytest.fixture(scope="module")
-def reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reference]:
+def reference(kept_jvms: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reference]:
     folder = tmp_path_factory.mktemp("reference")
     drivers = Drivers(folder)
     try:

@@ -40,7 +40,7 @@ def lab(drivers: Drivers, events: Path) -> Lab:
 
 
 @pytest.fixture(scope="module")
-def parent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+def parent(kept_jvms: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """A job that ran to its end, with a savepoint of a batch on the way."""
     folder = tmp_path_factory.mktemp("both-ways")
     drivers = Workspace(folder / "ws")

@@ -28,7 +28,7 @@ from tests.waiting import until
 from tests.workspace.proving import CONF
 from tests.workspace.serving import Server, end_jobs
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900), pytest.mark.usefixtures("kept_jvms")]
 
 CODE = """
 import sys

@@ -320,6 +320,7 @@ def plain_spark(folder: Path, conf: dict[str, str], *args: str) -> subprocess.Po
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("kept_jvms")
 @pytest.mark.timeout(1200)
 def test_a_fork_of_a_plain_spark_job_gives_what_that_job_gives(supervised: Workspace, tmp_path: Path) -> None:
     """The job outside goes on undisturbed to its end, so its own output is what an uninterrupted run gives.

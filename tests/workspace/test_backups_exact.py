@@ -25,7 +25,7 @@ from tests.workspace.conftest import job
 from tests.workspace.replaying import SCRIPT, write_files
 from tests.workspace.serving import Server, serving
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200), pytest.mark.usefixtures("kept_jvms")]
 
 FIRST, ALL = 3, 8
 

@@ -26,7 +26,12 @@ from tests.workspace.conftest import job
 from tests.workspace.serving import Server, serving
 from tests.workspace.test_runtimes_exact import CONF, KEYS, put
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600), pytest.mark.skipif(bool(delta.missing()), reason=delta.missing())]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.timeout(600),
+    pytest.mark.usefixtures("kept_jvms"),
+    pytest.mark.skipif(bool(delta.missing()), reason=delta.missing()),
+]
 CODE = """
 import sys
 from pyspark.sql import SparkSession, functions as F

@@ -34,7 +34,12 @@ from tests.workspace.serving import Server, serving
 from tests.workspace.test_delta_exact import expected, written
 from tests.workspace.test_runtimes_exact import CONF, KEYS
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600), pytest.mark.skipif(bool(delta.missing()), reason=delta.missing())]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.timeout(600),
+    pytest.mark.usefixtures("kept_jvms"),
+    pytest.mark.skipif(bool(delta.missing()), reason=delta.missing()),
+]
 CODE = """
 import sys
 from pyspark.sql import SparkSession, functions as F

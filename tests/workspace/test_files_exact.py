@@ -114,7 +114,7 @@ def assert_same(server: Server, a: str, b: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(kept_jvms: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with serving(tmp_path_factory.mktemp("several") / "ws") as running:
         yield running
 

@@ -35,6 +35,7 @@ from tests.workspace.serving import Server, serving
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.timeout(1200),
+    pytest.mark.usefixtures("kept_jvms"),
     pytest.mark.skipif(bool(s3_connector.missing()), reason=s3_connector.missing() or "it is there"),
 ]
 

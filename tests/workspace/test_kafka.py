@@ -35,7 +35,7 @@ from tests.waiting import until
 from tests.workspace.kafka_job import SCRIPT, closing, phase, row, sums
 from tests.workspace.serving import Server, serving
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("kept_jvms")]
 CLICKS, LATER, COPIES = "clicks", "later", "copies"
 ALL = range(5)
 """Phases: before the kill, after it, with a partition more, after the savepoint, after the fork."""

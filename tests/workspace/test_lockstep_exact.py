@@ -28,7 +28,7 @@ from tests.waiting import until
 from tests.workspace.following import ROWS, SCRIPT, noted, rows, write_files
 from tests.workspace.serving import Server, serving
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("kept_jvms")]
 FIRST, ALL = 5, 12
 WITHOUT = 12
 """What the changed code leaves out: rows of files 7 to 11, one each."""

@@ -124,6 +124,7 @@ def idle(server: Server, job: str, files: int = FILES) -> bool:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("kept_jvms")
 @pytest.mark.timeout(1800)
 def test_restarts_and_a_poison_batch_lose_and_double_nothing(server: Server, tmp_path: Path) -> None:
     events, flaked = tmp_path / "events", tmp_path / "flaked"

@@ -27,7 +27,7 @@ from tests.waiting import until
 from tests.workspace.conftest import job
 from tests.workspace.serving import Server, serving
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200), pytest.mark.usefixtures("kept_jvms")]
 
 CODE = """
 import sys

@@ -29,7 +29,7 @@ from tests.workspace.following import noted, write_files
 from tests.workspace.serving import Server, serving
 from tests.workspace.standalone import QUERIES, SCRIPT, Gate
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900), pytest.mark.usefixtures("kept_jvms")]
 CONF = clusters.CONF | {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
 ALL = 8
 

@@ -15,7 +15,6 @@ from pipelines.verbs.face import do
 from pipelines.verbs.state import ListStates
 from pipelines.verbs.state_difference import CompareState, QueryStateDifference, ShowStateDifference
 from pipelines.verbs.take import Take
-from tests.warm import one_environment
 from tests.workspace.conftest import NEWEST, House
 from tests.workspace.test_states import row_files, taken
 
@@ -24,12 +23,6 @@ def compared(house: House, a: str, b: str, **named: str) -> StateDifference:
     operation = do(house.face, CompareState(a, b, **named))  # type: ignore[arg-type]
     assert operation.state is OperationState.DONE, operation.error_message
     return house.face.ask(ShowStateDifference(operation.result or ""))
-
-
-def warm(house: House) -> None:
-    """Readings one after the other in one Spark."""
-    one_environment()
-    house.face.context.sparks.open(house.root / "warm", 1)
 
 
 def refused(house: House, a: str, b: str) -> TidemarkError:
@@ -116,8 +109,8 @@ def test_a_difference_goes_with_its_savepoints(house: House, monkeypatch: pytest
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("kept_jvms")
 def test_a_jobs_batches_are_compared_key_by_key_as_sparks_source_has_them(house: House) -> None:
-    warm(house)
     house.ran("a", "rocksdb_format2")
     house.ran("held", "hdfs")
     for job in ("a", "held"):
@@ -139,8 +132,8 @@ def test_a_jobs_batches_are_compared_key_by_key_as_sparks_source_has_them(house:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("kept_jvms")
 def test_joins_and_deduplications_are_compared_by_key(house: House) -> None:
-    warm(house)
     for golden in ("join", "named"):
         house.ran(golden, golden)
         newest = do(house.face, Take(golden))
@@ -155,8 +148,8 @@ def test_joins_and_deduplications_are_compared_by_key(house: House) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("kept_jvms")
 def test_a_damaged_point_is_said_to_be_damaged(house: House) -> None:
-    warm(house)
     a = taken(house, "rocksdb_format2")
     b = do(house.face, Take("a"))
     for file in sorted((house.face.layout.savepoint(b.id)).rglob("state/0/0/*")):

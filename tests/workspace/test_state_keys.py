@@ -11,7 +11,6 @@ from pipelines.domain.state_keys import KeyRows
 from pipelines.verbs.face import do
 from pipelines.verbs.state_key import LookUpKey
 from tests.workspace.conftest import NEWEST, House
-from tests.workspace.test_state_differences import warm
 
 WINDOW = {"window.start": "2026-01-01T00:30:00Z", "window.end": "2026-01-01T00:40:00Z"}
 """The one that the golden checkpoints have open."""
@@ -27,8 +26,8 @@ def files(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("kept_jvms")
 def test_a_key_has_the_value_of_the_newest_batch_and_the_checkpoint_stays_as_it_was(house: House) -> None:
-    warm(house)
     for job, golden in (("rocks", "rocksdb_format2"), ("held", "hdfs")):
         run = house.ran(job, golden)
         before = files(Path(run.checkpoints))
@@ -45,8 +44,8 @@ def test_a_key_has_the_value_of_the_newest_batch_and_the_checkpoint_stays_as_it_
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("kept_jvms")
 def test_damaged_state_is_said_to_be_damaged(house: House) -> None:
-    warm(house)
     run = house.ran("a", "hdfs")
     for file in Path(run.checkpoints).rglob("state/0/[0-9]/*.*"):
         file.write_bytes(b"x" * file.stat().st_size)

@@ -61,6 +61,7 @@ def ended(server: Server, job: str) -> dict[str, list[str]]:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("kept_jvms")
 def test_tables_hold_what_they_would_without_a_break(server: Server, tmp_path: Path) -> None:
     events = write_events(tmp_path / "events", HALF)
     script = RunScript(name="a", script="tables.py", code=TABLES, args=(str(events), "{output}"), conf=COMPACTED)

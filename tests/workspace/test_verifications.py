@@ -30,9 +30,8 @@ from tests.workspace.proving import CODE, QUERIES, Stage, until
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+def stage(kept_jvms: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     made = Stage(odd(tmp_path_factory.mktemp("proving")))
-    made.face.context.sparks.open(made.face.layout.warm, warm.USUAL)
     yield made
     made.face.close()
 
@@ -65,11 +64,14 @@ def test_without_new_data_state_is_compared_but_nothing_is_proved(stage: Stage, 
 @pytest.mark.spark
 @pytest.mark.timeout(900)
 def test_a_proof_compares_every_store_runs_a_batch_and_touches_nothing(stage: Stage) -> None:
+    """By a process that has read state before it runs the batch."""
     savepoint = stage.take()
     stage.write(3, 1)
+    stage.face.context.sparks.open(stage.face.layout.warm, 1)
     kept, marks, before = sorted(stage.taken.iterdir()), stage.marks(), sorted(stage.output.rglob("*"))
     assert [path.name for path in kept] == ["2.json", "3.json"], "the job itself deleted what it had read"
     found = proved(stage, savepoint)
+    stage.face.context.sparks.close()
     proof = found.proof
     assert proof is not None and (proof.note, found.damages) == ("", ())
     assert found.reached is Trust.PROVED

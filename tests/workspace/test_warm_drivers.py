@@ -95,7 +95,7 @@ firsts.writeStream.queryName("firsts").trigger(**often).start(output + "/firsts"
 spark.streams.awaitAnyTermination()
 """
 QUERIES = ("sums", "firsts")
-FILES = 14
+FILES = 9
 
 
 @pytest.fixture
