@@ -16,7 +16,7 @@ from pipelines.domain.runs import RunState
 from pipelines.domain.trust import Trust
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
-from pipelines.verbs.jobs import ShowJob
+from pipelines.verbs.jobs import ReadLog, ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.take import Take
@@ -44,7 +44,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 def committed(server: Server, job: str) -> int:
     """The newest batch that all queries have committed."""
     newest = server.newest(job)
-    assert not newest.state.has_failed or newest.state.goes_on, newest.exit
+    assert not newest.state.has_failed or newest.state.goes_on, f"{newest.exit}\n{server.face.ask(ReadLog(job)).text}"
     folders = [Path(newest.checkpoints, query, "commits") for query in QUERIES]
     return min((batches(folder.parent, "commits") or [-1])[-1] if folder.is_dir() else -1 for folder in folders)
 
