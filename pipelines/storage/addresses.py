@@ -13,6 +13,7 @@ from pipelines.storage.remote import FsspecStorage
 
 LOCAL_ADDRESSES = ("file:", "local:")
 S3_ADDRESSES = ("s3://", "s3a://")
+HDFS_ADDRESSES = ("hdfs://", "webhdfs://", "swebhdfs://")
 PASSWORD = re.compile(r"://[^/@:]*:(?!\d*(?:/|\Z))[^@]*@")
 """`user:password@` before a host, in chained addresses (`simplecache::ftp://…`) too; neither a port nor Azure's `container@account`."""
 SIGNATURES = {"sig", "x-amz-signature", "x-amz-security-token", "x-goog-signature", "key", "secret", "token", "password"}
@@ -29,6 +30,10 @@ def open_storage(url: str) -> Storage:
         from pipelines.storage.s3 import S3Storage
 
         return S3Storage(url)
+    if url.startswith(HDFS_ADDRESSES):
+        from pipelines.storage.hdfs import HdfsStorage
+
+        return HdfsStorage(url)
     return FsspecStorage(url)
 
 

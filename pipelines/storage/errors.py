@@ -15,9 +15,17 @@ HINTS = {
     "storage.read_only": ("the file system is read-only", "Choose a storage that can be written to."),
     "storage.unreachable": (
         "the storage cannot be reached",
-        "Check its address (AWS_ENDPOINT_URL for S3), its mount and the network; try again.",
+        "Check its address (AWS_ENDPOINT_URL for S3, HADOOP_CONF_DIR for HDFS), its mount and the network; try again.",
     ),
     "storage.busy": ("the storage is busy or failing", "Wait a little and try again."),
+    "storage.safe_mode": (
+        "HDFS is in safe mode, in which nothing can be written",
+        "Wait until its NameNode has left it (hdfs dfsadmin -safemode get), then try again.",
+    ),
+    "storage.login": (
+        "HDFS did not accept who asks",
+        "Log in as Hadoop asks for it: HADOOP_USER_NAME, FSSPEC_WEBHDFS_TOKEN (a delegation token), or kinit for Kerberos.",
+    ),
     "storage.no_bucket": ("there is no such bucket", "Create the bucket, or check its name and the endpoint (AWS_ENDPOINT_URL)."),
     "storage.no_credentials": (
         "no credentials were found",
@@ -54,6 +62,14 @@ ANSWERS = {
 }
 """Error codes of S3 servers (docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html, and MinIO's)."""
 
+ANSWERS |= {
+    "SafeModeException": "storage.safe_mode",
+    **dict.fromkeys(("StandbyException", "RetriableException", "ServerNotActiveException"), "storage.busy"),
+    **dict.fromkeys(("NSQuotaExceededException", "DSQuotaExceededException", "QuotaByStorageTypeExceededException"), "storage.full"),
+    **dict.fromkeys(("AuthenticationException", "401"), "storage.login"),
+}
+"""Exceptions of Hadoop (the `RemoteException` of WebHDFS) and answers of its HTTP."""
+
 GONE = {"NoSuchKey", "404"}
 
 CLIENTS = {
@@ -62,7 +78,7 @@ CLIENTS = {
     ),
     **dict.fromkeys(("TokenRetrievalError", "SSOError"), "storage.bad_credentials"),
     **dict.fromkeys(
-        ("ConnectionError", "HTTPClientError", "IncompleteReadError", "TimeoutError", "gaierror", "ClientConnectionError"),
+        ("ConnectionError", "HTTPClientError", "IncompleteReadError", "TimeoutError", "gaierror", "ClientConnectionError", "Timeout", "ProtocolError"),
         "storage.unreachable",
     ),
 }
@@ -95,7 +111,7 @@ def translated(error: Exception, path: str) -> TidemarkError:
 
 
 def answered(answer: str, path: str, message: str) -> TidemarkError:
-    """The typed error for the error code that an S3 server gave for one of several objects."""
+    """The typed error for the error code that a server gave (an S3 for one of several objects, an HDFS for anything)."""
     code = ANSWERS.get(answer)
     return _unavailable(code, path, message) if code else Unavailable("storage.failed", f"{path}: {answer}: {message}", "Try again.")
 

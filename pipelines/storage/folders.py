@@ -24,6 +24,8 @@ CHANGED = {errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST}
 """Errors of removing a folder that somebody still writes into."""
 SAME = {"s3a": "s3", "gcs": "gs", "abfss": "abfs"}
 """Schemes that are other names of one storage."""
+COPIED_HERE = {"hdfs", "webhdfs", "swebhdfs"}
+"""Schemes of storages that copy nothing by themselves."""
 
 
 @runtime_checkable
@@ -33,6 +35,13 @@ class Foldered(Protocol):
     def children(self, folder: str = "") -> list[str]: ...
 
     def remove(self, folder: str) -> None: ...
+
+
+@runtime_checkable
+class Renames(Protocol):
+    """A storage that gives a folder another name at once."""
+
+    def rename(self, old: str, new: str) -> None: ...
 
 
 @runtime_checkable
@@ -116,7 +125,7 @@ def flush(storage: Storage, files: Iterable[str], put_before: Iterable[str]) -> 
 
 
 def rename(storage: Storage, old: str, new: str) -> None:
-    """Folder `old` becomes `new`, which must not exist. At once on a local disk.
+    """Folder `old` becomes `new`, which must not exist. At once on a local disk and in HDFS.
 
     Elsewhere file by file: those at the top of the folder first, so that a mark there tells of a rename that a kill broke off, and
     `old` is deleted when all of `new` is there. An error leaves nothing of `new`.
@@ -126,6 +135,9 @@ def rename(storage: Storage, old: str, new: str) -> None:
         with typed_errors(new):
             os.rename(_at(storage, old), _at(storage, new))
             copies.sync_folder(_at(storage, paths.parent(new)))
+        return
+    if isinstance(storage, Renames):
+        storage.rename(old, new)
         return
     with rollback(lambda: remove(storage, new), f"What was made of {new}"):
         _move(storage, old, new)
@@ -198,7 +210,8 @@ def expected_how(source: Storage, target: Storage) -> How:
     """How files will be cloned from `source` to `target`, as far as can be said before it is done."""
     if local(source) and local(target):
         return How.LINK if _device(source.url) == _device(target.url) else How.COPY
-    return How.SERVER_COPY if _scheme(source) == _scheme(target) else How.COPY
+    scheme = _scheme(source)
+    return How.SERVER_COPY if scheme == _scheme(target) and scheme not in COPIED_HERE else How.COPY
 
 
 def _require(storage: Storage) -> None:

@@ -1,4 +1,4 @@
-"""Anything fsspec knows, by URL: HDFS, GCS, Azure, memory (S3 has more of its own in `s3`)."""
+"""Anything fsspec knows, by URL: GCS, Azure, SFTP, memory (S3 and HDFS have their own: `s3`, `hdfs`)."""
 
 from __future__ import annotations
 

@@ -11,11 +11,12 @@ import pytest
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.storage import copies, folders, paths
 from pipelines.storage.addresses import open_storage
+from pipelines.storage.hdfs import HdfsStorage
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.protocol import Clone, Entry, How, Storage
 from pipelines.storage.remote import FsspecStorage
 
-KINDS = ["local", "other-disk", "memory", "s3"]
+KINDS = ["local", "other-disk", "memory", "s3", "hdfs"]
 
 
 @pytest.fixture(params=KINDS)
@@ -40,6 +41,8 @@ def address(request: pytest.FixtureRequest, folder: Path) -> str:
     """Of an empty storage; `other-disk` is a local one on another file system than `folder`, so that nothing can be linked."""
     if request.param == "s3":
         return f"{request.getfixturevalue('s3_url')}/{folder.name}"
+    if request.param == "hdfs":
+        return f"{request.getfixturevalue('hdfs_url')}/{folder.name}"
     if request.param == "other-disk":
         return str(request.getfixturevalue("other_disk") / folder.name)
     return str(folder) if request.param == "local" else f"memory://{uuid4().hex}/root"
@@ -218,7 +221,7 @@ def test_what_a_watcher_raises_ends_the_clone_with_whole_files_only(storage: Sto
 
 
 def swept(storage: Storage) -> int:
-    assert isinstance(storage, LocalStorage | FsspecStorage)
+    assert isinstance(storage, LocalStorage | FsspecStorage | HdfsStorage)
     return storage.sweep()
 
 

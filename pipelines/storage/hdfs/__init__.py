@@ -1,0 +1,150 @@
+"""HDFS by WebHDFS: a folder is renamed and removed by one request; a copy is read and written here, for HDFS copies nothing by itself."""
+
+from __future__ import annotations
+
+import builtins
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import BinaryIO
+from urllib.parse import urlsplit
+
+from pipelines.storage import copies, file_objects, parallel, paths
+from pipelines.storage.errors import translated
+from pipelines.storage.hdfs.client import NotEmpty, Status, open_client
+from pipelines.storage.hdfs.files import PART_BYTES, Reading, Written
+from pipelines.storage.protocol import Advance, Clone, Entry, How, Storage, unwatched
+from pipelines.storage.rollback import rollback
+
+STREAMS = 8
+
+
+class HdfsStorage:
+    """`Storage` over `hdfs://host:port/folder`, and `webhdfs://` and `swebhdfs://`, which name the NameNode's HTTP."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url.rstrip("/")
+        self._root = urlsplit(url, allow_fragments=False)._replace(query="").path.rstrip("/")
+        with told(url):
+            self._client = open_client(url)
+
+    @property
+    def url(self) -> str:
+        return self._url
+
+    def _at(self, path: str) -> str:
+        return f"{self._root}/{paths.relative(path)}"
+
+    def _folder(self, folder: str) -> str:
+        return self._at(folder) if folder else self._root or "/"
+
+    def read(self, path: str) -> bytes:
+        full = self._at(path)
+        with told(path), self._client.get(full) as answer:
+            return bytes(answer.content)
+
+    def stream(self, path: str) -> BinaryIO:
+        full = self._at(path)
+        with told(path):
+            return file_objects.guarded(io.BufferedReader(Reading(self._client, full), PART_BYTES), path)
+
+    def write(self, path: str, data: bytes) -> None:
+        with self._published(path) as aside, told(path):
+            self._client.create(aside, data)
+
+    @contextmanager
+    def writing(self, path: str) -> Iterator[BinaryIO]:
+        """A file that becomes `path`, whole, when the block ends well; nothing is left of it when the block raises."""
+        with self._published(path) as aside:
+            file = Written(self._client, aside)
+            yield file_objects.unfinished(file, path)
+            with told(path):
+                file.finish()
+
+    @contextmanager
+    def _published(self, path: str) -> Iterator[str]:
+        """A place beside `path` that becomes it when the block ends well, and nothing otherwise."""
+        target, aside = self._at(path), paths.temporary(path)
+        with rollback(lambda: self._discard(aside), f"What was written of {path}"):
+            yield self._at(aside)
+            with told(path):
+                self._client.move(self._at(aside), target, replace=True)
+
+    def list(self, folder: str = "") -> Iterator[Entry]:
+        for path, status in self._below(folder):
+            if not paths.is_temporary(path):
+                yield Entry(path, int(status["length"]), int(status["modificationTime"]))
+
+    def _below(self, folder: str) -> Iterator[tuple[str, Status]]:
+        """Every file below `folder` by its path, a level at a time: each of its folders is one request."""
+        level = [folder]
+        while level:
+            inner = parallel.each(self._inside, level, STREAMS)
+            yield from (item for items in inner for item in items if item[1]["type"] != "DIRECTORY")
+            level = [path for items in inner for path, status in items if status["type"] == "DIRECTORY"]
+
+    def _inside(self, folder: str) -> builtins.list[tuple[str, Status]]:
+        """What is directly in the folder; nothing where it is not there, or a file."""
+        with told(folder or self._url):
+            try:
+                statuses = self._client.statuses(self._folder(folder))
+            except (FileNotFoundError, NotADirectoryError):
+                return []
+        prefix = f"{folder}/" if folder else ""
+        return [(f"{prefix}{status['pathSuffix']}", status) for status in statuses if status["pathSuffix"]]
+
+    def children(self, folder: str = "") -> builtins.list[str]:
+        """Names of the folders directly in `folder`, sorted; none where it does not exist."""
+        return sorted(paths.name(path) for path, status in self._inside(folder) if status["type"] == "DIRECTORY")
+
+    def clone(self, source: Storage, files: Sequence[Clone], advance: Advance = unwatched) -> Sequence[How]:
+        halt = parallel.Halt()
+        watched = halt.watched(advance)
+        return parallel.each(lambda file: self._clone(source, file, watched), files, STREAMS, halt)
+
+    def _clone(self, source: Storage, file: Clone, advance: Advance) -> How:
+        paths.relative(file.target)
+        with copies.opened(source, file.source) as stream, self.writing(file.target) as target:
+            copies.pour(stream, target, advance)
+        return How.COPY
+
+    def delete(self, paths_: Iterable[str]) -> None:
+        files = builtins.list(paths_)
+        parallel.each(self._discard, files, STREAMS)
+        folders = {folder for path in files for folder in paths.ancestors(path)}
+        for folder in sorted(folders, key=lambda name: name.count("/"), reverse=True):
+            with suppress(NotEmpty):
+                self._discard(folder)
+
+    def _discard(self, path: str) -> None:
+        full = self._at(path)
+        with told(path):
+            self._client.discard(full)
+
+    def remove(self, folder: str) -> None:
+        """Deletes `folder` with everything below, unfinished writes too, at once; one that is not there is no error."""
+        full = self._at(folder)
+        with told(folder):
+            self._client.discard(full, recursive=True)
+
+    def rename(self, old: str, new: str) -> None:
+        """Folder `old` becomes `new`, which must not exist, at once."""
+        source, target = self._at(old), self._at(new)
+        with told(new):
+            self._client.make_folder(paths.parent(target))
+            self._client.move(source, target, replace=False)
+
+    def sweep(self, folder: str = "") -> int:
+        """Deletes what interrupted writes left below `folder`; returns how many files. Only for a folder nobody writes to now."""
+        left = [path for path, _ in self._below(folder) if paths.is_temporary(path)]
+        parallel.each(self._discard, left, STREAMS)
+        return len(left)
+
+
+@contextmanager
+def told(path: str) -> Iterator[None]:
+    """Raises what HDFS says about `path` as NotFound or Unavailable; what a watcher of the work raises goes on as it is."""
+    try:
+        yield
+    except OSError as error:  # those of requests too
+        raise translated(error, path) from error
