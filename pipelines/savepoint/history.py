@@ -19,7 +19,7 @@ from pipelines.domain.savepoints import Manifest, QueryImage, StoredFile
 from pipelines.savepoint import layout
 from pipelines.savepoint.sink_places import plain
 from pipelines.storage import paths
-from pipelines.storage.addresses import S3_ADDRESSES, open_storage
+from pipelines.storage.addresses import HDFS_ADDRESSES, S3_ADDRESSES, open_storage
 from pipelines.storage.layout import OUTPUT, WAREHOUSE
 from pipelines.storage.protocol import Storage
 
@@ -60,14 +60,14 @@ def log_names(manifest: Manifest, image: QueryImage) -> list[str]:
 def find(library: Storage, manifest: Manifest, image: QueryImage, parent_output: str) -> History | None:
     """Where the history is: below the job's output or warehouse in this workspace, else where the sink wrote; the place with most of it.
 
-    None where neither is a folder of this machine or S3: files elsewhere cannot be brought.
+    None where neither is a folder of this machine, S3 or HDFS: files elsewhere cannot be brought.
     """
     log = sink_log.read(library, image.batch, _home(manifest, image))
     log_files = [_Named(file.path, file.bytes) for file in sink_log.live_files(log, image.batch)]
     below = below_job(image.sink_path, manifest.job)
     here = _child(paths.parent(plain(parent_output)), below) if below is not None and parent_output else None
     candidates = [*([here] if here else []), image.sink_path]
-    roots = [root for root in dict.fromkeys(map(plain, candidates)) if "://" not in root or root.startswith(S3_ADDRESSES)]
+    roots = [root for root in dict.fromkeys(map(plain, candidates)) if "://" not in root or root.startswith((*S3_ADDRESSES, *HDFS_ADDRESSES))]
     histories = [_at(root, log_files, image.sink_path, manifest.job) for root in roots]
     return min(histories, key=lambda history: history.gone, default=None)
 

@@ -78,11 +78,12 @@ CLIENTS = {
     ),
     **dict.fromkeys(("TokenRetrievalError", "SSOError"), "storage.bad_credentials"),
     **dict.fromkeys(
-        ("ConnectionError", "HTTPClientError", "IncompleteReadError", "TimeoutError", "gaierror", "ClientConnectionError", "Timeout", "ProtocolError"),
+        ("ConnectionError", "HTTPClientError", "IncompleteReadError", "TimeoutError", "gaierror", "ClientConnectionError"),
         "storage.unreachable",
     ),
+    **dict.fromkeys(("Timeout", "ChunkedEncodingError", "ProtocolError"), "storage.unreachable"),
 }
-"""Class names (or those of a base) of the errors of botocore, aiohttp and fsspec, which need not be installed."""
+"""Class names (or those of a base) of the errors of botocore, aiohttp, requests and fsspec, which need not be installed."""
 
 
 @contextmanager

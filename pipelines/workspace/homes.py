@@ -16,7 +16,7 @@ from pipelines.domain.savepoints import Savepoint
 from pipelines.savepoint import library
 from pipelines.savepoint.addresses import address
 from pipelines.storage import folders
-from pipelines.storage.addresses import LOCAL_ADDRESSES, S3_ADDRESSES, is_whole, open_storage
+from pipelines.storage.addresses import HDFS_ADDRESSES, LOCAL_ADDRESSES, S3_ADDRESSES, is_whole, open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.workspace.context import Context, away, is_away
 from pipelines.workspace.files import readable
@@ -54,7 +54,7 @@ def of_job(context: Context, job: JobName) -> str:
 def checked(context: Context, url: str) -> str:
     """`url` as a home; raises Invalid (`home.inside`, `home.relative`, those of an address), Unsupported (`home.untried`) for a storage no
     suite ran on."""
-    if "://" in url and not url.startswith((*S3_ADDRESSES, *LOCAL_ADDRESSES)):
+    if "://" in url and not url.startswith((*S3_ADDRESSES, *HDFS_ADDRESSES, *LOCAL_ADDRESSES)):
         scheme = url.partition("://")[0]
         hint = "Take it into the workspace, or export it there (--to)."
         raise Unsupported("home.untried", f"Savepoints were not tried at {scheme}:// yet", hint)

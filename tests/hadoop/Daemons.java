@@ -1,6 +1,8 @@
+import java.io.BufferedReader;
 import java.io.File;
 import java.io.FileOutputStream;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.io.OutputStream;
 import java.net.InetSocketAddress;
 import java.util.Iterator;
@@ -9,12 +11,14 @@ import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.HdfsConfiguration;
 import org.apache.hadoop.hdfs.MiniDFSCluster;
+import org.apache.hadoop.hdfs.protocol.HdfsConstants.SafeModeAction;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.server.MiniYARNCluster;
 
 /** Hadoop's own HDFS, or its YARN, in this process until its input ends: `Daemons hdfs|yarn FOLDER CONF [key=value...]`.
 
-Writes the settings of its clients into the folder CONF, then says `ready` on its output. */
+Writes the settings of its clients into the folder CONF, then says `ready` on its output. A line `safe` on the input of an HDFS puts it into
+safe mode, in which nothing can be written, `back` ends that. */
 public class Daemons {
     public static void main(String[] arguments) throws Exception {
         Configuration settings = arguments[0].equals("hdfs") ? new HdfsConfiguration() : new YarnConfiguration();
@@ -22,15 +26,21 @@ public class Daemons {
             String[] setting = arguments[at].split("=", 2);
             settings.set(setting[0], setting[1]);
         }
+        MiniDFSCluster hdfs = null;
         MiniYARNCluster yarn = null;
         if (arguments[0].equals("hdfs")) {
-            hdfs(settings, arguments[1], arguments[2]);
+            hdfs = hdfs(settings, arguments[1], arguments[2]);
         } else {
             yarn = yarn(settings, arguments[2]);
         }
         System.out.println("ready");
         System.out.flush();
-        while (System.in.read() >= 0) {
+        BufferedReader words = new BufferedReader(new InputStreamReader(System.in));
+        for (String word = words.readLine(); word != null; word = words.readLine()) {
+            SafeModeAction action = word.equals("safe") ? SafeModeAction.SAFEMODE_ENTER : SafeModeAction.SAFEMODE_LEAVE;
+            hdfs.getNameNode().getRpcServer().setSafeMode(action, false);
+            System.out.println(word);
+            System.out.flush();
         }
         if (yarn != null) {
             yarn.stop(); // its containers are processes of their own
@@ -38,7 +48,7 @@ public class Daemons {
         Runtime.getRuntime().halt(0);
     }
 
-    static void hdfs(Configuration settings, String folder, String conf) throws Exception {
+    static MiniDFSCluster hdfs(Configuration settings, String folder, String conf) throws Exception {
         settings.set(MiniDFSCluster.HDFS_MINIDFS_BASEDIR, folder);
         MiniDFSCluster cluster = new MiniDFSCluster.Builder(settings).numDataNodes(1).format(true).build();
         cluster.waitActive();
@@ -50,6 +60,7 @@ public class Daemons {
         site.set("dfs.namenode.http-address", web.getHostString() + ":" + web.getPort());
         site.set("dfs.replication", "1");
         write(site, conf, "hdfs-site.xml");
+        return cluster;
     }
 
     static MiniYARNCluster yarn(Configuration settings, String conf) throws Exception {

@@ -33,7 +33,9 @@ HDFS = {
     "dfs.datanode.handler.count": "4",
     "dfs.namenode.fs-limits.min-block-size": "0",
     "dfs.datanode.du.reserved": "0",
+    "dfs.client.block.write.locateFollowingBlock.initial.delay.ms": "5",
 }
+"""The last: a writer whose DataNode has not told the NameNode of the block yet asks again after that time, 400 ms by itself."""
 YARN = {
     "yarn.nodemanager.vmem-check-enabled": "false",
     "yarn.nodemanager.pmem-check-enabled": "false",
@@ -73,6 +75,14 @@ class Hdfs:
         """Until the test is over, processes that are started have its settings."""
         for name, value in self.environment.items():
             monkeypatch.setenv(name, value)
+
+    def say(self, word: str) -> None:
+        """`safe` (nothing can be written) or `back`; it has come into effect when this returns."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{word}\n")
+        self.process.stdin.flush()
+        assert self.process.stdout.readline().strip() == word
 
 
 @dataclass(frozen=True)

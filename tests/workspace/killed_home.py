@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.s3.client import Client
@@ -48,7 +49,13 @@ class Writes:
             api.meta.events.register("before-send.s3", self._sent)
             return api
 
-        patch = pytest.MonkeyPatch()
+        def requested(session: requests.Session, method: str, *given: Any, **options: Any) -> Any:
+            if method not in ("GET", "HEAD"):
+                self.step()
+            return request(session, method, *given, **options)
+
+        request, patch = requests.Session.request, pytest.MonkeyPatch()
+        patch.setattr(requests.Session, "request", requested)
         patch.setattr(LocalStorage, "write", written)
         patch.setattr(Client, "_make", made)
 

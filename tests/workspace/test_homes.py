@@ -47,13 +47,17 @@ JOB = "theirs"
 ROOT = Path(__file__).parents[2]
 
 
+EITHER = pytest.mark.parametrize("theirs", ["s3", "hdfs"], indirect=True)
+
+
 @pytest.fixture
-def theirs(house: House, s3_url: str, tmp_path: Path) -> str:
-    """A job that somebody else runs, with its checkpoint in a bucket; the folder beside it for savepoints."""
+def theirs(house: House, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A job that somebody else runs, with its checkpoint in a bucket, or on HDFS; the folder beside it for savepoints."""
+    url = request.getfixturevalue(f"{getattr(request, 'param', 's3')}_url")
     bench = golden.bench(tmp_path / "golden", "hdfs")
-    upload(bench.checkpoint, f"{s3_url}/live/counts")
-    do(house.face, Attach(name=JOB, checkpoints={"counts": f"{s3_url}/live/counts"}, spark_version="4.3.0"))
-    return f"{s3_url}/savepoints"
+    upload(bench.checkpoint, f"{url}/live/counts")
+    do(house.face, Attach(name=JOB, checkpoints={"counts": f"{url}/live/counts"}, spark_version="4.3.0"))
+    return f"{url}/savepoints"
 
 
 def listed(house: House) -> list[str]:
@@ -130,6 +134,7 @@ def test_no_state_passes_through_the_server(house: House, theirs: str, monkeypat
     assert not (house.face.layout.savepoints / taken.id).exists() and house.face.ask(ShowSpace(JOB)).savepoints == ()
 
 
+@EITHER
 def test_it_is_listed_verified_annotated_forked_exported_and_disposed_of(house: House, theirs: str, tmp_path: Path) -> None:
     here, there = do(house.face, Take(JOB)), do(house.face, Take(JOB, home=theirs))
     assert listed(house) == [there.id, here.id]
@@ -399,6 +404,7 @@ def killable(house: House, theirs: str) -> Iterator[Killable]:
             process.kill()
 
 
+@EITHER
 @pytest.mark.parametrize("work", ["take", "dispose"])
 def test_a_kill_between_any_two_requests_leaves_a_whole_savepoint_or_none(work: str, house: House, theirs: str, killable: Killable) -> None:
     """Killed at the first things that it writes and the last, and at one of those in between, which are all of one kind."""

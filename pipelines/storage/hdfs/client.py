@@ -25,6 +25,8 @@ TWICE = frozenset(("GETFILESTATUS", "LISTSTATUS", "OPEN", "MKDIRS", "DELETE"))
 NOT_ACTIVE = frozenset(("StandbyException", "RetriableException"))
 MISSING = "FileNotFoundException"
 IN_THE_WAY = frozenset(("ParentNotDirectoryException", "FileAlreadyExistsException", "PathIsDirectoryException"))
+NO_FOLDER = "(is not a directory)"
+"""How a refusal of access ends where a file is in the way of a path (`FSPermissionChecker`)."""
 DENIED = frozenset(("AccessControlException", "SecurityException", "AuthorizationException"))
 NOT_EMPTY = "PathIsNotEmptyDirectoryException"
 BYTES = {"content-type": "application/octet-stream"}
@@ -141,7 +143,7 @@ def _refuse(answer: Any, path: str) -> None:
         raise FileNotFoundError(path)
     if name == NOT_EMPTY:
         raise NotEmpty(path)
-    if name in IN_THE_WAY:
+    if name in IN_THE_WAY or message.endswith(NO_FOLDER):
         raise NotADirectoryError(path)
     if name in DENIED:
         raise PermissionError(message)

@@ -38,6 +38,9 @@ def find(url: str, environment: Mapping[str, str] | None = None) -> Namenodes:
     """The NameNodes of the HDFS of `url`; raises Invalid (`storage.namenode`) where nothing says where they answer."""
     environment = os.environ if environment is None else environment
     scheme, authority = urlsplit(url).scheme, urlsplit(url).netloc
+    if "@" in authority:
+        hint = "Take it out of the address: the user is HADOOP_USER_NAME of the environment, for Spark as well."
+        raise Invalid("storage.credentials_in_url", f"This {scheme}:// address names a user", hint)
     settings = _read(environment.get(CONF_VARIABLE, ""))
     if scheme == "hdfs" and not authority:
         authority = urlsplit(settings.get("fs.defaultFS", "")).netloc
