@@ -75,7 +75,7 @@ def _ask(shown: Homes) -> None:
             home = st.text_input(
                 "Folder",
                 key="home_url",
-                placeholder="s3://bucket/folder, or a path outside of the workspace",
+                placeholder="s3://bucket/folder, hdfs://host:8020/folder, or a path outside of the workspace",
                 help=f"Now: {words.place(now)}. {others}",
             ).strip()
             st.caption(SAYS)

@@ -67,7 +67,8 @@ def find(library: Storage, manifest: Manifest, image: QueryImage, parent_output:
     below = below_job(image.sink_path, manifest.job)
     here = _child(paths.parent(plain(parent_output)), below) if below is not None and parent_output else None
     candidates = [*([here] if here else []), image.sink_path]
-    roots = [root for root in dict.fromkeys(map(plain, candidates)) if "://" not in root or root.startswith((*S3_ADDRESSES, *HDFS_ADDRESSES))]
+    known = (*S3_ADDRESSES, *HDFS_ADDRESSES)
+    roots = [root for root in dict.fromkeys(map(plain, candidates)) if "://" not in root or root.startswith(known)]
     histories = [_at(root, log_files, image.sink_path, manifest.job) for root in roots]
     return min(histories, key=lambda history: history.gone, default=None)
 

@@ -41,11 +41,14 @@ BATCH = 3
 FILES = 6
 
 
-@pytest.mark.parametrize("store", ["hdfs", "format2"])
-def test_a_fork_of_a_savepoint_beside_a_checkpoint_on_s3_is_exact(
-    store: str, spark: Any, house: House, s3_url: str, tmp_path: Path
+@pytest.mark.parametrize(
+    ("store", "home", "copied"), [("hdfs", "s3", "server-copy"), ("format2", "s3", "server-copy"), ("format2", "hdfs", "copy")]
+)
+def test_a_fork_of_a_savepoint_beside_a_checkpoint_at_a_home_is_exact(
+    store: str, home: str, copied: str, spark: Any, house: House, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     """The checkpoint is gone when the fork is made: what lies at the home is all that it needs."""
+    url = request.getfixturevalue(f"{home}_url")
     bench = Bench(Line(queries.windowed, STORES[store]), tmp_path / "bench", spark)
     write_inputs(bench.line, bench.folder, files=FILES)
     gate = bench.gates["theirs"] = held(BATCH + 1)
@@ -55,10 +58,10 @@ def test_a_fork_of_a_savepoint_beside_a_checkpoint_on_s3_is_exact(
     gate.released.set()
     theirs.stop()
     end_state_stores(bench)
-    live = upload(bench.checkpoint("theirs"), f"{s3_url}/live")
+    live = upload(bench.checkpoint("theirs"), f"{url}/live")
     do(house.face, Attach(name="theirs", checkpoints={QUERY: live}, sink="foreachBatch", spark_version="4.3.0"))
-    taken = do(house.face, Take("theirs", batch=BATCH, home=f"{s3_url}/savepoints"))
-    assert house.face.ask(ReadManifest(taken.id)).how.keys() == {"server-copy", "written"}
+    taken = do(house.face, Take("theirs", batch=BATCH, home=f"{url}/savepoints"))
+    assert house.face.ask(ReadManifest(taken.id)).how.keys() == {copied, "written"}
     open_storage(live).delete([entry.path for entry in open_storage(live).list()])
     fork = do(house.face, Fork(taken.id, name="ours", code=CODE, script="job.py"))
     bench.checkpoint("ours").parent.mkdir(parents=True)
