@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from pipelines.domain.errors import Invalid, NotFound, Unavailable
-from pipelines.storage import copies, folders, paths
+from pipelines.storage import copies, folders, paths, users
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.hdfs import HdfsStorage, client, namenodes
 from pipelines.storage.hdfs.files import PART_BYTES
@@ -193,7 +193,7 @@ def refusals(storage: HdfsStorage, verbs: str = "write list children read delete
 def test_who_may_not_is_denied(storage: HdfsStorage, monkeypatch: pytest.MonkeyPatch) -> None:
     storage.write("a/b", b"x")
     storage._client.ask("SETPERMISSION", storage._at("a"), "PUT", permission="700")
-    assert storage._client.status(storage._at("a/b"))["owner"] == client.users.name()
+    assert storage._client.status(storage._at("a/b"))["owner"] == users.name()
     monkeypatch.setenv("HADOOP_USER_NAME", "somebody")
     other = open_storage(storage.url)
     assert isinstance(other, HdfsStorage)

@@ -55,7 +55,8 @@ class Client(WebHDFS):  # type: ignore[misc]  # fsspec has no types
 
     def get(self, path: str, offset: int = 0) -> Any:
         """An answer of requests whose body, not read yet, is the file from `offset` on."""
-        return self.ask("OPEN", path, stream=True, **({"offset": offset} if offset else {}))
+        options: dict[str, Any] = {"offset": offset} if offset else {}
+        return self.ask("OPEN", path, stream=True, **options)
 
     def create(self, path: str, data: bytes) -> None:
         """Writes the file, and makes its folders: there, whole, when this returns."""
@@ -75,7 +76,7 @@ class Client(WebHDFS):  # type: ignore[misc]  # fsspec has no types
         """Nothing where it is not there; raises NotEmpty for a folder with something in it, unless `recursive`."""
         self.ask("DELETE", path, "DELETE", recursive="true" if recursive else "false")
 
-    def _send(self, operation: str, method: str, path: str, data: bytes, **options: str) -> None:
+    def _send(self, operation: str, method: str, path: str, data: bytes, **options: Any) -> None:
         """The NameNode says to which DataNode the bytes go."""
         asked = self.ask(operation, path, method, allow_redirects=False, **options)
         place = self._apply_proxy(asked.headers["Location"])
