@@ -30,6 +30,7 @@ from pipelines.driver.warehouse import Warehouse
 
 MEMORY = "memory"
 OUTPUT = "{output}"
+LOCAL_FS = "file:///"
 CHECKPOINT_CONF = "spark.sql.streaming.checkpointLocation"
 
 
@@ -220,5 +221,7 @@ def _folders(spec: RunSpec) -> frozenset[str]:
 
 
 def default_fs(spark: Any) -> str:
-    """Where Hadoop looks for a path without a scheme."""
-    return str(spark.sparkContext._jsc.hadoopConfiguration().get("fs.defaultFS", "file:///"))
+    """Where Hadoop looks for a path without a scheme; of a Connect server this machine's files, as nothing tells."""
+    if not hasattr(spark, "_jsparkSession"):
+        return LOCAL_FS
+    return str(spark.sparkContext._jsc.hadoopConfiguration().get("fs.defaultFS", LOCAL_FS))

@@ -13,11 +13,10 @@ from pipelines.driver.connect.lease import ClientLeases
 from pipelines.driver.connect.watching import Watching
 from pipelines.driver.destinations import Destination
 from pipelines.driver.intercept import Asked, Launch
-from pipelines.driver.queries import MEMORY, Queries, location_of
+from pipelines.driver.queries import LOCAL_FS, MEMORY, Queries, location_of
 from pipelines.driver.running import Running
 from pipelines.driver.sinks import FILE_FORMATS, local_path
 
-LOCAL = "file:///"
 SINKS = FILE_FORMATS | {MEMORY, "console", "noop", "foreach", "foreachbatch", "kafka"}
 METADATA = "metadata"
 """The file with which Spark begins a checkpoint."""
@@ -39,15 +38,15 @@ class ConnectQueries(Queries):
         self._refuse_unknown(request)
         self._enter(writer._session)
         spark = self._session
-        location = location_of(request, LOCAL, self._spec.output)
+        location = location_of(request, LOCAL_FS, self._spec.output)
         name = self._name(writer, request, location)
         self._expected.refuse(name)
         checkpoint = self._checkpoint(writer, request, spark, name)
         self._client_leases.take(name, Path(checkpoint).parent)
         request = topics.give_own(self._spec, self._records, name, writer, request)
-        destination = destinations.of(spark, request, LOCAL)
+        destination = destinations.of(spark, request, LOCAL_FS)
         if destination.path:
-            sinks.prepare(self._spec, self._records, name, destination.path, checkpoint, LOCAL, spark)
+            sinks.prepare(self._spec, self._records, name, destination.path, checkpoint, LOCAL_FS, spark)
         sources.mend(self._records, name, Path(checkpoint))
         running = Running(name, launch())
         _require_shared(running, checkpoint)
