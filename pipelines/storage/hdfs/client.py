@@ -90,6 +90,7 @@ class Client(WebHDFS):  # type: ignore[misc]  # fsspec has no types
     ) -> Any:
         """The answer of the active NameNode, or of the DataNode that it sends us to."""
         failures: list[Exception] = []
+        inactive = None
         for node in self._in_turn(operation):
             try:
                 answer = self.session.request(
@@ -103,11 +104,14 @@ class Client(WebHDFS):  # type: ignore[misc]  # fsspec has no types
             except OSError as error:  # those of requests
                 failures.append(error)
                 continue
-            if _exception(answer)[0] in NOT_ACTIVE and node is not self._nodes[-1]:
+            if _exception(answer)[0] in NOT_ACTIVE:
+                inactive = answer
                 continue
             _refuse(answer, path)
             self._prefer(node)
             return answer
+        if inactive is not None:
+            _refuse(inactive, path)
         raise failures[-1]
 
     def _in_turn(self, operation: str) -> Iterator[str]:
