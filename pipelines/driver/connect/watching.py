@@ -5,8 +5,10 @@ PySpark's listener of a Connect client ends for good with the first failure of i
 
 from __future__ import annotations
 
+import json
+import math
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +16,7 @@ from pipelines.driver.records import Records, say
 from pipelines.driver.running import Running
 
 EVERY_S = 0.5
+SUMS = ("numInputRows", "inputRowsPerSecond", "processedRowsPerSecond")
 IDLE_EVERY_MS = 10_000
 """As often as Spark's own listener hears of a query without data (`spark.sql.streaming.noDataProgressEventInterval`)."""
 
@@ -67,7 +70,7 @@ class Watching:
         try:
             active = query.isActive
             for progress in _since(query, watched.batch):
-                self._records.progress(progress.json)
+                self._records.progress(_whole(progress.json))
                 watched.batch = int(progress.batchId)
             if active:
                 self._note_idle(watched, query)
@@ -88,6 +91,24 @@ class Watching:
         if not status["isTriggerActive"] and not status["isDataAvailable"] and now_ms - watched.idle_ms >= IDLE_EVERY_MS:
             watched.idle_ms = now_ms
             self._records.idle(str(query.id))
+
+
+def _whole(event_json: str) -> str:
+    """As Spark's own progress has it (`StreamingQueryProgress.jsonValue`): with the sums over its sources, which a Connect server leaves out,
+    and observed metrics by name, of which that says values and schema."""
+    raw = json.loads(event_json)
+    raw["observedMetrics"] = {name: _named(row) for name, row in raw.get("observedMetrics", {}).items()}
+    for name in SUMS:
+        values = [source.get(name) for source in raw["sources"]]
+        if name not in raw and all(isinstance(value, int | float) and math.isfinite(value) for value in values):
+            raw[name] = sum(values)
+    return json.dumps(raw, separators=(",", ":"))
+
+
+def _named(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    if row.keys() != {"values", "schema"}:
+        return row
+    return {column["name"]: value for column, value in zip(row["schema"]["fields"], row["values"], strict=True)}
 
 
 def _since(query: Any, batch: int) -> Iterator[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,9 @@ class Progress:
 
     @property
     def json(self) -> str:
-        return json.dumps({"batchId": self.batchId})
+        sources = [{"numInputRows": rows, "inputRowsPerSecond": math.nan} for rows in (2, 3)]
+        seen = {"values": [7, None], "schema": {"type": "struct", "fields": [{"name": "n"}, {"name": "most"}]}}
+        return json.dumps({"batchId": self.batchId, "sources": sources, "observedMetrics": {"seen": seen}})
 
 
 @dataclass
@@ -87,6 +90,9 @@ def test_each_batch_is_written_once(followed: Followed) -> None:
     followed.query.batches.append(5)
     followed.watching.close()
     assert followed.written() == [0, 1, 2, 3, 4, 5] and not followed.failures
+    first = json.loads((followed.records.folder / "progress.jsonl").read_text().splitlines()[0])
+    assert first["numInputRows"] == 5 and "inputRowsPerSecond" not in first
+    assert first["observedMetrics"] == {"seen": {"n": 7, "most": None}}
     assert (followed.records.folder / "idle.jsonl").read_text().count("\n") == 1
 
 
