@@ -94,8 +94,8 @@ class Watching:
 
 
 def _whole(event_json: str) -> str:
-    """As Spark's own progress has it (`StreamingQueryProgress.jsonValue`): with the sums over its sources, which a Connect server leaves out,
-    and observed metrics by name, of which that says values and schema."""
+    """As Spark's own progress has it (`StreamingQueryProgress.jsonValue`): with the sums over its sources, which a Connect server leaves
+    out, and observed metrics by name, of which that says values and schema."""
     raw = json.loads(event_json)
     raw["observedMetrics"] = {name: _named(row) for name, row in raw.get("observedMetrics", {}).items()}
     for name in SUMS:
