@@ -49,7 +49,7 @@ windows = events.withWatermark("t", "1 minute").groupBy("k", F.window("t", "2 mi
 flat = windows.select("k", F.col("window.start").alias("t"), "s")
 flat.writeStream.queryName("sums").format("parquet").option("path", output + "/sums").start().awaitTermination()
 """
-FILES = 7
+FILES = 5
 ONE_STORE = {
     **CONF,
     "spark.sql.shuffle.partitions": "1",
