@@ -59,10 +59,10 @@ def snapshot(number: int, parent: int | None, batch: int | None = None, *, query
     return {"snapshot-id": number, **of_parent, "summary": {"operation": operation, **noted}}
 
 
-def metadata(*snapshots: Mapping[str, Any], uuid: str = TABLE, location: str = "/lake/t", **branches: int) -> dict[str, Any]:
+def metadata(*snapshots: Mapping[str, Any], **branches: int) -> dict[str, Any]:
     """What a table's metadata file says, as far as Tidemark reads it."""
     refs = {name: {"snapshot-id": number, "type": "branch"} for name, number in branches.items()}
-    return {"table-uuid": uuid, "location": location, "snapshots": list(snapshots), "refs": refs}
+    return {"table-uuid": TABLE, "location": "/lake/t", "snapshots": list(snapshots), "refs": refs}
 
 
 def commit(table: Path, version: int, content: Mapping[str, Any]) -> None:

@@ -96,7 +96,7 @@ def own_tables(manifest: Manifest, target: Target) -> Mapping[str, str]:
     if not isinstance(target, Fork):
         return {}
     arguments = _arguments(manifest, target)
-    branched = {image.query: plain(image.sink_path) for image in manifest.queries if iceberg_tables.is_table(image)}
+    branched: dict[str, str] = {image.query: plain(image.sink_path) for image in manifest.queries if iceberg_tables.is_table(image)}
     return branched | {
         image.query: sink_places.table_folder(image) if sink_places.moves_table(image, arguments) else ANY_TABLE
         for image in manifest.queries

@@ -42,5 +42,5 @@ def test_the_step_or_the_reason(turn: Turn, more: list[dict[str, Any]], branches
 
 
 def test_another_table_is_never_touched() -> None:
-    table = domain.table_of(metadata(*BEGUN, uuid="another", main=3))
+    table = domain.table_of({**metadata(*BEGUN, main=3), "table-uuid": "another"})
     assert {hindrance(table, turn) for turn in (FORK, FRESH, BACK, ADOPT)} == {"another table is there"}

@@ -107,7 +107,7 @@ def test_the_rows_of_every_branch_are_those_of_a_run_that_nobody_interrupted(ser
     await_rows(server, "b", lake, "b", expected(7), expected(7, changed_from=4))
     assert "sink.mended" in kinds(server, "b")
 
-    back = Resume("a", batch=savepoint.batch)
+    back = Resume("a", from_savepoint=savepoint.id)
     assert [sink.action for sink in face.plan(back).sinks] == ["cut", "cut"]
     do(face, back)
     await_rows(server, "a", lake, "main", expected(7), expected(7))
