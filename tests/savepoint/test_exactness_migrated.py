@@ -50,9 +50,9 @@ def windowed(*names: str, by: tuple[str, ...] = ("window", "key")) -> Callable[[
         }
         made = [every[name] if name.endswith("_later") or name == "wide" else every[name].alias(name) for name in names]
         frame = rows.groupBy(*[keys[name] for name in by]).agg(*made)
-        return frame.select(
-            "window.start", "window.end", "key", *[name.removesuffix("_later").replace("wide", "greatest") for name in names]
-        )
+        frame = frame.withColumnRenamed("session_window", "window")
+        shown = [name.removesuffix("_later").replace("wide", "greatest") for name in names]
+        return frame.select("window.start", "window.end", "key", *shown)
 
     return query
 

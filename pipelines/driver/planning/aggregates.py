@@ -16,6 +16,8 @@ from pipelines.driver.planning.facts import sql
 from pipelines.driver.planning.forms import Form, items
 from pipelines.driver.planning.functions import digest
 
+SESSION = "spark.sessionWindow"
+"""The metadata of a session among what is grouped by (SessionWindow.marker): in the state its place is no part of the key."""
 CATALYST = "org.apache.spark.sql.catalyst.expressions"
 COMMUTE = {"Max", "Min", "First", "Last", "Sum", "Average", "Count"}
 """Functions whose result over cast values is the cast result, where the cast is exact."""
@@ -44,6 +46,8 @@ class Aggregation:
         self._optimizer = spark._jsparkSession.sessionState().optimizer()
         self._logical = logical
         self._sources, self._version = sources, version
+        keys = items(logical.groupingExpressions())
+        self._keys = sorted(keys, key=lambda key: hasattr(key, "metadata") and bool(key.metadata().contains(SESSION)))
         self._analyzed = dict(self._expressions())
 
     def of(self, save: Any) -> tuple[PlannedAggregate, ...]:
@@ -69,7 +73,7 @@ class Aggregation:
     def _own(self, aggregate: Any) -> str:
         """Of the aggregate and what it is grouped by, with the names of their columns, whatever is computed below."""
         form = Form(self._jvm, self._sources, True, self._version)
-        return digest([*(form.of(key) for key in items(self._logical.groupingExpressions())), form.of(aggregate)])
+        return digest([*(form.of(key) for key in self._keys), form.of(aggregate)])
 
     def _digest(self, aggregate: Any, gaps: dict[str, None]) -> str:
         """Of the query that has this aggregate alone."""
@@ -79,7 +83,7 @@ class Aggregation:
             aggregate, "alone", ids.newExprId(), self._seq(), none, self._seq()
         )
         of = self._jvm.org.apache.spark.sql.catalyst.plans.logical.Aggregate
-        alone = of(self._logical.groupingExpressions(), self._seq(named), self._logical.child(), none)
+        alone = of(self._seq(*self._keys), self._seq(named), self._logical.child(), none)
         form = Form(self._jvm, self._sources, False, self._version)
         told = digest(form.of(self._optimizer.execute(alone)))
         gaps.update(form.reading.gaps)

@@ -40,9 +40,11 @@ class Columns:
         return self._digest(self._optimizer.execute(self._project(None, self._rows)), gaps)
 
     def _alone(self, column: Any) -> Any:
+        """The column under a name of its own, with its metadata, which Spark's optimizer writes down now and then."""
         ids = self._opened.object(f"{CATALYST}.NamedExpression")
-        none = self._jvm.scala.Option.empty()
-        return self._jvm.org.apache.spark.sql.catalyst.expressions.Alias(column, "alone", ids.newExprId(), self._seq(), none, self._seq())
+        metadata = self._jvm.scala.Option.apply(column.metadata() if hasattr(column, "metadata") else None)
+        alias = self._jvm.org.apache.spark.sql.catalyst.expressions.Alias
+        return alias(column, "alone", ids.newExprId(), self._seq(), metadata, self._seq())
 
     def _without_cast(self, plan: Any) -> Any:
         """The plan with the column as it was before it was cast to a wider type; None where it is not."""
