@@ -47,7 +47,7 @@ class Aggregation:
         self._logical = logical
         self._sources, self._version = sources, version
         keys = items(logical.groupingExpressions())
-        self._keys = sorted(keys, key=lambda key: hasattr(key, "metadata") and bool(key.metadata().contains(SESSION)))
+        self._keys = sorted(keys, key=_is_session)
         self._analyzed = dict(self._expressions())
 
     def of(self, save: Any) -> tuple[PlannedAggregate, ...]:
@@ -101,6 +101,10 @@ class Aggregation:
 
     def _seq(self, *parts: Any) -> Any:
         return self._jvm.org.apache.spark.api.python.PythonUtils.toSeq(list(parts))
+
+
+def _is_session(key: Any) -> bool:
+    return key.getClass().getSimpleName() == "AttributeReference" and bool(key.metadata().contains(SESSION))
 
 
 def _aggregates(expression: Any) -> Iterator[tuple[int, Any]]:

@@ -42,7 +42,7 @@ class Columns:
     def _alone(self, column: Any) -> Any:
         """The column under a name of its own, with its metadata, which Spark's optimizer writes down now and then."""
         ids = self._opened.object(f"{CATALYST}.NamedExpression")
-        metadata = self._jvm.scala.Option.apply(column.metadata() if hasattr(column, "metadata") else None)
+        metadata = self._jvm.scala.Option.apply(column.metadata() if _class(column) == "AttributeReference" else None)
         alias = self._jvm.org.apache.spark.sql.catalyst.expressions.Alias
         return alias(column, "alone", ids.newExprId(), self._seq(), metadata, self._seq())
 
