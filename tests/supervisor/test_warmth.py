@@ -18,6 +18,7 @@ from pipelines.domain.runtimes import OWN, Runtime
 from pipelines.sandbox import members
 from pipelines.sandbox.members import Member
 from pipelines.sandbox.pool import Pool
+from pipelines.sandbox.processes import lives
 from pipelines.sandbox.requests import MARK, RUN_FILE
 from pipelines.supervisor import processes
 from pipelines.supervisor.warmth import Warmth
@@ -97,6 +98,7 @@ def test_the_next_server_leaves_a_driver_alone_and_ends_what_was_nobodys(
     home: tuple[Path, subprocess.Popen[bytes]], tmp_path: Path
 ) -> None:
     folder, process = home
+    until(lambda: lives(folder), what="it is not the program yet that it was started as")
     members.clean(folder.parent)
     assert process.poll() is None and folder.exists()
     (folder / RUN_FILE).unlink()
