@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain.ids import JobName
 from pipelines.domain.runs import RunState
 from pipelines.domain.verdicts import Outcome
 from pipelines.verbs.check import Check
@@ -22,12 +21,12 @@ from pipelines.verbs.run import RunScript
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from tests import connect_server
-from tests.driver.process import batches
 from tests.waiting import until
 from tests.workspace import standalone
 from tests.workspace.following import noted, write_files
 from tests.workspace.serving import Server, serving
 from tests.workspace.standalone import QUERIES, Gate
+from tests.workspace.test_standalone import committed, output, written
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 CONF = {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
@@ -38,22 +37,6 @@ ALL = 8
 def server(tmp_path: Path) -> Iterator[Server]:
     with serving(tmp_path / "workspace") as server:
         yield server
-
-
-def committed(server: Server, job: str) -> int:
-    """The newest batch that all queries have committed."""
-    newest = server.newest(job)
-    assert not newest.state.has_failed or newest.state.goes_on, newest.exit
-    folders = [Path(newest.checkpoints, query) for query in QUERIES]
-    return min((batches(folder, "commits") or [-1])[-1] if (folder / "commits").is_dir() else -1 for folder in folders)
-
-
-def output(server: Server, job: str) -> Path:
-    return server.face.layout.output(JobName(job))
-
-
-def written(spark: Any, server: Server, job: str) -> list[str]:
-    return sorted(map(str, spark.read.parquet(str(output(server, job) / "windows")).collect()))
 
 
 def test_jobs_go_on_exactly_on_a_connect_server(server: Server, tmp_path: Path, spark: Any) -> None:
