@@ -71,7 +71,10 @@ def test_only_s3_is_a_home_of_jobs(house: House, tmp_path: Path) -> None:
         house.face.plan(script(str(tmp_path / "disk")))
     assert found.value.code == "home.scheme"
     with pytest.raises(Unsupported) as found:
-        house.face.plan(script("hdfs://there/home"))
+        house.face.plan(script("webhdfs://there:9870/home"))
+    assert found.value.code == "home.scheme"
+    with pytest.raises(Unsupported) as found:
+        house.face.plan(script("gs://there/home"))
     assert found.value.code == "home.untried"
 
 
