@@ -30,7 +30,7 @@ from dashboard.oidc import settings as oidc_settings  # noqa: E402
 from dashboard.oidc.flow import Flow  # noqa: E402
 from dashboard.reach import Reach, refuse_open_host  # noqa: E402
 from dashboard.served import serve_asset  # noqa: E402
-from dashboard.streamlit_fixes import left_pages, offered_files  # noqa: E402
+from dashboard.streamlit_fixes import left_pages, moved_parts, offered_files, refreshes  # noqa: E402
 from pipelines.api.push.settings import chosen  # noqa: E402
 from pipelines.client.servers import entry  # noqa: E402
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, TidemarkError, Unavailable  # noqa: E402
@@ -55,6 +55,8 @@ api = assembly.Api()
 async def lifespan(_app: App) -> AsyncIterator[None]:
     """Opens the workspace where `main` has not done so: that is under `streamlit run`."""
     gc.set_threshold(*COLLECTED_AFTER)
+    moved_parts.mend()
+    refreshes.mend()
     left_pages.mend()
     if session.is_open():
         yield

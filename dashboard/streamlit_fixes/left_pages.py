@@ -10,10 +10,12 @@ from __future__ import annotations
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.scriptrunner import script_runner
-from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequests, ScriptRequestType
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData, ScriptRequestType
+
+from dashboard.streamlit_fixes.refreshes import ClicksFirst
 
 
-class OfOnePage(ScriptRequests):
+class OfOnePage(ClicksFirst):
     """What one thread of scripts is asked for; parts of another page than the last whole one count as done."""
 
     def __init__(self) -> None:

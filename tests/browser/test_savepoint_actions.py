@@ -20,6 +20,19 @@ MENU = "[role=menu]"
 CARD = ".st-key-card_catalog"
 ARCHIVED = "s3://lake/archive/clicks.tar.zst"
 """Where the busy workspace has exported one to."""
+SECOND_AFTER = """async ([first, second, said, delay]) => {
+    const frame = () => new Promise(requestAnimationFrame);
+    const tick = async (name) => {
+        const box = () => document.querySelector(`input[aria-label="${name}"]`);
+        while (!box()) await frame();
+        box().click();
+    };
+    await tick(first);
+    while (!location.search.includes(said)) await frame();
+    await new Promise((then) => setTimeout(then, delay));
+    await tick(second);
+}"""
+"""Ticks a second box so long (ms) after the first one is in the address: while the page is drawn anew, and after."""
 
 
 def chosen(watched: Watched, url: str, *savepoints: str) -> Page:
@@ -141,6 +154,14 @@ def test_boxes_select_several_and_a_row_one(watched: Watched, fakes: str) -> Non
     watched.rest()
     page.locator(f"[data-row={NEW}]").get_by_text("post_engagement").click()
     expect(page.get_by_test_id("savepoint-id")).to_have_count(0)
+
+
+@pytest.mark.parametrize("delay_ms", (0, 40, 80, 160))
+def test_a_second_box_counts_whenever_it_is_ticked(watched: Watched, fakes: str, delay_ms: int) -> None:
+    page = chosen(watched, fakes)
+    page.evaluate(SECOND_AFTER, [f"Select {OLD}", f"Select {NEW}", f"savepoint={OLD}", delay_ms])
+    expect(page.locator(".st-key-card_bulk")).to_contain_text("2 savepoints")
+    expect(page).to_have_url(re.compile(f"savepoint={OLD}%2C{NEW}"))
 
 
 def test_several_at_once(watched: Watched, fakes: str) -> None:
