@@ -9,19 +9,20 @@ from collections import deque
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import MISSING
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
-from pipelines.client.updates import updates
 from pipelines.client.wire import PAUSES_S, Wire, path_of, unreachable
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.operations import Operation, sound
-from pipelines.domain.updates import Update
 from pipelines.storage.documents import plain
 from pipelines.verbs.declaration import answer_type, default_of, parts, plan_type
 from pipelines.verbs.face import follow
 from pipelines.verbs.operations import ReadAnswer
 from pipelines.verbs.verb import Asked, Begun, Change, Question
+
+if TYPE_CHECKING:
+    from pipelines.domain.updates import Update
 
 TOKEN_VARIABLE = "TIDEMARK_TOKEN"
 COMING_BACK = ("server.ending", "server.starting")
@@ -80,6 +81,8 @@ class RemoteFace:
         """What changes, of a job or of all, as it happens and without end: first every job as it is now, or what came after the update
         with the id `last`. Goes on after a connection that is lost; raises what the server raises, and Unavailable where it is gone."""
         import httpx
+
+        from pipelines.client.updates import updates
 
         path, tries = f"/jobs/{quote(job, safe='')}/stream" if job else "/stream", 0
         while True:

@@ -11,7 +11,6 @@ from types import GenericAlias
 from typing import TYPE_CHECKING, Any, cast, get_args, get_origin
 from urllib.parse import quote
 
-from pipelines.client.updates import SILENT_S
 from pipelines.domain.errors import Corrupt, TidemarkError, Unavailable, from_json
 from pipelines.domain.events import ACTOR_HEADER
 from pipelines.storage.documents import decode, encode
@@ -126,6 +125,8 @@ class Wire:
     def stream(self, path: str, last: str) -> Iterator[Iterator[str]]:
         """The lines of the server-sent events at `path` that come after the place `last`; raises the error that the server says."""
         import httpx
+
+        from pipelines.client.updates import SILENT_S
 
         headers = {"accept": "text/event-stream"} | ({"last-event-id": last} if last else {})
         patience = httpx.Timeout(SILENT_S, connect=CONNECT_SECONDS)
