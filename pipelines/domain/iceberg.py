@@ -14,8 +14,8 @@ ICEBERG = "iceberg"
 MAIN = "main"
 QUERY_ID, EPOCH_ID = "spark.sql.streaming.queryId", "spark.sql.streaming.epochId"
 """What a streaming write of Spark's notes in the summary of its snapshot (Iceberg's `SparkWrite`)."""
-REPLACE, DELETE = "replace", "delete"
-"""Operations of snapshots: one has the rows of its parent in other files, as of a compaction; one lacks rows of its parent."""
+APPEND, REPLACE, DELETE, OVERWRITE = "append", "replace", "delete", "overwrite"
+"""Operations of snapshots: one has the rows of its parent in other files, as of a compaction; the last two lack rows of it."""
 _NAMED = re.compile(r"(.+)\.`?branch_((?:[^.`]|``)+)`?")
 _PATH = re.compile(r"(.+)#branch_([^,#]+)")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -29,7 +29,10 @@ class Snapshot:
     parent: int | None
     query_id: str = ""
     batch: int = -1
-    operation: str = "append"
+    operation: str = APPEND
+    at_ms: int = 0
+    """When it was made (epoch ms)."""
+    added_files: int = 0
 
     @property
     def keeps_rows(self) -> bool:
@@ -46,6 +49,10 @@ class Table:
     snapshots: Mapping[int, Snapshot] = field(default_factory=dict)
     branches: Mapping[str, int] = field(default_factory=dict)
     """Name -> the newest snapshot."""
+    properties: Mapping[str, str] = field(default_factory=dict)
+    kept_ms: str = ""
+    """How long snapshots of `main` are kept, and how many of them at least, where the branch itself says it."""
+    kept_snapshots: str = ""
 
     def line(self, head: int | None) -> Iterator[Snapshot]:
         """The snapshot `head` and those that it came from, newest first, as far as the table still has them."""
@@ -65,9 +72,15 @@ def table_of(metadata: Mapping[str, Any]) -> Table:
         current = metadata.get("current-snapshot-id")
         if current is not None and current != -1:
             branches.setdefault(MAIN, current)
-        return Table(str(metadata["table-uuid"]), str(metadata["location"]), snapshots, branches)
+        properties = {str(name): str(value) for name, value in (metadata.get("properties") or {}).items()}
+        kept_ms, kept_snapshots = _kept((metadata.get("refs") or {}).get(MAIN) or {})
+        return Table(str(metadata["table-uuid"]), str(metadata["location"]), snapshots, branches, properties, kept_ms, kept_snapshots)
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"no metadata of an Iceberg table: {error!r}") from error
+
+
+def _kept(branch: Mapping[str, Any]) -> tuple[str, str]:
+    return str(branch.get("max-snapshot-age-ms") or ""), str(branch.get("min-snapshots-to-keep") or "")
 
 
 def _snapshot(raw: Mapping[str, Any]) -> Snapshot:
@@ -77,7 +90,8 @@ def _snapshot(raw: Mapping[str, Any]) -> Snapshot:
     if not isinstance(raw["snapshot-id"], int) or not isinstance(parent, int | None):
         raise TypeError("a snapshot's id is no number")
     query_id, batch = (str(summary[QUERY_ID]), int(summary[EPOCH_ID])) if is_of_a_query else ("", -1)
-    return Snapshot(raw["snapshot-id"], parent, query_id, batch, str(summary.get("operation", "")))
+    at_ms, files = int(raw.get("timestamp-ms") or 0), int(summary.get("added-data-files") or 0)
+    return Snapshot(raw["snapshot-id"], parent, query_id, batch, str(summary.get("operation", "")), at_ms, files)
 
 
 def of_batch(table: Table, branch: str, query_id: str, batch: int) -> int | None:

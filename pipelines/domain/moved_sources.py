@@ -26,3 +26,5 @@ class MovedSource:
     """`files` or `rows`."""
     examples: tuple[str, ...] = ()
     """The first of the files."""
+    is_counted: bool = True
+    """Whether `skipped` and `again` are known: not where an Iceberg table has expired what lies between."""

@@ -7,11 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.domain import delta, kafka
+from pipelines.domain import delta, iceberg_offsets, kafka
 from pipelines.domain.json_text import read_json
 
 NOTHING = "nothing read yet"
 IN_TABLE, IN_SNAPSHOT = "version of the Delta table", "version of the Delta table, read whole"
+OF_ICEBERG = "snapshot of the Iceberg table"
+Position = delta.Position | iceberg_offsets.Position
+"""A place in a table."""
+
+
+def in_table(offset: str) -> Position | None:
+    """Spark's JSON of an offset as a place in a Delta or an Iceberg table; None for any other source's."""
+    return delta.position_of(offset) or iceberg_offsets.position_of(offset)
 
 
 def positions(offset: str) -> dict[str, str | int]:
@@ -22,8 +30,8 @@ def positions(offset: str) -> dict[str, str | int]:
         return {"offset": offset}
     if read is None:
         return {"offset": NOTHING}
-    if place := delta.position_of(offset):
-        return {IN_SNAPSHOT if place.in_snapshot else IN_TABLE: place.version, "files of that version read": place.read}
+    if place := in_table(offset):
+        return _in_table(place)
     if isinstance(read, dict) and read:
         return {name: value for key, inner in read.items() for name, value in _member(key, inner).items()}
     return {"offset": _plain(read)}
@@ -50,6 +58,13 @@ def partitions(end: str, latest: str) -> list[PartitionOffset]:
     places = {(topic, number) for offsets in (read, newest) for topic, parts in offsets.items() for number in parts}
     at = [(topic, number, read.get(topic, {}), newest.get(topic, {})) for topic, number in sorted(places)]
     return [PartitionOffset(topic, number, ends.get(number), latest.get(number)) for topic, number, ends, latest in at]
+
+
+def _in_table(place: Position) -> dict[str, str | int]:
+    """A snapshot by its text: its number is longer than what a page counts with."""
+    if isinstance(place, delta.Position):
+        return {IN_SNAPSHOT if place.in_snapshot else IN_TABLE: place.version, "files of that version read": place.read}
+    return {OF_ICEBERG: str(place.snapshot) if place.begun else NOTHING, "files of that snapshot read": place.read}
 
 
 def _member(key: str, value: Any) -> Mapping[str, str | int]:

@@ -197,8 +197,8 @@ class QueryStarted:
     """`host:port,…` of the Kafka that each of `sources` reads (`SASL_SSL://host:port` where it takes a sign-in), empty for any other
     source and for one that may pass over rows that are gone (`failOnDataLoss` false); nothing where all are empty."""
     tables: tuple[str, ...] = ()
-    """The folder or URL of the Delta table that each of `sources` reads, empty for any other source and for one that may pass over what
-    is gone (`failOnDataLoss` false) or reads changes of rows; nothing where all are empty."""
+    """The folder or URL of the Delta or Iceberg table that each of `sources` reads, empty for any other source and for one that may pass
+    over what is gone (`failOnDataLoss` false) or reads changes of rows; nothing where all are empty."""
     operators: Count = 0
     """Stateful operators that its checkpoint had when it was attached; 0 for a query of a driver of ours, whose Spark tells of them."""
 

@@ -113,7 +113,7 @@ class QueryImage:
     """`host:port,…` of the Kafka that each of `sources` reads (`SASL_SSL://host:port` where it takes a sign-in), empty for any other
     source and for one that may pass over rows that are gone (`failOnDataLoss` false); nothing where all are empty."""
     tables: tuple[str, ...] = ()
-    """The folder or URL of the Delta table that each of `sources` reads, as `brokers`."""
+    """The folder or URL of the Delta or Iceberg table that each of `sources` reads, as `brokers`."""
     table: TableImage | None = None
     """Of a Delta table in a folder of this machine; None for any other sink, and in a savepoint that an earlier Tidemark took."""
     snapshot: SnapshotImage | None = None

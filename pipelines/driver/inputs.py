@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from pipelines.domain.iceberg import ICEBERG
 from pipelines.driver.records import Records
 from pipelines.driver.sinks import local_path
 
@@ -17,6 +18,7 @@ SERVERS, PROTOCOL, FAILS = "kafka.bootstrap.servers", "kafka.security.protocol",
 """The options of a Kafka source that are read: others may hold passwords."""
 PLAIN = "PLAINTEXT"
 DELTA = "delta"
+ICEBERG_CLASSES = "org.apache.iceberg."
 CHANGES = ("readchangefeed", "readchangedata")
 """Options with which a Delta source reads changes of rows, from files that no commit adds."""
 OPTION = "cleansource"
@@ -36,10 +38,19 @@ def warn(records: Records, query: str, frame: Any) -> None:
 def names(frame: Any) -> tuple[str, ...]:
     """Spark's name of each source of `frame`: `kafka`, `rate`; of files their format."""
     return tuple(
-        str(leaf.dataSource().className() if leaf.getClass().getSimpleName() == FILE_RELATION else leaf.sourceName())
+        str(leaf.dataSource().className() if leaf.getClass().getSimpleName() == FILE_RELATION else _newer(leaf))
         for leaf in _leaves(frame)
         if leaf.getClass().getSimpleName() in (FILE_RELATION, RELATION)
     )
+
+
+def _newer(leaf: Any) -> str:
+    """Of a source of the newer kind; Spark calls one that is read by a table's name like the table."""
+    return ICEBERG if _is_iceberg(leaf) else str(leaf.sourceName())
+
+
+def _is_iceberg(leaf: Any) -> bool:
+    return str(leaf.table().getClass().getName()).startswith(ICEBERG_CLASSES)
 
 
 def brokers(frame: Any) -> tuple[str, ...]:
@@ -64,7 +75,7 @@ def _broker(leaf: Any) -> str:
 def tables(frame: Any, default_fs: str) -> tuple[str, ...]:
     """As `QueryStarted.tables`, of each of `names`."""
     read = tuple(
-        _table(leaf.dataSource(), default_fs) if leaf.getClass().getSimpleName() == FILE_RELATION else ""
+        _table(leaf.dataSource(), default_fs) if leaf.getClass().getSimpleName() == FILE_RELATION else _iceberg_table(leaf, default_fs)
         for leaf in _leaves(frame)
         if leaf.getClass().getSimpleName() in (FILE_RELATION, RELATION)
     )
@@ -79,6 +90,13 @@ def _table(source: Any, default_fs: str) -> str:
     named = source.catalogTable()
     place = options.get("path") or (str(named.get().location()) if named.isDefined() else "")
     return str(local_path(place, default_fs) or place) if place else ""
+
+
+def _iceberg_table(leaf: Any, default_fs: str) -> str:
+    if not _is_iceberg(leaf):
+        return ""
+    place = str(leaf.table().table().location())
+    return str(local_path(place, default_fs) or place)
 
 
 def cleaned(frame: Any) -> Iterator[tuple[str, str]]:

@@ -1,120 +1,53 @@
-"""What a Delta table still holds of what comes after a place in its log: commits, which its log cleaning takes, and files, which a vacuum
-takes once the table has removed them."""
+"""What a table still holds of what comes after a query's place in it: each kind of table is asked in its own way."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import partial
-from urllib.parse import quote, urlsplit
-
-from pipelines.checkpoint import delta_log, delta_reading
 from pipelines.checkpoint import offsets as offset_log
-from pipelines.checkpoint.delta_log import LogNames
-from pipelines.checkpoint.delta_reading import Needed
-from pipelines.domain import delta
+from pipelines.domain import delta, offsets
 from pipelines.domain.delta import Position
-from pipelines.domain.errors import Corrupt, NotFound, Unsupported
-from pipelines.domain.holdings import MOST_GAPS, Holding, Usable
-from pipelines.domain.ids import QueryName
+from pipelines.domain.errors import NotFound
+from pipelines.domain.holdings import Holding, Usable
 from pipelines.domain.savepoints import QueryImage, SourceOffset
+from pipelines.savepoint import held_delta, held_iceberg
 from pipelines.savepoint.held_files import Seen
-from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
-from pipelines.words import formats
 
-UNNOTED = "which Delta table it reads was not noted, or it may pass over what is gone"
-ELSEWHERE = "its Delta table {folder} is not in a folder of this machine, where somebody could look"
-
-
-@dataclass(frozen=True)
-class Reading:
-    """A query's place in a Delta table: where it stands, and where its last batch began, which Spark plans once more."""
-
-    query: QueryName
-    source: str
-    folder: str
-    begin: Position
-    at: Position
+UNNOTED = "which {kind} table it reads was not noted, or it may pass over what is gone"
+ELSEWHERE = "its {kind} table {folder} is not in a folder of this machine, where somebody could look"
+Reading = held_delta.Reading | held_iceberg.Reading
 
 
 def reading(image: QueryImage, offset: SourceOffset, checkpoint: Storage) -> Reading | None:
     """The place of the source at `offset` in its table, its folder empty where nobody noted it; None for another source."""
-    at = delta.position_of(offset.offset)
+    at = offsets.in_table(offset.offset)
     if at is None:
         return None
-    places = [one.source for one in image.offsets]
-    folder = image.tables[places.index(offset.source)] if len(image.tables) == len(places) else ""
+    if not isinstance(at, Position):
+        return held_iceberg.Reading(image.query, offset.source, folder(image, offset), at)
     before = _before(checkpoint, image.batch, offset.source)
-    return Reading(image.query, offset.source, folder, before if before is not None and before.table == at.table else at, at)
+    begin = before if before is not None and before.table == at.table else at
+    return held_delta.Reading(image.query, offset.source, folder(image, offset), begin, at)
+
+
+def folder(image: QueryImage, offset: SourceOffset) -> str:
+    """The folder or URL of the table that the source at `offset` reads; empty where nobody noted it."""
+    places = [one.source for one in image.offsets]
+    return image.tables[places.index(offset.source)] if len(image.tables) == len(places) else ""
 
 
 def holding(place: Reading, seen: Seen) -> Holding:
     """What the table holds of what comes after the place."""
-    answer = partial(Holding, place.query, place.source)
     if not place.folder.startswith("/"):
-        return answer(Usable.UNKNOWN, ELSEWHERE.format(folder=place.folder) if place.folder else UNNOTED)
-    storage, name = open_storage(place.folder), f"Delta table {place.folder}"
-    log = delta_log.names(storage.list(delta_log.FOLDER))
-    if log.newest < 0:
-        return answer(Usable.NO, f"{name} is gone", unit="versions", has_folder=False)
-    try:
-        described = delta_reading.described(storage, log)
-    except (Corrupt, NotFound, Unsupported) as unreadable:
-        return answer(Usable.UNKNOWN, f"the log of {name} cannot be read here: {unreadable.message}")
-    try:
-        if described.id != place.at.table or place.at.version > log.newest + 1:
-            return answer(Usable.NO, f"{name} was made anew: it is not the one that was read", unit="versions")
-        needed = delta_reading.needed(storage, log, place.begin, place.at)
-    except (Corrupt, NotFound) as unreadable:
-        return answer(Usable.NO, f"{name} cannot be read from version {place.begin.version} on: {unreadable.message}", unit="versions")
-    if needed.gone:
-        return _without_commits(answer, name, log, needed)
-    lost = [path for path in needed.files if not seen.is_there(_url(place.folder, path))]
-    if lost:
-        which = f"{len(lost):,} of the {len(needed.files):,} files that {name} added from version {place.at.version} on"
-        return answer(Usable.NO, f"{which} are gone, as by a vacuum", gone=len(lost), gaps=tuple(lost[:MOST_GAPS]))
-    until_ms, keeps_ms = min(_ends(log, place, needed, described.configuration), default=(None, None))
-    return answer(Usable.YES, _whole(name, place.at, needed), until_ms, keeps_ms)
+        why = ELSEWHERE if place.folder else UNNOTED
+        kind = "Iceberg" if isinstance(place, held_iceberg.Reading) else "Delta"
+        return Holding(place.query, place.source, Usable.UNKNOWN, why.format(kind=kind, folder=place.folder))
+    return held_iceberg.holding(place) if isinstance(place, held_iceberg.Reading) else held_delta.holding(place, seen)
 
 
 def _before(checkpoint: Storage, batch: int, source: str) -> Position | None:
-    """Where the last batch began; None where that is not known any more, or it was the first."""
+    """Where the last batch began, which Spark plans once more of a Delta table; None where that is not known any more, or it was the
+    first."""
     try:
         return delta.position_of(offset_log.read(checkpoint, batch - 1).offsets.get(source) or "") if batch > 0 else None
     except NotFound:
         return None
-
-
-def _without_commits(answer: partial[Holding], name: str, log: LogNames, needed: Needed) -> Holding:
-    gone, first = needed.gone, min(log.commits)
-    is_one = len(gone) == 1
-    named = f"version {gone[0]}" if is_one else f"versions {gone[0]} to {gone[-1]}"
-    begins = f", which begins at version {first}" if first > gone[-1] else ""
-    why = f"{named} of {name} {'is' if is_one else 'are'} gone from its log{begins}"
-    return answer(Usable.NO, why, gone=len(gone), unit="versions", gaps=(named,))
-
-
-def _ends(log: LogNames, place: Reading, needed: Needed, configuration: Mapping[str, str]) -> Iterator[tuple[int, int]]:
-    """When something of it may go at the earliest, and how long the table keeps that kind of thing."""
-    log_ms, files_ms = delta.log_kept_ms(configuration), delta.files_kept_ms(configuration)
-    first = log.commits.get(place.begin.version)
-    if first is not None and log_ms is not None:
-        yield first.modified_ms + log_ms, log_ms
-    removed = [at_ms for at_ms in needed.files.values() if at_ms is not None]
-    if removed and files_ms is not None:
-        yield min(removed) + files_ms, files_ms
-
-
-def _whole(name: str, at: Position, needed: Needed) -> str:
-    behind = max(0, needed.newest + 1 - at.version)
-    if not needed.files:
-        return f"{name} has no rows after version {at.version - 1} yet"
-    versions = f"it is {formats.plural(behind, 'version')} behind"
-    return f"{name} has all {formats.plural(len(needed.files), 'file')} from version {at.version} on: {versions}"
-
-
-def _url(folder: str, path: str) -> str:
-    """A file of the log, where its name is escaped; that of a shallow clone lies elsewhere."""
-    is_absolute = urlsplit(path).scheme or path.startswith("/")
-    return path if is_absolute else f"file:{quote(folder.rstrip('/'))}/{path}"

@@ -13,6 +13,7 @@ from pipelines.savepoint import iceberg_tables, sinks
 from pipelines.savepoint.sink_places import Arguments, moves
 from pipelines.savepoint.sinks import Choice, Decision
 
+ELSEWHERE = "Give the fork another table in its arguments."
 ENDS = "Queries that read it as a stream end there, as at any snapshot that removes rows."
 
 
@@ -32,7 +33,7 @@ def forked(image: QueryImage, arguments: Arguments, choice: Choice) -> Turned:
     turn = iceberg_tables.fork(image, arguments.job, fresh=fresh)
     if isinstance(turn, str):
         message = f"The fork cannot have a branch of its own of the Iceberg table {name}: {turn}."
-        return Turned(sinks.refused(image, "restore.history_gone", message, _hint(turn, arguments.job)))
+        return Turned(sinks.refused(image, "restore.history_gone", message, _hint(image, turn, arguments.job)))
     branch = f"The fork writes to branch {arguments.job} of {name}, whatever branch its code names."
     begins = (
         "It begins empty, without its parent's rows."
@@ -70,5 +71,7 @@ def _turned(plan: SinkPlan, turn: Turn) -> Turned:
     return Turned(Decision(plan), {TURN_FILE: json.dumps(turn.as_json()).encode()})
 
 
-def _hint(why: str, job: str) -> str:
-    return f"Name the fork otherwise, or drop branch {job}." if "already" in why else sinks.FRESH
+def _hint(image: QueryImage, why: str, job: str) -> str:
+    if "already" in why:
+        return f"Name the fork otherwise, or drop branch {job}."
+    return ELSEWHERE if isinstance(iceberg_tables.fork(image, job, fresh=True), str) else sinks.FRESH

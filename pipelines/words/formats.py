@@ -12,6 +12,7 @@ MISSING = "–"
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
 Facts = list[tuple[str, str]]
 """Names with their values, in lower case and without markup: the shell prints them below each other, a page lays them out."""
+ICEBERG_STREAM = "org.apache.iceberg.spark.source."
 _STEPS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -134,11 +135,14 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def source_name(description: str) -> str:
-    """Spark's description of a source in short: `files in a/events`, `Delta a/events`, `Kafka clicks`, `rate`; an unknown one as it is."""
-    folder = re.match(r"(FileStream|Delta)Source\[.*?([^/\]]+(?:/[^/\]]+)?)/?\]$", description)
+    """Spark's description of a source in short: `files in a/events`, `Delta a/events`, `Iceberg a/events`, `Kafka clicks`, `rate`; an
+    unknown one as it is."""
+    folder = re.match(r"(FileStream|Delta|Iceberg)Source\[.*?([^/\]]+(?:/[^/\]]+)?)/?\]$", description)
     if folder:
-        return f"{'Delta' if folder[1] == 'Delta' else 'files in'} {folder[2]}"
-    if ".PythonMicroBatchStream" in description:  # the class and where its object lies: Spark has no word of the source's own
+        return f"{'files in' if folder[1] == 'FileStream' else folder[1]} {folder[2]}"
+    if description.startswith(ICEBERG_STREAM):  # as of the next, the class and where its object lies: no word of the source's own
+        return "an Iceberg table"
+    if ".PythonMicroBatchStream" in description:
         return "a Python data source"
     kafka = re.match(r"KafkaV2\[(?:Subscribe|SubscribePattern|Assign)\[(.*)\]\]$", description)
     return f"Kafka {kafka[1]}" if kafka else "rate" if description.startswith("RateStream") else description

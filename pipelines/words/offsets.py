@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pipelines.domain import delta
-from pipelines.domain.delta import Position
+from pipelines.domain import delta, offsets
 from pipelines.domain.json_text import read_json
 from pipelines.domain.moved_sources import MovedSource
+from pipelines.domain.offsets import Position
 from pipelines.domain.reported import ASIDE
 from pipelines.words import formats
 
@@ -23,8 +23,8 @@ def words(text: str) -> str:
         return text
     if offset is None:
         return BEGINNING
-    if place := delta.position_of(text):
-        return _in_table(place)
+    if place := offsets.in_table(text):
+        return in_table(place)
     if isinstance(offset, dict):
         own = {name: value for name, value in offset.items() if name not in ASIDE}
         return formats.MISSING if offset and not own else _fields(own) or text
@@ -40,6 +40,8 @@ def moved(source: MovedSource) -> str:
     if source.again:
         late = "what is older than its watermark counts as late"
         parts.append(f"{formats.plural(source.again, unit)} read again, which the state has already; {late}")
+    if not source.is_counted:
+        parts.append(f"how many {source.unit} are skipped or read again nobody can count any more")
     return "; ".join(parts if len(parts) > 1 else (*parts, "nothing is skipped or read again"))
 
 
@@ -69,7 +71,9 @@ def _topic(topic: str, parts: Mapping[str, Any]) -> str:
     return f"{topic}: {sum(parts.values()):,} in {formats.plural(len(parts), 'partition')}"
 
 
-def _in_table(place: Position) -> str:
-    """Up to where a Delta table was read: it goes on with that version, or within it."""
+def in_table(place: Position) -> str:
+    """Up to where a table was read: it goes on with that version, or within it; of Iceberg behind that many files of the snapshot."""
     read = f", {formats.plural(place.read, 'file')} of it read" if place.read else ""
+    if not isinstance(place, delta.Position):
+        return f"{'the whole of ' if place.in_snapshot else ''}snapshot {place.snapshot}{read}" if place.begun else BEGINNING
     return f"the whole of version {place.version:,}{read}" if place.in_snapshot else f"version {place.version:,}{read}"

@@ -83,8 +83,13 @@ def left_tables(images: Iterable[QueryImage]) -> tuple[str, ...]:
     """What somebody should know who takes a savepoint without one of its Delta or Iceberg tables."""
     images = tuple(images)
     left = tables(image for image in images if image.table is not None and image.table.left)
-    unknown = snapshots(image for image in images if image.snapshot is not None and image.snapshot.left)
-    return tuple(f"{table}. A fork begins with this sink fresh." for table in (*left, *unknown))
+    unknown = [image for image in images if image.snapshot is not None and image.snapshot.left]
+    fresh = snapshots(image for image in unknown if image.snapshot is not None and image.snapshot.table)
+    unread = snapshots(image for image in unknown if image.snapshot is not None and not image.snapshot.table)
+    return (
+        *(f"{table}. A fork begins with this sink fresh." for table in (*left, *fresh)),
+        *(f"{table}. A fork needs another table in its arguments." for table in unread),
+    )
 
 
 def batches(newest: Mapping[str, int]) -> str:

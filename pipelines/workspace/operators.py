@@ -11,16 +11,20 @@ from pipelines.domain.jobs import Run
 from pipelines.domain.operators import QueryOperators
 from pipelines.domain.plans import PLAN_FORMAT, PLANS_FOLDER, QueryPlan
 from pipelines.verbs.jobs import ListOperators, ListPlans
-from pipelines.workspace import runs, table_lags
+from pipelines.workspace import runs, sources, table_lags
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
 
 
 @answers(ListOperators)
 def newest(context: Context, question: ListOperators) -> Sequence[QueryOperators]:
+    job = runs.known(context, question.job)
     with context.catalog.reading() as reader:
-        queries = operator_rows.newest(reader, runs.known(context, question.job))
-    return [table_lags.with_lags(query) for query in queries]
+        queries = operator_rows.newest(reader, job)
+    tables: dict[str, Sequence[str]] = {}
+    if any(map(table_lags.reads_iceberg, queries)):
+        tables = {query.query: query.tables for query in sources.started_before(context, job)}
+    return [table_lags.with_lags(query, tables.get(query.query, ())) for query in queries]
 
 
 @answers(ListPlans)

@@ -10,20 +10,21 @@ from datetime import UTC, datetime
 
 from pipelines.checkpoint import offsets as offset_log
 from pipelines.checkpoint import source_log
-from pipelines.domain import kafka
+from pipelines.domain import iceberg_offsets, kafka
 from pipelines.domain.errors import Invalid, Unsupported
+from pipelines.domain.iceberg_offsets import Position
 from pipelines.domain.ids import QueryName
 from pipelines.domain.moments import moment_ms
 from pipelines.domain.moved_sources import EARLIEST, LATEST, MOST_EXAMPLES, MovedSource
 from pipelines.domain.savepoints import Manifest, QueryImage, SourceOffset
-from pipelines.savepoint import held_files, moved_files
+from pipelines.savepoint import held_files, held_tables, moved_files, moved_iceberg
 from pipelines.savepoint.moved_files import MovedLog
 from pipelines.verbs.fork import Variant
 from pipelines.workspace import holdings
 from pipelines.workspace.context import Context
 from pipelines.workspace.holdings import kafka as brokers
 
-HINT = "Write latest, earliest, a time (2027-01-15T08:00 or -10m), or of Kafka its offsets as JSON."
+HINT = "Write latest, earliest, a time (2027-01-15T08:00 or -10m), or of Kafka and Iceberg the offset as JSON."
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,8 @@ def replaced(context: Context, manifest: Manifest, moves: Sequence[Move]) -> Map
 
 
 def standing(manifest: Manifest, moves: Sequence[Move]) -> Manifest:
-    """The savepoint as if Kafka sources stood where they go on: what they hold from there on is what counts."""
-    after = {(move.moved.query, move.moved.source): move.moved.after for move in moves if move.moved.unit == "rows"}
+    """The savepoint as if sources of Kafka and of tables stood where they go on: what they hold from there on is what counts."""
+    after = {(move.moved.query, move.moved.source): move.moved.after for move in moves if source_log.offset_of(move.moved.after) is None}
 
     def at(image: QueryImage) -> QueryImage:
         return replace(image, offsets=tuple(replace(one, offset=after.get((image.query, one.source), one.offset)) for one in image.offsets))
@@ -87,8 +88,13 @@ def _move(context: Context, manifest: Manifest, image: QueryImage, offset: Sourc
     of_kafka = kafka.offsets_of(offset.offset)
     if of_kafka is not None:
         return Move(_of_kafka(context, image, offset, of_kafka, position), {})
+    of_iceberg = iceberg_offsets.position_of(offset.offset)
+    if of_iceberg is not None:
+        return Move(_of_iceberg(context, image, offset, of_iceberg, position), {})
     kind = holdings.kind_of(image, offset) or "of that kind"
-    raise Unsupported("offsets.kind", f"Source {offset.source} of query {image.query} ({kind}) cannot be moved", "Files and Kafka can be.")
+    raise Unsupported(
+        "offsets.kind", f"Source {offset.source} of query {image.query} ({kind}) cannot be moved", "Files, Kafka and Iceberg tables can be."
+    )
 
 
 def _of_files(context: Context, manifest: Manifest, image: QueryImage, offset: SourceOffset, end: int, position: str) -> Move:
@@ -129,6 +135,15 @@ def _of_kafka(context: Context, image: QueryImage, offset: SourceOffset, before:
     text = json.dumps(after, separators=(",", ":"))
     skipped, again = sum(max(0, rows) for rows in distances), sum(max(0, -rows) for rows in distances)
     return MovedSource(image.query, offset.source, offset.offset, text, skipped, again, "rows")
+
+
+def _of_iceberg(context: Context, image: QueryImage, offset: SourceOffset, before: Position, position: str) -> MovedSource:
+    table = moved_iceberg.table(held_tables.folder(image, offset))
+    is_offset = position.startswith("{")
+    after = moved_iceberg.asked(table, position) if is_offset else iceberg_offsets.since(table, _time_ms(context, position))
+    distance = iceberg_offsets.distance(table, before, after)
+    text, (skipped, again) = iceberg_offsets.offset_of(after), distance or (0, 0)
+    return MovedSource(image.query, offset.source, offset.offset, text, skipped, again, "files", is_counted=distance is not None)
 
 
 def _partition(topics: Mapping[str, kafka.Topic], topic: str, number: int) -> kafka.Partition:

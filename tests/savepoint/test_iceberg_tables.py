@@ -111,6 +111,17 @@ def test_a_snapshot_that_is_not_there_any_more_is_noted_as_such(bench: Bench, ta
     assert restore.plan(bench.library, manifest, bench.fork()).refusal is not None
 
 
+def test_a_table_of_another_catalog_has_no_branch_of_a_fork(bench: Bench, table: Path) -> None:
+    newest = table / "metadata" / "v1.metadata.json"
+    newest.rename(newest.with_name(f"00001-{iceberg.TABLE}.metadata.json"))
+    manifest = taken(bench, table)
+    (left,) = words.left_tables(manifest.queries)
+    assert "Tidemark reads those of a Hadoop catalog" in left and "A fork needs another table in its arguments" in left
+    for sink in ("continue", "fresh"):
+        refused = restore.plan(bench.library, manifest, replace(bench.fork(), sinks={"*": sink})).refusal
+        assert refused is not None and "Its catalog alone knows" in refused.message and "another table" in refused.hint
+
+
 def test_a_resume_takes_the_branch_back(bench: Bench, table: Path, query_id: str) -> None:
     manifest = taken(bench, table, OfBatch(9))
     (sink,) = restore.plan(bench.library, manifest, bench.resume()).sinks

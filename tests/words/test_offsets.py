@@ -26,6 +26,10 @@ SAID = [
     (delta.offset(1_234), "version 1,234"),
     (delta.offset(3, 1), "version 3, 2 files of it read"),
     (delta.offset(3, 0, in_snapshot=True), "the whole of version 3, 1 file of it read"),
+    ('{"version":1,"snapshot_id":5938471,"position":2,"scan_all_files":false}', "snapshot 5938471, 2 files of it read"),
+    ('{"version":1,"snapshot_id":5938471,"position":0,"scan_all_files":true}', "the whole of snapshot 5938471"),
+    ('{"version":1,"snapshot_id":-1,"position":-1,"scan_all_files":false}', "the beginning"),
+    ('{"version":1,"snapshot_id":"x","position":-1,"scan_all_files":false}', "version 1, snapshot_id x, position -1"),
 ]
 
 
@@ -39,6 +43,8 @@ SOURCES = [
     ("FileStreamSource[s3a://lake/events/]", "files in lake/events"),
     ("KafkaV2[Subscribe[clicks]]", "Kafka clicks"),
     ("DeltaSource[file:/data/lake/events]", "Delta lake/events"),
+    ("IcebergSource[/data/lake/events]", "Iceberg lake/events"),
+    ("org.apache.iceberg.spark.source.SparkMicroBatchStream@3f2a1b", "an Iceberg table"),
     ("RateStreamV2[rowsPerSecond=5, rampUpTimeSeconds=0, numPartitions=default", "rate"),
     ("org.apache.spark.sql.execution.datasources.v2.python.PythonMicroBatchStream@103b8a6c", "a Python data source"),
     ("source 0", "source 0"),

@@ -231,8 +231,9 @@ def _sources(raw: str) -> list[dict[str, Any]]:
 
 
 def _source(source: Mapping[str, Any]) -> None:
-    rows = source.get("numInputRows")
-    st.html(f'<p class="tm-source"><b>{escape(str(source.get("description", "source")))}</b> {formats.count(rows)} rows</p>')
+    rows, description = source.get("numInputRows"), str(source.get("description", "source"))
+    name = f'<b title="{escape(description)}">{escape(formats.source_name(description))}</b>'
+    st.html(f'<p class="tm-source">{name} {formats.count(rows)} rows</p>')
     st.code(f"from {_offset(source.get('startOffset'))}\nto   {_offset(source.get('endOffset'))}", language=None, wrap_lines=True)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC
 
-from pipelines.domain import delta, kafka
+from pipelines.domain import kafka, offsets
 from pipelines.domain.errors import Conflict, Corrupt, NotFound, Refusal, Unavailable, Unsupported, refusal
 from pipelines.domain.holdings import Holding, Usable
 from pipelines.domain.ids import JobName, QueryName
@@ -26,7 +26,7 @@ from pipelines.workspace.holdings import kafka as kafka_holdings
 GONE = "source.gone"
 HINT = (
     "Take a newer savepoint, or begin the script anew. To go on without those rows: --force; code that reads Kafka or Delta needs "
-    "failOnDataLoss=false for it."
+    "failOnDataLoss=false for it, and a fork that reads Iceberg --offsets SOURCE=earliest."
 )
 SLOW_MS, KEPT_MS = 300, 15_000
 """An answer of files that took longer is kept for a while: a page plans with every click."""
@@ -55,7 +55,7 @@ def told_of_present(context: Context, shown: RestorePlan, job: JobName, *, is_ac
 
 
 def _of_savepoint(context: Context, manifest: Manifest, *, with_files: bool) -> Iterator[Holding]:
-    """What sources have of what comes after a savepoint: of Kafka what its broker says, of Delta tables what their logs say, of files what
+    """What sources have of what comes after a savepoint: of Kafka what its broker says, of tables what their logs say, of files what
     is gone."""
     images = [_placed(image, holdings.checkpoint_in(context, manifest.id, image.query)) for image in manifest.queries]
 
@@ -128,11 +128,11 @@ def _held(context: Context, images: Iterable[QueryImage], places: Places, *, wit
 def _asked(
     context: Context, image: QueryImage, offset: SourceOffset, places: Places, asking: Asking, *, with_files: bool
 ) -> Holding | None:
-    """Of Kafka and Delta whatever there is to say. Files that are gone, or that nobody here may look for; None for others and for any other
-    source."""
+    """Of Kafka and tables whatever there is to say. Files that are gone, or that nobody here may look for; None for others and for any
+    other source."""
     if kafka.offsets_of(offset.offset) is not None:
         return kafka_holdings.of_source(context, image, offset)
-    of_table = delta.position_of(offset.offset) is not None
+    of_table = offsets.in_table(offset.offset) is not None
     if not of_table and not (with_files and image.begun):
         return None
     try:

@@ -1,0 +1,153 @@
+"""A job that reads a growing Iceberg table and writes another: killed, forked in the middle of a snapshot, taken back in time, promoted and
+moved, it has the rows of one that nobody touched."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from pipelines.domain.decisions import StateFrom
+from pipelines.domain.holdings import Usable
+from pipelines.verbs.face import do
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.holdings import AskHoldings
+from pipelines.verbs.jobs import ListOperators, ReadLog
+from pipelines.verbs.promote import Promote
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.take import Take
+from pipelines.words import formats, offsets
+from tests import iceberg, iceberg_tables, runtimes
+from tests.waiting import until
+from tests.workspace.serving import Server, serving
+from tests.workspace.test_delta_exact import expected
+from tests.workspace.test_runtimes_exact import CONF, KEYS
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.timeout(600),
+    pytest.mark.usefixtures("kept_jvms"),
+    pytest.mark.skipif(bool(iceberg.missing()), reason=iceberg.missing()),
+]
+CODE = """
+from pyspark.sql import SparkSession, functions as F
+
+spark = SparkSession.builder.getOrCreate()
+rows = spark.readStream.format("iceberg").option("streaming-max-files-per-micro-batch", 1).load("lake.db.events")
+sums = rows.withWatermark("ts", "1 minute").groupBy(F.window("ts", "2 minutes"), "k").agg(F.sum(F.col("n")).alias("s"))
+sums = sums.select("k", F.minute("window.start").alias("at"), "s")
+sums.writeStream.queryName("sums").trigger(processingTime="0 seconds").toTable("lake.db.sums", format="iceberg")
+"""
+CHANGED = CODE.replace('F.col("n")', 'F.col("n") * 10').replace('format("iceberg")', "").replace(".load(", ".table(")
+EACH = 2
+"""Files of a snapshot, each with two minutes."""
+SAVED = 3
+"""Files that the savepoint has: one of its snapshot's two."""
+
+
+def grow(table: Any, folder: Path, first: int, snapshots: int) -> None:
+    """Snapshots of the table that the job reads."""
+    for number in range(first, first + snapshots):
+        table.add_files([minutes(folder, EACH * number + at) for at in range(EACH)])
+
+
+def minutes(folder: Path, file: int) -> str:
+    """A file of two minutes, every row twice, as in `expected`: nothing is late."""
+    folder.mkdir(exist_ok=True)
+    minute, path = 2 * file, folder / f"part-{file:03d}.parquet"
+    rows = [{"k": f"k{key}", "ts": datetime(2026, 1, 1, 0, minute, key, tzinfo=UTC), "n": minute + key} for key in range(KEYS)]
+    parquet.write_table(pa.Table.from_pylist(rows * 2, schema=iceberg_tables.ROWS), path)
+    return str(path)
+
+
+def await_rows(server: Server, name: str, sums: Path, branch: str, rows: list[tuple[Any, ...]]) -> None:
+    def are_there() -> bool:
+        newest = server.newest(name)
+        assert newest.attempt or not newest.state.has_failed or newest.exit is None or newest.exit.reason == "killed", server.face.ask(
+            ReadLog(name)
+        ).text[-4000:]
+        return iceberg.written(sums, branch) == rows
+
+    until(are_there, 120)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with serving(tmp_path / "ws") as server:
+        yield server
+
+
+def test_the_rows_are_those_of_one_that_nobody_touched(server: Server, tmp_path: Path) -> None:
+    face, lake, files = server.face, tmp_path / "lake", tmp_path / "files"
+    events, sums = lake / "db" / "events", lake / "db" / "sums"
+    table = iceberg_tables.create(events)
+    grow(table, files, 0, 2)
+    begun = iceberg_tables.newest(table)
+    conf = {**CONF, **iceberg.conf(lake), "spark.sql.shuffle.partitions": "1"}
+    do(face, RunScript(name="a", script="job.py", code=CODE, conf=conf, master="local[2]", python=runtimes.python()))
+    await_rows(server, "a", sums, "main", expected(4))
+    savepoint = do(face, Take("a", batch=SAVED - 1))
+    (image,) = savepoint.queries
+    assert (image.sources, image.tables) == (("iceberg",), (str(events),))
+    assert offsets.words(image.offsets[0].offset) == f"snapshot {begun}, 1 file of it read"
+
+    grow(table, files, 2, 1)
+    await_rows(server, "a", sums, "main", expected(6))
+    pid = server.newest("a").pid
+    assert pid is not None
+    grow(table, files, 3, 1)
+    os.kill(pid, signal.SIGKILL)
+    await_rows(server, "a", sums, "main", expected(8))
+    until(lambda: [part.amount for part in face.ask(ListOperators("a"))[0].sources[0].backlog] == [0], 60)
+    (source,) = face.ask(ListOperators("a"))[0].sources
+    read = f"snapshot {iceberg_tables.newest(table)}, 2 files of it read"
+    assert (formats.source_name(source.description), offsets.words(source.end), offsets.words(source.latest)) == (
+        "Iceberg db/events",
+        read,
+        read,
+    )
+    held = do(face, AskHoldings(savepoint.id)).holdings
+    assert held is not None and held.usable is Usable.YES and held.until_ms is not None
+
+    do(face, Fork(savepoint.id, name="b", code=CHANGED))
+    await_rows(server, "b", sums, "b", expected(8, changed_from=SAVED))
+    (image,) = do(face, Take("b")).queries
+    assert (image.sources, image.tables) == (("iceberg",), (str(events),)), "it reads the table by its name"
+    server.stop("a", savepoint=False)
+
+    back = Resume("a", batch=savepoint.queries[0].batch)
+    plan = face.plan(back)
+    assert plan.refusal is None and [sink.action for sink in plan.sinks] == ["cut"]
+    do(face, back)
+    await_rows(server, "a", sums, "main", expected(8))
+
+    do(face, Promote("b", state=StateFrom.VARIANT))
+    await_rows(server, "a", sums, "main", expected(8, changed_from=SAVED))
+    grow(table, files, 4, 1)
+    for name, branch in (("a", "main"), ("b", "b")):
+        await_rows(server, name, sums, branch, expected(10, changed_from=SAVED))
+    server.stop("b", savepoint=False)
+
+    do(face, Fork(savepoint.id, name="c", offsets={"0": f'{{"snapshot_id":{begun},"position":1}}'}))
+    await_rows(server, "c", sums, "c", expected(10))
+    server.stop("c", savepoint=False)
+    iceberg_tables.expire(table, begun)
+    refused = face.plan(Fork(savepoint.id, name="d")).refusal
+    assert refused is not None and refused.code == "source.gone" and f"snapshot {begun} has expired" in refused.message
+    assert face.plan(Resume("a")).refusal is None, "it has read that"
+    assert face.plan(Fork(savepoint.id, name="d", offsets={"0": "earliest"})).refusal is None
+
+    server.stop("a", savepoint=False)
+    table.delete("k = 'k0'")
+    said = f"Spark fails at snapshot {iceberg_tables.newest(table)}, which overwrites rows, unless the code sets streaming-skip-overwrite"
+    assert any(said in warning for warning in face.plan(Resume("a")).warnings)
+    do(face, Resume("a"))
+    until(lambda: (over := server.newest("a").exit) is not None and "Cannot process overwrite snapshot" in over.message, 120)
