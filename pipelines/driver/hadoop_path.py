@@ -84,13 +84,20 @@ class HadoopPath:
 
     @property
     def _system(self) -> Any:
-        from pyspark import SparkContext
-
-        return self._path.getFileSystem(SparkContext._active_spark_context._jsc.hadoopConfiguration())
+        return self._path.getFileSystem(_configuration())
 
 
 Place = Path | HadoopPath
 """Where a checkpoint or a sink lies."""
+
+
+def _configuration() -> Any:
+    """Of the running Spark; of its JVM before there is one, and afterwards."""
+    from pyspark import SparkContext
+
+    active = SparkContext._active_spark_context
+    jsc = active._jsc if active is not None else None
+    return _jvm().org.apache.spark.deploy.SparkHadoopUtil.get().conf() if jsc is None else jsc.hadoopConfiguration()
 
 
 def _jvm() -> Any:
