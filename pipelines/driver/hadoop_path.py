@@ -92,12 +92,13 @@ Place = Path | HadoopPath
 
 
 def _configuration() -> Any:
-    """Of the running Spark; of its JVM before there is one, and afterwards."""
+    """Of the running Spark; before there is one, and afterwards, of its JVM, as its confs and jars make it."""
     from pyspark import SparkContext
 
-    active = SparkContext._active_spark_context
-    jsc = active._jsc if active is not None else None
-    return _jvm().org.apache.spark.deploy.SparkHadoopUtil.get().conf() if jsc is None else jsc.hadoopConfiguration()
+    spark = getattr(SparkContext._active_spark_context, "_jsc", None)  # a context has none while it begins
+    if spark is not None:
+        return spark.hadoopConfiguration()
+    return _jvm().org.apache.spark.deploy.SparkHadoopUtil.get().newConfiguration(_jvm().org.apache.spark.SparkConf())
 
 
 def _jvm() -> Any:

@@ -1,5 +1,5 @@
-"""In cluster mode on a real YARN: the driver shares nothing with this machine but the bucket, and its job is watched, killed, saved, stopped
-and forked as any other, with the rows of one that ran here."""
+"""In cluster mode on a real YARN: the driver shares nothing but the bucket with this machine, and its job is watched, killed, saved, stopped
+and forked like any other, with the rows of one that ran here."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_driver_on_the_cluster_is_exact(server: Server, s3_url: str, yarn: Yar
     last = server.face.ask(ShowJob("there")).cluster
     assert last is not None and last.application != seen.application
     until(lambda: on_yarn.application(yarn, last.application)["finalStatus"] == "SUCCEEDED", 60)
-    batches = [row.batch for row in server.face.ask(ListBatches("there")) if row.run == server.newest("there").id]
+    batches = [row.batch for row in server.face.ask(ListBatches("there"))]
     assert len(batches) == len(set(batches)) > 0
     place = server.newest("there").checkpoints.partition("/checkpoints/")[0]
     until(lambda: not list(open_storage(f"{place}/runs").list()), 60, what="something of ended runs is left at home")

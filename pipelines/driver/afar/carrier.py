@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipelines.domain.segments import ORDERS_FILE, SEGMENTS, Orders, Piece, Span, encode, grows, is_carried, is_last, to_merge
-from pipelines.driver.hadoop_path import HadoopPath
+from pipelines.driver.hadoop_path import Place
 from pipelines.driver.lease_file import as_os_error
 from pipelines.driver.records import replace_whole, say
 
@@ -39,11 +39,12 @@ class _Carried:
 class Carrier:
     """Looks into `folder` again and again, until it is closed. `gather` is called before each look."""
 
-    def __init__(self, folder: Path, home: HadoopPath, gather: Callable[[], None]) -> None:
+    def __init__(self, folder: Path, home: Place, gather: Callable[[], None]) -> None:
         self._folder = folder
         self._home = home
         self._gather = gather
         self._there = _Carried()
+        self._unwritten: list[Piece] = []
         self._orders = Orders()
         self._over = threading.Event()
         self._troubled = False
@@ -60,8 +61,8 @@ class Carrier:
         while True:
             try:
                 with as_os_error():
-                    self._carry(last=False)
-                    self._carry(last=True)
+                    self.carry()
+                    self.carry(last=True)
                 return
             except OSError:
                 if time.monotonic() > deadline:
@@ -72,7 +73,7 @@ class Carrier:
         while not self._over.wait(EVERY_S):
             try:
                 with as_os_error():
-                    self._carry(last=False)
+                    self.carry()
                     self._obey()
                 self._troubled = False
             except OSError as error:
@@ -80,15 +81,13 @@ class Carrier:
                     say(f"the job's home does not answer; what this run says stays here until it does: {error}")
                 self._troubled = True
 
-    def _carry(self, *, last: bool) -> None:
+    def carry(self, *, last: bool = False) -> None:
         """Writes a segment of what is new until nothing is, then merges."""
         self._gather()
+        self._write()
         while pieces := list(self._new(last=last)):
-            number = self._there.segments[-1][0].last + 1 if self._there.segments else 1
-            self._write(Span(number, number), pieces)
-            for piece in pieces:
-                if piece.offset is not None:
-                    self._there.ends[piece.path] = piece.offset + len(piece.data)
+            self._unwritten = pieces
+            self._write()
         while together := to_merge(self._there.segments):
             self._merge(together)
 
@@ -105,15 +104,19 @@ class Carrier:
                 self._there.marks[name] = mark
                 yield Piece(name, None, path.read_bytes())
 
-    def _write(self, span: Span, pieces: list[Piece]) -> None:
-        data = encode(pieces)
-        try:
-            (self._home / SEGMENTS / span.name).write_bytes(data)
-        except BaseException:
-            self._there.marks.clear()  # whatever was to be replaced is carried with the next try
-            raise
+    def _write(self) -> None:
+        """The next segment, if there is one. One that failed may be there all the same, and read: it is written as it was, until it is."""
+        if not (pieces := self._unwritten):
+            return
+        number = self._there.segments[-1][0].last + 1 if self._there.segments else 1
+        span, data = Span(number, number), encode(pieces)
+        (self._home / SEGMENTS / span.name).write_bytes(data)
+        self._unwritten = []
         self._there.segments.append((span, len(data)))
         self._there.pieces[span] = [(piece.path, piece.offset, len(piece.data)) for piece in pieces]
+        for piece in pieces:
+            if piece.offset is not None:
+                self._there.ends[piece.path] = piece.offset + len(piece.data)
 
     def _merge(self, together: list[Span]) -> None:
         """One segment for several, first; then they go. What is replaced is there as it is now."""
