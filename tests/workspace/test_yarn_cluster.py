@@ -1,5 +1,5 @@
-"""In cluster mode on a real YARN: the driver shares the bucket alone with this machine. Its job is watched, killed, saved, stopped and forked
-like any other, with the rows of one that ran here."""
+"""In cluster mode on a real YARN: the driver shares the bucket alone with this machine. Its job is watched, killed, saved, stopped and
+forked like any other, with the rows of one that ran here."""
 
 from __future__ import annotations
 
