@@ -147,9 +147,8 @@ class Reconciler:
         folder = self._context.layout.run(run.job, run.id)
         if process is None:
             return
-        if starting.goes_on(folder) and processes.alive(process):
-            starting.end(folder, self._context.now_ms())
-        else:
+        can_end = starting.goes_on(folder) and processes.alive(process)
+        if not can_end or starting.end(folder, self._context.now_ms()):
             processes.kill(process, folder)
 
     def _stand_again(self, run: Run) -> None:

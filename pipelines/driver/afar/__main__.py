@@ -1,4 +1,4 @@
-"""`python -m pipelines.driver.afar RUN_DIR`: gives the run to the cluster that its run.json names."""
+"""`python -m pipelines.driver.afar RUN_DIR submit`: gives the run to the cluster that its run.json names."""
 
 from __future__ import annotations
 

@@ -110,7 +110,8 @@ class Attendant:
         return found.id
 
     def _submit(self) -> int:
-        command = [self._python or sys.executable, "-m", SUBMISSION, str(self._folder)]
+        """The run's folder is not its last argument: by that this very process is found."""
+        command = [self._python or sys.executable, "-m", SUBMISSION, str(self._folder), "submit"]
         return subprocess.run(command, env=dict(self._environ), cwd=self._folder, check=False).returncode
 
     def _not_submitted(self, code: int) -> None:

@@ -13,6 +13,7 @@ from pipelines.storage import documents
 from pipelines.supervisor.afar import attendant
 from pipelines.supervisor.afar.attendant import ENDED_FILE, EndAsked, write
 
+HANGS_MS = 120_000
 MODULE = "pipelines.supervisor.afar"
 
 
@@ -25,10 +26,14 @@ def is_of(version: Version) -> bool:
     return masters.is_afar(version.master, version.conf)
 
 
-def end(folder: Path, now_ms: int) -> None:
-    """Asks for the end of the run's application, whatever it does; the process that stands for it sees to that."""
-    if not (folder / ENDED_FILE).exists():
+def end(folder: Path, now_ms: int) -> bool:
+    """Asks for the end of the run's application, whatever it does, which the process that stands for it sees to. Whether that was asked
+    for so long ago that this process hangs: the next one is told by the file."""
+    asked = folder / ENDED_FILE
+    if not asked.exists():
         write(folder, ENDED_FILE, EndAsked(now_ms))
+        return False
+    return now_ms - documents.decode(EndAsked, asked.read_bytes(), ENDED_FILE).at_ms >= HANGS_MS
 
 
 def goes_on(folder: Path) -> bool:
