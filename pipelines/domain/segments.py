@@ -17,6 +17,7 @@ from pipelines.domain.errors import Corrupt
 from pipelines.domain.ids import RunId
 from pipelines.domain.installed import INSTALLED_FILE
 from pipelines.domain.job_places import place_of
+from pipelines.domain.json_text import read_json
 from pipelines.domain.log_levels import SET_FILE
 from pipelines.domain.masters import CLUSTER_FILE
 from pipelines.domain.plans import PLANS_FOLDER
@@ -74,7 +75,7 @@ class Orders:
 
     @staticmethod
     def parsed(text: str) -> Orders:
-        raw = json.loads(text)
+        raw = read_json(text)
         return Orders(bool(raw["stop"]), dict(raw["files"]))
 
 
@@ -140,7 +141,7 @@ def decode(data: bytes, name: str) -> tuple[Piece, ...]:
     """Raises Corrupt (`segments.damaged`) for bytes that are no segment, and for a file that no driver carries."""
     try:
         head, _, body = zlib.decompress(data).partition(b"\n")
-        return tuple(_pieces(json.loads(head), body))
+        return tuple(_pieces(read_json(head.decode()), body))
     except (zlib.error, ValueError, TypeError, AttributeError) as error:
         hint = "The driver's storage gave back something else than was written there; the run's own checkpoint is not concerned."
         raise Corrupt("segments.damaged", f"Segment {name} cannot be read: {error}", hint) from error

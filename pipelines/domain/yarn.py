@@ -28,7 +28,7 @@ class Application:
     final: str
     """`SUCCEEDED`, `FAILED`, `KILLED`, or `UNDEFINED` until it is over."""
     said: str
-    """YARN's diagnostics."""
+    """The first line of YARN's diagnostics."""
     begun_ms: int
 
     @property
@@ -42,7 +42,9 @@ class Application:
 
     @staticmethod
     def from_json(raw: Mapping[str, Any]) -> Application:
-        return Application(raw["id"], raw["state"], raw["finalStatus"], str(raw.get("diagnostics") or "").strip(), raw["startedTime"])
+        return Application(
+            raw["id"], raw["state"], raw["finalStatus"], str(raw.get("diagnostics") or "").strip().partition("\n")[0], raw["startedTime"]
+        )
 
 
 def tag(run: RunId) -> str:

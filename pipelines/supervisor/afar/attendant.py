@@ -27,8 +27,8 @@ from pipelines.domain.supervision import TERMINATED_FILE
 from pipelines.domain.yarn import Application
 from pipelines.storage import documents, folders
 from pipelines.storage.addresses import open_storage
-from pipelines.supervisor.afar.manager import Manager
 from pipelines.supervisor.afar.mirror import Mirror
+from pipelines.supervisor.afar.resource_manager import ResourceManager
 
 T = TypeVar("T")
 THIS_PYTHON = "-"
@@ -69,7 +69,7 @@ class Attendant:
         self._spec = _document(RunSpec, folder / SPEC_FILE)
         self._home = open_storage(segments.folder(self._spec.checkpoints, self._spec.run))
         self._mirror = Mirror(self._home, folder)
-        self._manager = Manager(self._spec.conf, python, environ)
+        self._manager = ResourceManager(self._spec.conf, python, environ)
         self._stop = threading.Event()
         if (folder / TERMINATED_FILE).is_file():
             self._stop.set()

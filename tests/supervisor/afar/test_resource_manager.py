@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.yarn import addresses
-from pipelines.supervisor.afar.manager import Manager
+from pipelines.supervisor.afar.resource_manager import ResourceManager
 from tests.api.receivers import free_port
 
 
@@ -43,7 +43,7 @@ def test_settings_that_do_not_say_it_are_refused() -> None:
 
 
 def test_one_that_does_not_answer_is_told() -> None:
-    away = Manager({"spark.hadoop.yarn.resourcemanager.webapp.address": f"127.0.0.1:{free_port()}"}, "", {})
+    away = ResourceManager({"spark.hadoop.yarn.resourcemanager.webapp.address": f"127.0.0.1:{free_port()}"}, "", {})
     with pytest.raises(Unavailable) as refused:
         away.application("application_1_0001")
     assert refused.value.code == "master.yarn_away"
