@@ -19,7 +19,7 @@ KILL_S = 60.0
 COMMAND = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
 
 
-class Manager:
+class ResourceManager:
     """The resource managers of one cluster, of which one answers."""
 
     def __init__(self, conf: Mapping[str, str], python: str, environ: Mapping[str, str]) -> None:
