@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
@@ -40,6 +40,15 @@ def default_fs(conf: Mapping[str, str], environment: Mapping[str, str], read: Re
     return _said(path, content) if content is not None else LOCAL
 
 
+def settings(conf: Mapping[str, str], environment: Mapping[str, str], read: Read, files: Sequence[str]) -> dict[str, str]:
+    """What `files` of Hadoop's configuration and confs of a job say together. Raises Invalid (`hadoop.conf`) for one that is no XML."""
+    said: dict[str, str] = {}
+    for path in [f"{folder}/{file}" for folder in reversed(folders(environment)) for file in files]:
+        content = read(path)
+        said |= _values(path, content) if content is not None else {}
+    return said | {key.removeprefix(PREFIX): value for key, value in conf.items() if key.startswith(PREFIX)}
+
+
 def is_local(default: str) -> bool:
     """Whether a path without a scheme is one of this machine."""
     return urlsplit(default).scheme == "file"
@@ -63,10 +72,14 @@ def refuse_without_yarn(conf: Mapping[str, str], environment: Mapping[str, str],
         raise Unavailable("master.yarn", message, f"Set {FOLDERS[0]} to the folder that has the cluster's {YARN_SITE}.")
 
 
-def _said(path: str, content: bytes) -> str:
+def _values(path: str, content: bytes) -> dict[str, str]:
     try:
         properties = ElementTree.fromstring(content).iter("property")
     except ElementTree.ParseError as error:
         raise Invalid("hadoop.conf", f"{path} is no XML: {error}", "Correct it: Hadoop cannot read it either.") from error
-    values = {each.findtext("name", "").strip(): each.findtext("value", "").strip() for each in properties}
+    return {each.findtext("name", "").strip(): each.findtext("value", "").strip() for each in properties}
+
+
+def _said(path: str, content: bytes) -> str:
+    values = _values(path, content)
     return next((values[name] for name in DEFAULT_FS if values.get(name)), LOCAL)

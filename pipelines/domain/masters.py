@@ -1,6 +1,7 @@
 """Spark masters: on which machines a job's executors run, and what is refused before anything starts.
 
-The kinds are those of `SparkContext.createTaskScheduler`; the driver is always a process of Tidemark's machine (client mode).
+The kinds are those of `SparkContext.createTaskScheduler`. The driver is a process of Tidemark's machine (client mode), or one that YARN
+starts on the cluster (cluster mode), which shares no disk with it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ DEFAULT = "local[2]"
 CLUSTER_FILE = "cluster.json"
 """In a run's folder."""
 DEPLOY_MODE = "spark.submit.deployMode"
+CLUSTER_MODE = "cluster"
 CONNECT = "connect"
 """Where the deploy mode of a run stands whose Spark is a Connect server, which others use, too."""
 _LOCAL = re.compile(r"local(\[\s*(\d+|\*)\s*(,\s*\d+\s*)?\])?")
@@ -45,7 +47,8 @@ class Cluster:
 
     master: str
     deploy_mode: str
-    """`client`: the driver is a process of this machine; `connect`: it is a client of a Connect server, and `master` is that server."""
+    """`client`: the driver is a process of this machine; `cluster`: one of the cluster; `connect`: it is a client of a Connect server, and
+    `master` is that server."""
     application: str
     """Spark's id of it; a cluster's own pages know it by that. Of a Connect server the session's."""
     executors: Count
@@ -70,10 +73,25 @@ def check(master: str, conf: Mapping[str, str]) -> None:
     if master and not is_local(master) and not any(pattern.fullmatch(master) for pattern in _CLUSTERS.values()):
         raise Invalid("master.unknown", f"{master!r} is no Spark master that Tidemark knows", f"Name {KINDS}.")
     mode = conf.get(DEPLOY_MODE, "client")
-    if mode != "client":
+    if mode != "client" and not is_afar(master, conf):
         why = " (which Spark cannot do with Python on a standalone cluster)" if master.startswith("spark://") else ""
-        message = f"{DEPLOY_MODE}={mode} would start the driver on the cluster{why}; here it runs beside Tidemark"
+        message = f"{DEPLOY_MODE}={mode} would start the driver elsewhere{why}; Tidemark does that on YARN, with mode cluster"
         raise Unsupported("master.deploy_mode", message, f"Leave {DEPLOY_MODE} out: executors run on the cluster all the same.")
+
+
+def is_afar(master: str, conf: Mapping[str, str]) -> bool:
+    """Whether the driver is started on the cluster."""
+    return master == YARN and conf.get(DEPLOY_MODE, "") == CLUSTER_MODE
+
+
+def refuse_afar(what: str, hint: str) -> Unsupported:
+    """What a driver on the cluster cannot do or have (`master.cluster_mode`)."""
+    return Unsupported("master.cluster_mode", f"In cluster mode the driver shares no disk with this machine: {what}", hint)
+
+
+def without_deploy_mode(conf: Mapping[str, str]) -> dict[str, str]:
+    """`conf` of a Spark on this machine."""
+    return {key: value for key, value in conf.items() if key != DEPLOY_MODE}
 
 
 def remarks(master: str, conf: Mapping[str, str], *, at_home: bool = False) -> tuple[str, ...]:

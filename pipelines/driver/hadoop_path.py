@@ -84,13 +84,21 @@ class HadoopPath:
 
     @property
     def _system(self) -> Any:
-        from pyspark import SparkContext
-
-        return self._path.getFileSystem(SparkContext._active_spark_context._jsc.hadoopConfiguration())
+        return self._path.getFileSystem(_configuration())
 
 
 Place = Path | HadoopPath
 """Where a checkpoint or a sink lies."""
+
+
+def _configuration() -> Any:
+    """Of the running Spark; before there is one, and afterwards, of its JVM, as its confs and jars make it."""
+    from pyspark import SparkContext
+
+    spark = getattr(SparkContext._active_spark_context, "_jsc", None)  # a context has none while it begins
+    if spark is not None:
+        return spark.hadoopConfiguration()
+    return _jvm().org.apache.spark.deploy.SparkHadoopUtil.get().newConfiguration(_jvm().org.apache.spark.SparkConf())
 
 
 def _jvm() -> Any:

@@ -7,7 +7,8 @@ is one of its own that asks once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -89,19 +90,30 @@ class LeaseFile:
             stream.close()
 
 
-def _unless(names: set[str], ask: Callable[[], Any]) -> Any:
-    """What `ask` answers; None where Java throws an exception of one of `names`. Any other becomes OSError."""
+@contextmanager
+def as_os_error() -> Iterator[None]:
+    """What Java throws within it becomes OSError."""
     from py4j.protocol import Py4JError, Py4JJavaError
 
     try:
-        return ask()
+        yield
     except Py4JJavaError as error:
-        chain = _chain(error.java_exception)
-        if any(each.getClass().getSimpleName() in names for each in chain):
-            return None
-        raise OSError(str(chain[0].toString())) from error
+        raise OSError(str(error.java_exception.toString())) from error
     except Py4JError as error:
         raise OSError(str(error)) from error
+
+
+def _unless(names: set[str], ask: Callable[[], Any]) -> Any:
+    """What `ask` answers; None where Java throws an exception of one of `names`. Any other becomes OSError."""
+    from py4j.protocol import Py4JJavaError
+
+    with as_os_error():
+        try:
+            return ask()
+        except Py4JJavaError as error:
+            if any(each.getClass().getSimpleName() in names for each in _chain(error.java_exception)):
+                return None
+            raise
 
 
 def _chain(throwable: Any) -> list[Any]:

@@ -10,12 +10,9 @@ from pipelines.domain.ids import VersionId
 from pipelines.domain.jobs import Run
 from pipelines.domain.processes import Process
 from pipelines.domain.runs import QUERIES_FILE, RunState
-from pipelines.domain.supervision import Seen
+from pipelines.domain.supervision import TERMINATED_FILE, Seen
 from pipelines.supervisor import held, processes
 from pipelines.workspace.context import Context
-
-TERMINATED_FILE = "terminated.json"
-"""Written before SIGTERM is sent: a driver takes a second one as a kill, so a restarted supervisor must not send it again."""
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from pipelines.domain.jobs import Run
 from pipelines.domain.processes import PROCESS_FILE, Process
 from pipelines.domain.resources import HELD_FILE
 from pipelines.domain.runs import EXIT_FILE, RunState
+from pipelines.domain.supervision import TERMINATED_FILE
 from pipelines.supervisor import processes
-from pipelines.supervisor.facts import TERMINATED_FILE
 from pipelines.workspace.context import Context
 
 Mark = tuple[tuple[int, int, int] | None, ...]

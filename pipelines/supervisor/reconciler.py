@@ -10,11 +10,24 @@ from pipelines.domain.jobs import Run, Wanted
 from pipelines.domain.processes import PROCESS_FILE, Process
 from pipelines.domain.resources import EXCEEDED
 from pipelines.domain.runs import EXIT_FILE, EXIT_STATES, LOG_FILE, SPEC_FILE, Exit, RunSpec, RunState
-from pipelines.domain.supervision import Action, FinishStop, Kill, RecordExit, Restart, Seen, Start, Terminate, decide, run_state
+from pipelines.domain.supervision import (
+    TERMINATED_FILE,
+    Action,
+    FinishStop,
+    Kill,
+    RecordExit,
+    Restart,
+    Seen,
+    Start,
+    Terminate,
+    decide,
+    run_state,
+)
 from pipelines.domain.versions import Version
 from pipelines.sandbox import members, temporary
 from pipelines.sandbox.members import Member
 from pipelines.supervisor import facts, held, processes, restarts
+from pipelines.supervisor.afar import starting
 from pipelines.supervisor.commands import Driver
 from pipelines.supervisor.stops import Stopper
 from pipelines.supervisor.warmth import Warmth
@@ -66,6 +79,9 @@ class Reconciler:
                 self._kill(run, process)
                 return False
             case RecordExit(exit_):
+                if process is not None and starting.goes_on(self._context.layout.run(run.job, run.id)):
+                    self._stand_again(run)
+                    return False
                 self._record(run, process, exit_)
                 return True
             case Restart():
@@ -98,10 +114,12 @@ class Reconciler:
         version = environments.entered(self._context, frozen)
         run_as.prepare(self._context, folder)
         spec = self._context.files.read(RunSpec, folder / SPEC_FILE)
-        member = self._warm(version, spec, folder)
+        is_afar = starting.is_of(version)
+        member = None if is_afar else self._warm(version, spec, folder)
         if member is not None:
             return processes.hand_over(member, self._driver.module, folder)
-        return held.spawn(self._context, self._driver.command(version), folder, self._driver.environ(version), spec.resources)
+        command = starting.command(version) if is_afar else self._driver.command(version)
+        return held.spawn(self._context, command, folder, self._driver.environ(version), spec.resources)
 
     def _warm(self, version: Version, spec: RunSpec, folder: Path) -> Member | None:
         """A Spark that is up already, where one fits; none for a run that was begun before, and for one that is held to limits, which hold
@@ -121,13 +139,25 @@ class Reconciler:
 
     def _terminate(self, run: Run, process: Process | None) -> None:
         folder = self._context.layout.run(run.job, run.id)
-        self._context.files.write(folder / facts.TERMINATED_FILE, facts.Terminated(self._context.now_ms()))
+        self._context.files.write(folder / TERMINATED_FILE, facts.Terminated(self._context.now_ms()))
         if process is not None:
             processes.terminate(process)
 
     def _kill(self, run: Run, process: Process | None) -> None:
-        if process is not None:
-            processes.kill(process, self._context.layout.run(run.job, run.id))
+        folder = self._context.layout.run(run.job, run.id)
+        if process is None:
+            return
+        can_end = starting.goes_on(folder) and processes.alive(process)
+        if not can_end or starting.end(folder, self._context.now_ms()):
+            processes.kill(process, folder)
+
+    def _stand_again(self, run: Run) -> None:
+        """A driver on the cluster goes on although the process that stood for it here is gone."""
+        folder = self._context.layout.run(run.job, run.id)
+        process = self._spawn(versions.get(self._context, run.version), folder)
+        self._context.files.write(folder / PROCESS_FILE, process)
+        runs.update(self._context, run.id, pid=process.pid)
+        events.say(self._context, "run.stood_for", run.job, run.id, f"process {process.pid} stands for the driver of {run.job} from now on")
 
     def _record(self, run: Run, process: Process | None, ended: Exit) -> None:
         """The end of a run: (1) its file, (2) what the driver wrote last, (3) what becomes of the job, (4) the catalog, (5) the events."""

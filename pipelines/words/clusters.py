@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.domain.masters import CONNECT, Cluster, is_local
+from pipelines.domain.masters import CLUSTER_MODE, CONNECT, Cluster, is_local
 from pipelines.words import formats
 
 HERE = "here, in the driver's own process"
@@ -16,7 +16,8 @@ def where(cluster: Cluster | None) -> str:
         return f"of the Spark Connect server at {cluster.master}"
     if is_local(cluster.master):
         return HERE
-    return f"{formats.plural(cluster.executors, 'executor')} alive on {cluster.master}, the driver here ({cluster.deploy_mode} mode)"
+    driver = "there, too" if cluster.deploy_mode == CLUSTER_MODE else "here"
+    return f"{formats.plural(cluster.executors, 'executor')} alive on {cluster.master}, the driver {driver} ({cluster.deploy_mode} mode)"
 
 
 def application(cluster: Cluster | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pipelines.catalog import jobs as job_rows
-from pipelines.domain import kafka
+from pipelines.domain import kafka, masters
 from pipelines.domain.errors import Refusal, refusal
 from pipelines.domain.ids import ExperimentId, JobName, RunId, job_name
 from pipelines.domain.jobs import Job, Origin, Run
@@ -84,6 +84,8 @@ def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> Plan
     names = query_names.restored(manifest, variant.new_queries)
     verdict = verdicts.known(context, manifest, version, variant.new_queries)
     following = lockstep.plan(context, manifest, variant)
+    if following is not None and masters.is_afar(version.master, version.conf):
+        raise masters.refuse_afar("it cannot read another job's batches as they come", "Fork it in client mode, or let it run freely.")
     restored = gaps.told_of_savepoint(  # the plan of a lock-step has looked for files
         context, restoring.plan(), source_moves.standing(manifest, moves), is_accepted=variant.force, with_files=following is None
     )

@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from pipelines.domain import hadoop_conf
-from pipelines.domain.masters import YARN
+from pipelines.domain import hadoop_conf, yarn
+from pipelines.domain.masters import YARN, is_afar, without_deploy_mode
 from pipelines.domain.versions import Version
 
 
@@ -15,6 +15,8 @@ def check(version: Version) -> None:
     """Raises what `hadoop_conf.refuse_without_yarn` raises for a version that runs on YARN, Invalid (`hadoop.conf`) for any."""
     if version.master == YARN:
         hadoop_conf.refuse_without_yarn(version.conf, os.environ, os.path.isfile)
+    if is_afar(version.master, version.conf):
+        yarn.addresses(hadoop_conf.settings(version.conf, os.environ, _read, (hadoop_conf.CORE_SITE, hadoop_conf.YARN_SITE)))
     default_fs(version.conf)
 
 
@@ -29,8 +31,9 @@ def told(place: str, conf: Mapping[str, str]) -> str:
 
 
 def here(conf: Mapping[str, str]) -> Mapping[str, str]:
-    """`conf` of a Spark that works on files of this machine alone, whatever Hadoop's default is."""
-    return conf if hadoop_conf.is_local(default_fs(conf)) else {**conf, **hadoop_conf.LOCAL_CONF}
+    """`conf` of a Spark on this machine that works on its files alone, whatever Hadoop's default is."""
+    mine = without_deploy_mode(conf)
+    return mine if hadoop_conf.is_local(default_fs(conf)) else {**mine, **hadoop_conf.LOCAL_CONF}
 
 
 def _read(path: str) -> bytes | None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from pipelines.domain import job_places
+from pipelines.domain import job_places, masters
 from pipelines.domain.errors import TidemarkError, Unsupported
 from pipelines.domain.homes import USUAL, WORKSPACE
 from pipelines.domain.ids import JobName, RunId
@@ -27,6 +27,7 @@ def planned(context: Context, home: str, job: JobName, run: RunId, version: Vers
     Raises what `homes.checked` raises, Unsupported (`home.scheme`, `home.connector`), Conflict (`home.endpoint`, `home.credentials`), and
     Unavailable where the storage does not answer the server.
     """
+    _refuse_afar(home, version)
     if not is_one(home):
         return ""
     url = homes.checked(context, home)
@@ -94,6 +95,17 @@ def not_rewritten() -> Unsupported:
     """Spark rewrites state on this machine's disk."""
     hint = "Fork it into the workspace (without --home): its state is rewritten there."
     return Unsupported("home.rewriting", "State that lies at a home cannot be migrated, converted or rescaled there yet", hint)
+
+
+def _refuse_afar(home: str, version: Version) -> None:
+    """Raises Unsupported (`master.cluster_mode`) for a driver on the cluster that would need something of this machine."""
+    if not masters.is_afar(version.master, version.conf):
+        return
+    if not is_one(home):
+        raise masters.refuse_afar("its checkpoint cannot lie here", "Give the job a home that both reach: --home s3://bucket/folder.")
+    if version.requirements:
+        hint = f"Give it an environment with spark.archives, or leave {masters.DEPLOY_MODE} out."
+        raise masters.refuse_afar("the environment that Tidemark makes of requirements is here", hint)
 
 
 def _of_spark(version: Version) -> tuple[str, bool]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pipelines.domain import resources
+from pipelines.domain import masters, resources
 from pipelines.domain.errors import Invalid
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Job
@@ -18,9 +18,12 @@ from pipelines.workspace.doers import Planned, plans
 
 
 def asked(before: Resources, change: Taking, version: Version) -> Resources:
-    """What a job whose run executes `version` may take. Raises what `resources.changed` and `resources.confs` raise."""
+    """What a job whose run executes `version` may take. Raises what `resources.changed` and `resources.confs` raise, and Unsupported
+    (`master.cluster_mode`)."""
     after = resources.changed(before, change.memory_bytes, change.cpus)
     resources.confs(after, version.conf)
+    if after.are_limited and masters.is_afar(version.master, version.conf):
+        raise masters.refuse_afar("limits of this machine do not hold there", "Set spark.driver.memory and spark.driver.cores instead.")
     return after
 
 

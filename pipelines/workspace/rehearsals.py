@@ -127,7 +127,7 @@ def beginning_spec(context: Context, job: JobName, version: Version, folder: Pat
         version=version.id,
         script=str(code / version.script),
         args=args,
-        conf={**spark_metrics.without_sinks(conf), **QUIET},
+        conf={**spark_metrics.without_sinks(masters.without_deploy_mode(conf)), **QUIET},
         master=masters.beside(version.master),
         checkpoints=checkpoints,
         output=output,

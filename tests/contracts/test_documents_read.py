@@ -50,6 +50,8 @@ from pipelines.savepoint.process_marks import ProcessMark
 from pipelines.savepoint.progress_file import Said
 from pipelines.savepoint.worker import Found
 from pipelines.storage.documents import Numbered
+from pipelines.supervisor.afar.attendant import EndAsked
+from pipelines.supervisor.afar.mirror import Mirrored
 from pipelines.supervisor.facts import Terminated
 from pipelines.workspace.json_lines import Idle, Size
 from pipelines.workspace.opening import Marker
@@ -67,6 +69,7 @@ DECODED = [
     Bisection,
     Cluster,
     DriverEvent,
+    EndAsked,
     Event,
     Examined,
     Exit,
@@ -87,6 +90,7 @@ DECODED = [
     Listing,
     Manifest,
     Marker,
+    Mirrored,
     Numbered,
     Process,
     ProcessMark,

@@ -38,8 +38,8 @@ def test_any_other_is_refused_before_anything_is_kept(house: House, master: str)
     assert house.face.ask(ListJobs()) == []
 
 
-@pytest.mark.parametrize("master", [URL, "yarn"])
-def test_a_driver_on_the_cluster_is_refused(house: House, master: str) -> None:
+@pytest.mark.parametrize("master", [URL, "k8s://https://a:6443"])
+def test_a_driver_on_a_cluster_that_is_no_yarn_is_refused(house: House, master: str) -> None:
     conf = {"spark.submit.deployMode": "cluster"}
     with pytest.raises(Unsupported) as refused:
         house.face.plan(RunScript(name="a", script="a.py", code=CODE, master=master, conf=conf))

@@ -1,0 +1,70 @@
+"""YARN's resource manager: where it answers HTTP, and what it says of an application."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.domain.errors import Unavailable
+from pipelines.domain.ids import RunId
+
+MANAGER = "yarn.resourcemanager"
+HOSTNAME, WEB, WEB_TLS, IDS = (f"{MANAGER}.{name}" for name in ("hostname", "webapp.address", "webapp.https.address", "ha.rm-ids"))
+POLICY = "yarn.http.policy"
+PORT, PORT_TLS = 8088, 8090
+OVER = ("FINISHED", "FAILED", "KILLED")
+"""The states of `YarnApplicationState` that nothing follows."""
+WAITING = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED")
+"""Those before its driver runs."""
+
+
+@dataclass(frozen=True)
+class Application:
+    """An application as the resource manager knows it (`/ws/v1/cluster/apps`)."""
+
+    id: str
+    state: str
+    final: str
+    """`SUCCEEDED`, `FAILED`, `KILLED`, or `UNDEFINED` until it is over."""
+    said: str
+    """The first line of YARN's diagnostics."""
+    begun_ms: int
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in OVER
+
+    @property
+    def waits(self) -> bool:
+        """Whether its driver was not started yet."""
+        return self.state in WAITING
+
+    @staticmethod
+    def from_json(raw: Mapping[str, Any]) -> Application:
+        return Application(
+            raw["id"], raw["state"], raw["finalStatus"], str(raw.get("diagnostics") or "").strip().partition("\n")[0], raw["startedTime"]
+        )
+
+
+def tag(run: RunId) -> str:
+    """By which the application of a run is found again."""
+    return f"tidemark-{run}"
+
+
+def addresses(settings: Mapping[str, str]) -> tuple[str, ...]:
+    """Where the resource managers answer HTTP, by Hadoop's settings; raises Unavailable (`master.yarn`) where these do not say it."""
+    secure = settings.get(POLICY, "") == "HTTPS_ONLY"
+    scheme, key, port = ("https", WEB_TLS, PORT_TLS) if secure else ("http", WEB, PORT)
+    names = [f".{name.strip()}" for name in settings.get(IDS, "").split(",") if name.strip()] or [""]
+    found = [_address(settings, key, name, port) for name in names]
+    if not any(found):
+        hint = f"Name {WEB} or {HOSTNAME} in yarn-site.xml: a run in cluster mode is followed by it."
+        raise Unavailable("master.yarn", "Hadoop's configuration does not say where YARN's resource manager answers HTTP", hint)
+    return tuple(f"{scheme}://{address}" for address in found if address)
+
+
+def _address(settings: Mapping[str, str], key: str, name: str, port: int) -> str:
+    hostname = settings.get(f"{HOSTNAME}{name}", "")
+    named = settings.get(f"{key}{name}", "").replace(f"${{{HOSTNAME}}}", hostname)
+    return named or (f"{hostname}:{port}" if hostname else "")

@@ -1,0 +1,204 @@
+"""Stands on this machine for one driver on the cluster, from its submission to its end.
+
+It may be killed and started again at any moment: YARN finds the run's application by its tag, segments are applied once. While it is gone
+the driver works on; nobody but the run's own end, or an order, ends that.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from pipelines.domain import segments, yarn
+from pipelines.domain.bounds import Moment
+from pipelines.domain.errors import TidemarkError
+from pipelines.domain.log_levels import ASKED_FILE
+from pipelines.domain.runs import EXIT_FILE, LOG_FILE, SPEC_FILE, Exit, RunSpec
+from pipelines.domain.segments import ORDERS_FILE, Orders
+from pipelines.domain.supervision import TERMINATED_FILE
+from pipelines.domain.yarn import Application
+from pipelines.storage import documents, folders
+from pipelines.storage.addresses import open_storage
+from pipelines.supervisor.afar.mirror import Mirror
+from pipelines.supervisor.afar.resource_manager import ResourceManager
+
+T = TypeVar("T")
+THIS_PYTHON = "-"
+"""Stands for the Python of the server."""
+SUBMISSION = "pipelines.driver.afar"
+SUBMISSION_LOG = "submission.log"
+APPLICATION_FILE = "application.json"
+ENDED_FILE = "end-application.json"
+"""Asks for the end of the application, whatever it does."""
+LOOK_S = 1.0
+ASK_S = 2.0
+"""Between two questions to YARN."""
+KILL_AGAIN_S = 10.0
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """YARN's id of the run's application."""
+
+    application: str
+
+
+@dataclass(frozen=True)
+class EndAsked:
+    """When somebody asked for the end of the application."""
+
+    at_ms: Moment
+
+
+class Attendant:
+    """Of the run in `folder`, whose version's Python is `python`."""
+
+    def __init__(self, folder: Path, python: str, environ: Mapping[str, str], now_ms: Callable[[], int]) -> None:
+        self._folder = folder
+        self._python = python
+        self._environ = environ
+        self._now_ms = now_ms
+        self._spec = _document(RunSpec, folder / SPEC_FILE)
+        self._home = open_storage(segments.folder(self._spec.checkpoints, self._spec.run))
+        self._mirror = Mirror(self._home, folder)
+        self._manager = ResourceManager(self._spec.conf, python, environ)
+        self._stop = threading.Event()
+        if (folder / TERMINATED_FILE).is_file():
+            self._stop.set()
+        self._ordered = Orders()
+        self._killed_s: float | None = None
+        self._said = ""
+
+    def stop(self) -> None:
+        """The driver is to stop at a batch boundary."""
+        self._stop.set()
+
+    def attend(self) -> int:
+        """1. YARN has the run. 2. Its records come, and orders go, until it is over. 3. Its exit is known. 4. Nothing is left at home."""
+        name = self._submitted()
+        if name is None:
+            return 1
+        application = self._follow(name)
+        if not (self._folder / EXIT_FILE).is_file():
+            write(self._folder, EXIT_FILE, self._unsaid(application))
+        home = self._home.url.rpartition("/")
+        folders.remove(open_storage(home[0]), home[2])
+        return _document(Exit, self._folder / EXIT_FILE).code or 0
+
+    def _submitted(self) -> str | None:
+        """The id of the run's application; None where it could not be submitted, and the exit says why."""
+        noted = self._folder / APPLICATION_FILE
+        if noted.is_file():
+            return _document(Submitted, noted).application
+        found = self._patiently(lambda: self._manager.find(yarn.tag(self._spec.run)))
+        if found is None:
+            code = self._submit()
+            found = self._patiently(lambda: self._manager.find(yarn.tag(self._spec.run)))
+            if found is None:
+                self._not_submitted(code)
+                return None
+        write(self._folder, APPLICATION_FILE, Submitted(found.id))
+        _say(f"YARN has the run as {found.id}")
+        return found.id
+
+    def _submit(self) -> int:
+        """The run's folder is not its last argument: by that this very process is found."""
+        command = [self._python or sys.executable, "-m", SUBMISSION, str(self._folder), "submit"]
+        return subprocess.run(command, env=dict(self._environ), cwd=self._folder, check=False).returncode
+
+    def _not_submitted(self, code: int) -> None:
+        log = (self._folder / SUBMISSION_LOG).read_bytes()
+        with (self._folder / LOG_FILE).open("ab") as file:
+            file.write(log)
+        message = f"spark-submit ended with exit code {code}, and YARN has no application of the run; the log says why"
+        write(self._folder, EXIT_FILE, Exit("failed", code, "", message, self._now_ms()))
+
+    def _follow(self, name: str) -> Application | None:
+        """Until the application is over; what YARN said of it then, None where it knows it no more."""
+        asked_s = 0.0
+        application: Application | None = None
+        while True:
+            self._trying(self._mirror.pull)
+            if time.monotonic() - asked_s >= ASK_S:
+                application = self._patiently(lambda: self._manager.application(name))
+                asked_s = time.monotonic()
+            if application is None or application.is_over:
+                break
+            self._trying(partial(self._order, name, application.waits))
+            self._stop.wait(LOOK_S) if not self._stop.is_set() else time.sleep(LOOK_S)
+        self._patiently(self._mirror.pull)
+        return application
+
+    def _order(self, name: str, waits: bool) -> None:
+        """Says at home what the driver is to do, where that is new; ends an application that waits for its driver, or is to end at once."""
+        asked = self._folder / ASKED_FILE
+        levels = {ASKED_FILE: asked.read_text()} if asked.is_file() else {}
+        orders = Orders(self._stop.is_set(), levels)
+        if orders != self._ordered:
+            self._home.write(ORDERS_FILE, orders.text.encode())
+            self._ordered = orders
+        ends = (self._folder / ENDED_FILE).is_file() or (self._stop.is_set() and waits)
+        if ends and (self._killed_s is None or time.monotonic() - self._killed_s >= KILL_AGAIN_S):
+            self._killed_s = time.monotonic()
+            _say(self._manager.kill(name))
+
+    def _unsaid(self, application: Application | None) -> Exit:
+        """The exit of a driver that wrote none."""
+        said = f"YARN says {application.final}: {application.said}" if application else "YARN does not know the application any more"
+        if self._stop.is_set() or (self._folder / ENDED_FILE).is_file():
+            return Exit("stopped" if self._stop.is_set() else "killed", None, "", f"ended by YARN. {said}", self._now_ms())
+        is_killed = application is not None and application.final == "KILLED"
+        return Exit("killed" if is_killed else "failed", None, "", f"the driver said no end. {said}", self._now_ms())
+
+    def _patiently(self, ask: Callable[[], T]) -> T:
+        """What `ask` answers, however long YARN or the home is away."""
+        while True:
+            try:
+                return ask()
+            except TidemarkError as error:
+                self._complain(error)
+                time.sleep(LOOK_S)
+
+    def _trying(self, act: Callable[[], None]) -> None:
+        """Leaves it to the next look where the home or Hadoop's command fails."""
+        try:
+            act()
+        except (TidemarkError, OSError, subprocess.SubprocessError) as error:
+            self._complain(error)
+        else:
+            self._said = ""
+
+    def _complain(self, error: Exception) -> None:
+        if str(error) != self._said:
+            self._said = str(error)
+            _say(f"{type(error).__name__}: {error}")
+
+
+def write(folder: Path, name: str, value: object) -> None:
+    """A document of the run's folder, whole or not at all."""
+    open_storage(str(folder)).write(name, documents.encode(value))
+
+
+def enter_log(folder: Path) -> None:
+    """From now on this process's output is not the driver's log, which is mirrored."""
+    descriptor = os.open(folder / SUBMISSION_LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+        os.dup2(descriptor, stream.fileno())
+    os.close(descriptor)
+
+
+def _document(kind: type[T], path: Path) -> T:
+    return documents.decode(kind, path.read_bytes(), path.name)
+
+
+def _say(text: str) -> None:
+    print(f"[tidemark] {text.strip()}", flush=True)

@@ -1,0 +1,44 @@
+"""How the supervisor starts and ends runs in cluster mode: by the process that stands for their driver here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pipelines.domain import masters
+from pipelines.domain.runs import EXIT_FILE, SPEC_FILE, RunSpec
+from pipelines.domain.versions import Version
+from pipelines.sandbox import environment
+from pipelines.storage import documents
+from pipelines.supervisor.afar import attendant
+from pipelines.supervisor.afar.attendant import ENDED_FILE, EndAsked, write
+
+HANGS_MS = 120_000
+MODULE = "pipelines.supervisor.afar"
+
+
+def command(version: Version) -> Sequence[str]:
+    """Starts it, with the run's folder as its last argument."""
+    return [*environment.command("", MODULE), version.python or attendant.THIS_PYTHON]
+
+
+def is_of(version: Version) -> bool:
+    return masters.is_afar(version.master, version.conf)
+
+
+def end(folder: Path, now_ms: int) -> bool:
+    """Asks for the end of the run's application, whatever it does, which the process that stands for it sees to. Whether that was asked
+    for so long ago that this process hangs: the next one is told by the file."""
+    asked = folder / ENDED_FILE
+    if not asked.exists():
+        write(folder, ENDED_FILE, EndAsked(now_ms))
+        return False
+    return now_ms - documents.decode(EndAsked, asked.read_bytes(), ENDED_FILE).at_ms >= HANGS_MS
+
+
+def goes_on(folder: Path) -> bool:
+    """Whether the run's driver may go on at the cluster although no process stands for it here: its end is not known."""
+    if (folder / EXIT_FILE).exists() or not (folder / SPEC_FILE).is_file():
+        return False
+    spec = documents.decode(RunSpec, (folder / SPEC_FILE).read_bytes(), SPEC_FILE)
+    return masters.is_afar(spec.master, spec.conf)
