@@ -78,7 +78,7 @@ def prepare(spec: RunSpec, records: Records, query: str, path: str, checkpoint: 
     if source is not None and (sink is None or live is None):
         raise Unsupported(
             "sink.remote",
-            f"Query {query} writes to {path}: the savepoint's sink log can be carried only from and to local directories and S3 (s3a://).",
+            f"Query {query} writes to {path}: a savepoint's sink log can be carried only from and to this machine, S3 (s3a://) and HDFS.",
             "Restore the savepoint to a local workspace and output, or use a sink without a log (Delta, Kafka, foreachBatch).",
         )
     if sink is None or live is None:

@@ -9,15 +9,29 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from pipelines.domain.errors import NotFound
-from pipelines.domain.home_leases import BOOT_FILE, LEASE_FILE, LOCK_FILE, HomeLease, Machine, leased, parsed, patience_s
+from pipelines.domain.errors import NotFound, Unavailable
+from pipelines.domain.home_leases import (
+    BOOT_FILE,
+    LEASE_FILE,
+    LEASE_FOLDER,
+    LOCK_FILE,
+    HomeLease,
+    Machine,
+    leased,
+    newest,
+    parsed,
+    patience_s,
+)
 from pipelines.domain.ids import JobName, RunId
+from pipelines.domain.job_places import is_hdfs
+from pipelines.storage import paths
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.workspace import job_places
 from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
 
+READ_TRIES = 5
 LOOKS, LOOK_S = 10, 1.0
 """While a lease is watched, and the longest time between two of them."""
 
@@ -59,7 +73,22 @@ def _is_own(context: Context, job: JobName, lease: HomeLease) -> bool:
 
 
 def _read(storage: Storage) -> bytes | None:
+    """The lease in the job's folder; None where there is none."""
+    return _newest(storage) if is_hdfs(storage.url) else _content(storage, LEASE_FILE)
+
+
+def _newest(storage: Storage) -> bytes | None:
+    """One that a newer one replaced meanwhile is read again."""
+    for _ in range(READ_TRIES):
+        number = newest(paths.name(entry.path) for entry in storage.list(LEASE_FOLDER))
+        content = _content(storage, paths.join(LEASE_FOLDER, str(number))) if number else None
+        if content is not None or number == 0:
+            return content
+    raise Unavailable("storage.busy", f"The lease in {storage.url} changed each time that it was read", "Try again.")
+
+
+def _content(storage: Storage, path: str) -> bytes | None:
     try:
-        return storage.read(LEASE_FILE)
+        return storage.read(path)
     except NotFound:
         return None

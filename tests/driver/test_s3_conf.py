@@ -37,9 +37,11 @@ def test_what_the_version_says_stays() -> None:
 
 def test_a_job_in_the_workspace_and_an_environment_without_s3_add_nothing() -> None:
     assert s3_conf(replace(SPEC, checkpoints="/ws/checkpoints/r-1"), TOLD) == s3_conf(SPEC, {}) == {}
+    assert s3_conf(replace(SPEC, checkpoints="hdfs://nn/a-r-1/checkpoints/r-1"), TOLD) == {}
 
 
 def test_a_place_is_of_this_machine_or_of_a_tried_file_system() -> None:
     assert place_or_none("s3a://bucket/out/") == HadoopPath("s3a://bucket/out")
-    assert place_or_none("file:///out") == Path("/out") and place_or_none("hdfs://there/out") is None
+    assert place_or_none("file:///out") == Path("/out") and place_or_none("gs://there/out") is None
+    assert place_or_none("hdfs://there/out") == HadoopPath("hdfs://there/out")
     assert str(HadoopPath("s3a://b/a/1").with_name(".1.crc")) == "s3a://b/a/.1.crc" and HadoopPath("s3a://b/a/1").name == "1"
