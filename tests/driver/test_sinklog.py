@@ -164,7 +164,7 @@ def test_a_log_cannot_be_carried_where_no_suite_ran(tmp_path: Path) -> None:
     here = str(tmp_path)
     spec = RunSpec(SPEC_FORMAT, RunId("r"), JobName("j"), VersionId("v"), "s.py", (), {}, "local[2]", here, here, {"q": here})
     with pytest.raises(Unsupported) as found:
-        sinks.prepare(spec, records(tmp_path), "q", "gs://there/out", str(tmp_path / "q"), "file:///", None)
+        sinks.prepare(spec, records(tmp_path), "q", "gs://there/out", str(tmp_path / "q"), None)
     assert found.value.code == "sink.remote"
 
 

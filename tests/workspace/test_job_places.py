@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pipelines.domain import job_places as places
 from pipelines.domain.errors import Conflict, TidemarkError, Unsupported
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Run
-from pipelines.domain.runs import QUERIES_FILE
+from pipelines.domain.runs import QUERIES_FILE, RunState
 from pipelines.storage.addresses import open_storage
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.face import do
@@ -179,10 +183,21 @@ def test_a_fork_says_what_it_costs_there(house: House, url: str) -> None:
 
 
 def test_what_two_jobs_wrote_there_is_compared(house: House, url: str) -> None:
-    for name in ("a", "b"):
-        ran(house, f"{url}/home", name)
+    for name, last in (("a", 2), ("b", 3)):
+        run = ran(house, f"{url}/home", name)
+        house.see(run, RunState.STOPPED)
+        output = open_storage(f"{house.face.context.files.spec(run.job, run.id).output}/counts")
+        for entry in [entry for entry in output.list() if entry.path.endswith(".parquet")]:
+            output.write(entry.path, parquet(name=[entry.path, f"{entry.path} 2"], value=[1, last]))
     found = house.face.ask(Compare("a", "b"))
-    assert found.rows_a == found.rows_b == found.equal > 0 and found.changed == found.only_a == found.only_b == 0, found
+    assert found.rows_a == found.rows_b == found.equal + found.changed and found.equal == found.changed > 0, found
+
+
+def parquet(**columns: list[Any]) -> bytes:
+    """A data file with these columns."""
+    file = io.BytesIO()
+    pq.write_table(pa.table(columns), file)
+    return file.getvalue()
 
 
 def test_state_is_not_rewritten_there(house: House, url: str) -> None:

@@ -18,6 +18,7 @@ from pipelines.checkpoint import commits, logs, sink_log
 from pipelines.domain.ids import JobName
 from pipelines.storage.addresses import open_storage
 from pipelines.supervisor import processes
+from pipelines.verbs.experiments import Compare
 from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.fork import Fork
@@ -35,7 +36,7 @@ from tests.workspace.serving import Server, serving
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.timeout(1200),
+    pytest.mark.timeout(2400),
     pytest.mark.usefixtures("kept_jvms"),
 ]
 
@@ -158,6 +159,8 @@ def test_a_job_at_a_home_is_exact(server: Server, home: Home, tmp_path: Path) ->
         reaches(server, name, FILES)
         server.stop(name, savepoint=False)
         assert written(server, name, tmp_path / name) == expected, name
+        compared = server.face.ask(Compare("here", name))
+        assert compared.equal == compared.rows_a == compared.rows_b > 0, compared
     place = job_places.of_job(server.face.context, JobName("at-home"))
     do(server.face, Forget("at-home"))
     assert not list(open_storage(place).list()) and written(server, "there", tmp_path / "still") == expected
