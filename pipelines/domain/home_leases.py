@@ -133,6 +133,16 @@ def leased(folder: str, lease: HomeLease | None) -> Conflict:
     return Conflict(LEASED, message, hint)
 
 
+def watched(folder: str, lease: HomeLease | None) -> str:
+    """What a plan says of the lease of somebody else."""
+    whose = "of a driver whose name cannot be read" if lease is None else f"of run {lease.run} on {lease.host}"
+    until = "" if lease is None else f", by whose clock it holds until {_time(lease.until_ms)}"
+    return (
+        f"The lease in {folder} is that {whose}{until}. Before anything begins it is watched for {patience_s(lease):g} s: "
+        "if it is renewed, nothing does; if not, it gives way."
+    )
+
+
 def lost(folder: str, why: str) -> Conflict:
     hint = "See whether another server runs this job, and whether the storage answers; then resume it on one of them."
     return Conflict(LOST, f"The lease in {folder} {why}: the run was ended, so that it commits nothing more.", hint)

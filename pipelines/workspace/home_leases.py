@@ -21,6 +21,7 @@ from pipelines.domain.home_leases import (
     newest,
     parsed,
     patience_s,
+    watched,
 )
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.job_places import is_hdfs
@@ -36,13 +37,21 @@ LOOKS, LOOK_S = 10, 1.0
 """While a lease is watched, and the longest time between two of them."""
 
 
+def told(context: Context, job: JobName) -> tuple[str, ...]:
+    """What a plan says of the lease that another workspace's driver has, or had, at the job's home; nothing where there is none."""
+    place = job_places.of_job(context, job)
+    seen = _read(open_storage(place)) if place else None
+    lease = parsed(seen) if seen else None
+    return () if seen is None or _is_free(context, job, lease) else (watched(place, lease),)
+
+
 def refuse_foreign(context: Context, job: JobName, ticket: Ticket) -> None:
     """Raises Conflict (`checkpoint.leased`) once another workspace's driver is seen to renew the job's lease; returns where none does."""
     place = job_places.of_job(context, job)
     storage = open_storage(place) if place else None
     seen = _read(storage) if storage else None
     lease = parsed(seen) if seen else None
-    if storage is None or seen is None or (lease is not None and (lease.released or _is_own(context, job, lease))):
+    if storage is None or seen is None or _is_free(context, job, lease):
         return
     wait_s = patience_s(lease)
     ticket.step(f"watching for {wait_s:g} s whether another driver works at the job's home", 0)
@@ -60,6 +69,10 @@ def _refuse_held(place: str, now: bytes | None) -> None:
     lease = parsed(now) if now else None
     if now is not None and not (lease is not None and lease.released):
         raise leased(place, lease)
+
+
+def _is_free(context: Context, job: JobName, lease: HomeLease | None) -> bool:
+    return lease is not None and (lease.released or _is_own(context, job, lease))
 
 
 def _is_own(context: Context, job: JobName, lease: HomeLease) -> bool:

@@ -99,6 +99,15 @@ def test_nothing_begins_and_nothing_is_removed_while_another_driver_works_there(
     assert {path for path in (entry.path for entry in home.list()) if not path.startswith((LEASE_FILE, f"{LEASE_FOLDER}/"))} == before
 
 
+def test_the_plan_says_whose_it_is_and_when_it_gives_way(house: House, home: Storage) -> None:
+    assert not [line for line in house.face.plan(Resume("a", force=True)).warnings if "lease" in line]
+    put(home, lease(PERIOD_S))
+    (told,) = (line for line in house.face.plan(Resume("a", force=True)).warnings if "lease" in line)
+    assert home.url in told and "run r-9 on elsewhere" in told and "until 2027-01-14T08:00:20+00:00" in told and "for 20 s" in told
+    put(home, replace(lease(), released=True))
+    assert not [line for line in house.face.plan(Resume("a", force=True)).warnings if "lease" in line]
+
+
 def test_one_that_nobody_renews_gives_way(house: House, home: Storage, stopped: Run) -> None:
     put(home, lease(SHORT_S))
     assert do(house.face, Resume("a", force=True)).checkpoints == stopped.checkpoints
