@@ -10,8 +10,11 @@ from pipelines.domain.ids import JobName, RunId
 
 S3 = "s3a://"
 """What Hadoop calls S3; the server takes it for `s3://`."""
-HDFS = ("hdfs://", "webhdfs://", "swebhdfs://")
-SCHEMES = (S3, *HDFS)
+HDFS = "hdfs://"
+WEBHDFS = ("webhdfs://", "swebhdfs://")
+"""HDFS over HTTP, which Spark's own Hadoop cannot use: jersey is not among its shaded classes, so it reads no refusal of a NameNode's, and
+a file that is not there fails the query."""
+SCHEMES = (S3, HDFS)
 """Where checkpoints and outputs of jobs lie, as Hadoop writes them."""
 ARTIFACT = "org.apache.hadoop:hadoop-aws"
 CONNECTOR = "hadoop-aws"
@@ -87,8 +90,12 @@ def refuse_without_connector(conf: Mapping[str, str], hadoop_version: str, is_th
     raise Unsupported("home.connector", "The job's Spark has no hadoop-aws, which opens S3", hint)
 
 
-def refuse_without_namenode(place: str) -> None:
-    """Raises Invalid (`home.namenode`) for `hdfs:///…`: Spark names what it writes there with the NameNode, so the two would be unlike."""
+def refuse_unwritten(place: str) -> None:
+    """Raises Unsupported (`home.webhdfs`) for an HDFS over HTTP, and Invalid (`home.namenode`) for `hdfs:///…`: Spark names what it writes
+    there with the NameNode, so the two would be unlike."""
+    if place.startswith(WEBHDFS):
+        hint = "Give hdfs://host:8020/folder: Spark writes there by that, and the server finds its NameNode over HTTP."
+        raise Unsupported("home.webhdfs", f"Spark cannot keep a job at {place}: its Hadoop fails over WebHDFS", hint)
     if is_hdfs(place) and not urlsplit(place).netloc:
         hint = "Say it whole, as core-site.xml has it (fs.defaultFS): hdfs://host:8020/folder."
         raise Invalid("home.namenode", f"{place} does not name the NameNode", hint)

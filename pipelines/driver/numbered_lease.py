@@ -24,10 +24,6 @@ ONCE = {
     "dfs.client.retry.policy.enabled": "false",
     "dfs.client.socket-timeout": "15000",
     "dfs.client.failover.max.attempts": "2",
-    "dfs.http.client.retry.policy.enabled": "false",
-    "dfs.http.client.failover.max.attempts": "2",
-    "dfs.webhdfs.socket.connect-timeout": "15s",
-    "dfs.webhdfs.socket.read-timeout": "15s",
 }
 """Hadoop's usual patience with a NameNode would outlast any lease."""
 

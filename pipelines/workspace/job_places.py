@@ -15,7 +15,7 @@ from pipelines.domain.jobs import Job
 from pipelines.domain.versions import Version
 from pipelines.sandbox import sparks
 from pipelines.storage import folders, users
-from pipelines.storage.addresses import S3_ADDRESSES, open_storage
+from pipelines.storage.addresses import HDFS_ADDRESSES, S3_ADDRESSES, open_storage
 from pipelines.workspace import events, homes
 from pipelines.workspace.context import Context
 from pipelines.workspace.files import readable
@@ -24,15 +24,16 @@ from pipelines.workspace.files import readable
 def planned(context: Context, home: str, job: JobName, run: RunId, version: Version) -> str:
     """The folder at `home` that the job which `run` begins will have; empty where that is the workspace.
 
-    Raises what `homes.checked` raises, Unsupported (`home.scheme`, `home.connector`), Conflict (`home.endpoint`, `home.credentials`),
-    Invalid (`home.namenode`, `storage.namenode`), and Unavailable where the storage does not answer the server, or lets nobody write there.
+    Raises what `homes.checked` raises, Unsupported (`home.scheme`, `home.webhdfs`, `home.connector`), Conflict (`home.endpoint`,
+    `home.credentials`), Invalid (`home.namenode`, `storage.namenode`), and Unavailable where the storage does not answer the server, or
+    lets nobody write there.
     """
     if not is_one(home):
         return ""
     url = homes.checked(context, home)
     if url.startswith(S3_ADDRESSES):
         _refuse_s3(version)
-    elif job_places.is_hdfs(url):
+    elif url.startswith(HDFS_ADDRESSES):
         _refuse_hdfs(url, version)
     else:
         hint = "Give s3://bucket/folder or hdfs://host:8020/folder, or leave --home out; savepoints can be kept at such a place (home set)."
@@ -51,7 +52,7 @@ def _refuse_s3(version: Version) -> None:
 
 
 def _refuse_hdfs(url: str, version: Version) -> None:
-    job_places.refuse_without_namenode(url)
+    job_places.refuse_unwritten(url)
     job_places.refuse_another_user(os.environ, users.name())
     job_places.refuse_without_hdfs(version.conf, os.environ, _has_jar(version, job_places.HDFS_CLIENTS))
 

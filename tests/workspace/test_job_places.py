@@ -100,10 +100,14 @@ def refused(house: House, home: str) -> TidemarkError:
     [
         ("hdfs://nowhere:8020/home", "storage.namenode", "TIDEMARK_WEBHDFS"),
         ("hdfs:///home", "home.namenode", "fs.defaultFS"),
-        ("webhdfs://127.0.0.1:9/home", "storage.unreachable", "HADOOP_CONF_DIR"),
+        ("hdfs://there:8020/home", "storage.unreachable", "HADOOP_CONF_DIR"),
+        ("webhdfs://there:9870/home", "home.webhdfs", "hdfs://"),
     ],
 )
-def test_a_namenode_that_nobody_reaches_is_told_by_the_plan(house: House, hdfs_url: str, home: str, code: str, hint: str) -> None:
+def test_a_namenode_that_nobody_reaches_is_told_by_the_plan(
+    house: House, hdfs_url: str, monkeypatch: pytest.MonkeyPatch, home: str, code: str, hint: str
+) -> None:
+    monkeypatch.setenv("TIDEMARK_WEBHDFS", "there:8020=http://127.0.0.1:9")
     error = refused(house, home)
     assert error.code == code and hint in error.hint
 

@@ -103,8 +103,6 @@ class Home:
     """Where a job lies, and what its Spark needs for that."""
 
     url: str
-    other: str
-    """A place there that another of Hadoop's file systems reaches, where there is one."""
     copied: str
     """How its savepoints are."""
     conf: Mapping[str, str]
@@ -116,9 +114,8 @@ def home(request: pytest.FixtureRequest) -> Home:
         pytest.skip(lacks)
     url = f"{request.getfixturevalue(f'{request.param}_url')}/home"
     if request.param == "s3":
-        return Home(url, url, "server-copy", s3_connector.conf())
-    hdfs = request.getfixturevalue("hdfs")
-    return Home(url, url.replace(hdfs.url, hdfs.web), "copy", {})
+        return Home(url, "server-copy", s3_connector.conf())
+    return Home(url, "copy", {})
 
 
 @pytest.fixture
@@ -154,7 +151,7 @@ def test_a_job_at_a_home_is_exact(server: Server, home: Home, tmp_path: Path) ->
         server.stop("there", savepoint=False)
         assert written(server, "there", tmp_path / f"again-{back.batch}") == expected, back
     local = do(server.face, Take("here", batch=2))
-    for name, savepoint, where in (("at-home", taken.id, home.url), ("to-disk", taken.id, ""), ("to-home", local.id, home.other)):
+    for name, savepoint, where in (("at-home", taken.id, home.url), ("to-disk", taken.id, ""), ("to-home", local.id, home.url)):
         do(server.face, Fork(savepoint, name=name, home=where))
         reaches(server, name, FILES)
         server.stop(name, savepoint=False)
