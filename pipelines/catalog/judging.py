@@ -68,7 +68,10 @@ def _viewed(db: DuckDBPyConnection, rows: Rows) -> Iterator[None]:
 
 
 def _relation(db: DuckDBPyConnection, rows: Rows) -> Output:
-    """The rows, or the columns without any; Unsupported (`bisect.no_rows`) where nothing was ever written."""
+    """The rows, or the columns without any; Unsupported (`bisect.no_rows`) where nothing was ever written, and (`compare.remote`) where it
+    lies elsewhere."""
+    for file in filter(output_files.is_elsewhere, (*rows.files, *rows.like)):
+        raise output_files.remote(file)
     relation = output_files.output(db, rows.files, rows.format)
     if relation is None and (like := output_files.output(db, rows.like, rows.format)) is not None:
         return like.emptied()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from pipelines.domain.errors import Corrupt, Unsupported
+from pipelines.storage.addresses import HDFS_ADDRESSES, S3_ADDRESSES
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -31,8 +32,9 @@ class Output:
 
 
 def output(db: DuckDBPyConnection, files: Sequence[str], format: str) -> Output | None:
-    """The rows in `files` (paths or `file:` URLs); None if there are none to read. Corrupt (`compare.file_missing`,
-    `compare.file_damaged`) or Unsupported (`compare.format`, `compare.remote`)."""
+    """The rows in `files` (paths, `file:` URLs, or URLs of S3 and HDFS, read piece by piece); None if there are none to read.
+
+    Corrupt (`compare.file_missing`, `compare.file_damaged`) or Unsupported (`compare.format`, `compare.remote`)."""
     import duckdb
 
     if format not in FORMATS:
@@ -41,7 +43,9 @@ def output(db: DuckDBPyConnection, files: Sequence[str], format: str) -> Output 
             f"Outputs in the format {format!r} cannot be compared",
             f"Write the output as one of {', '.join(FORMATS)}.",
         )
-    present = _present([_local(file) for file in files], format)
+    places = [_place(file) for file in files]
+    elsewhere = _elsewhere(db, [place for place in places if is_elsewhere(place)])
+    present = _present(places, format, elsewhere)
     if not present:
         return None
     relation = _relation(present, format)
@@ -65,28 +69,58 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _local(file: str) -> str:
-    """The path that `file` means on this machine."""
+def is_elsewhere(file: str) -> bool:
+    """Whether it lies at a URL of a storage that outputs are read from."""
+    return file.startswith((*S3_ADDRESSES, *HDFS_ADDRESSES))
+
+
+def remote(file: str) -> Unsupported:
+    return Unsupported(
+        "compare.remote", f"{file} is not on this machine", "Copy both outputs to local folders, or compare them with Spark."
+    )
+
+
+def _place(file: str) -> str:
+    """The path that `file` means on this machine, or its URL with the name as it is; what Spark wrote of both is quoted."""
     parts = urlsplit(file)
     if parts.scheme == "file":
         return unquote(parts.path)
+    if is_elsewhere(file):
+        return unquote(file)
     if "://" in file:
-        raise Unsupported(
-            "compare.remote", f"{file} is not on this machine", "Copy both outputs to local folders, or compare them with Spark."
-        )
+        raise remote(file)
     return file
 
 
-def _present(paths: Sequence[str], format: str) -> list[str]:
-    """`paths`, all of which must exist, without empty text files (a task of Spark's that had no rows)."""
-    missing = [path for path in paths if not os.path.isfile(path)]
+def _elsewhere(db: DuckDBPyConnection, urls: Sequence[str]) -> Mapping[str, int]:
+    """Bytes of those that are there, which DuckDB can read from here on."""
+    if not urls:
+        return {}
+    from pipelines.storage.queried import NAME, QueriedFiles, sizes
+
+    if not db.filesystem_is_registered(NAME):
+        db.register_filesystem(QueriedFiles())
+    return sizes(urls)
+
+
+def _present(places: Sequence[str], format: str, elsewhere: Mapping[str, int]) -> list[str]:
+    """`places`, all of which must exist, without empty text files (a task of Spark's that had no rows)."""
+    there = {place: _size(place, elsewhere) for place in places}
+    missing = [place for place, size in there.items() if size is None]
     if missing:
         raise Corrupt(
             "compare.file_missing",
-            f"The output lists {len(missing)} of {len(paths)} data files that are gone, the first {missing[0]}",
+            f"The output lists {len(missing)} of {len(places)} data files that are gone, the first {missing[0]}",
             "Something deleted data of this output; run the job again into a fresh one.",
         )
-    return [path for path in paths if format == "parquet" or os.path.getsize(path) > 0]
+    return [place for place, size in there.items() if format == "parquet" or size]
+
+
+def _size(place: str, elsewhere: Mapping[str, int]) -> int | None:
+    """In bytes; None where there is no such file."""
+    if is_elsewhere(place):
+        return elsewhere.get(place)
+    return os.path.getsize(place) if os.path.isfile(place) else None
 
 
 def _relation(paths: Sequence[str], format: str) -> str:

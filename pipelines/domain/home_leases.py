@@ -1,4 +1,4 @@
-"""Leases at a home: what one driver writes beside its checkpoints in an object store, so that no other works on them. Pure.
+"""Leases at a home: what one driver writes beside its checkpoints in S3 or HDFS, so that no other works on them. Pure.
 
 Clocks of two machines need not agree. A driver that renews its lease changes the file; whoever wants it watches for one period, by a clock
 of its own, whether the file changes. So the times in it are for people alone.
@@ -7,17 +7,19 @@ of its own, whether the file changes. So the times in it are for people alone.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from pipelines.domain.errors import Conflict
-from pipelines.domain.job_places import place_of
+from pipelines.domain.job_places import is_hdfs, place_of
 from pipelines.domain.json_text import read_json
 
 LEASE_FILE = "lease.json"
-"""In the job's folder at the home."""
+"""In the job's folder in S3."""
+LEASE_FOLDER = "leases"
+"""In the job's folder in HDFS: a file for each renewal, named by a number. The highest counts; lower ones are removed."""
 LEASE_FORMAT = 1
 LOCK_FILE = ".lease.lock"
 """In the run's folder: locked by the JVM that has the lease, for as long as that lives."""
@@ -80,6 +82,16 @@ def lease_folder(checkpoints: str) -> str:
     return place_of(checkpoints) or checkpoints.rstrip("/")
 
 
+def place_of_lease(folder: str) -> str:
+    """What is to be looked at, or deleted, where `folder` is said to be in use."""
+    return f"{folder}/{LEASE_FOLDER if is_hdfs(folder) else LEASE_FILE}"
+
+
+def newest(names: Iterable[str]) -> int:
+    """The number of the content that counts, of the names in a folder of leases; 0 where there is none."""
+    return max((int(name) for name in names if name.isascii() and name.isdecimal()), default=0)
+
+
 def parsed(text: str | bytes) -> HomeLease | None:
     """The lease that `text` describes; None where it describes none, which then is nobody's that could be named."""
     try:
@@ -111,7 +123,7 @@ def patience_s(lease: HomeLease | None) -> float:
 def leased(folder: str, lease: HomeLease | None) -> Conflict:
     """What a second driver, and a server that would begin one, is told."""
     if lease is None:
-        hint = f"Look at {folder}/{LEASE_FILE}, and delete it if no driver works there."
+        hint = f"Look at {place_of_lease(folder)}, and delete it if no driver works there."
         return Conflict(LEASED, f"Another driver works on the checkpoints in {folder}; its lease cannot be read.", hint)
     message = (
         f"The checkpoints in {folder} are in use by run {lease.run} (on {lease.host}, since {_time(lease.since_ms)}), "
@@ -119,6 +131,16 @@ def leased(folder: str, lease: HomeLease | None) -> Conflict:
     )
     hint = f"Stop that run where it was started. Once it is gone, its lease gives way {lease.period_s:g} s after the last renewal."
     return Conflict(LEASED, message, hint)
+
+
+def watched(folder: str, lease: HomeLease | None) -> str:
+    """What a plan says of the lease of somebody else."""
+    whose = "of a driver whose name cannot be read" if lease is None else f"of run {lease.run} on {lease.host}"
+    until = "" if lease is None else f", by whose clock it holds until {_time(lease.until_ms)}"
+    return (
+        f"The lease in {folder} is that {whose}{until}. Before anything begins it is watched for {patience_s(lease):g} s: "
+        "if it is renewed, nothing does; if not, it gives way."
+    )
 
 
 def lost(folder: str, why: str) -> Conflict:

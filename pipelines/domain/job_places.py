@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
 
-from pipelines.domain.errors import Conflict, Unsupported
+from pipelines.domain.errors import Conflict, Invalid, Unsupported
 from pipelines.domain.ids import JobName, RunId
 
-SCHEME = "s3a://"
+S3 = "s3a://"
 """What Hadoop calls S3; the server takes it for `s3://`."""
+HDFS = "hdfs://"
+WEBHDFS = ("webhdfs://", "swebhdfs://")
+"""HDFS over HTTP, which Spark's own Hadoop cannot use: jersey is not among its shaded classes, so it reads no refusal of a NameNode's, and
+a file that is not there fails the query."""
+SCHEMES = (S3, HDFS)
+"""Where checkpoints and outputs of jobs lie, as Hadoop writes them."""
 ARTIFACT = "org.apache.hadoop:hadoop-aws"
 CONNECTOR = "hadoop-aws"
 """In the name of its jar, and of its package."""
@@ -19,16 +26,28 @@ ACCESS_KEY = "spark.hadoop.fs.s3a.access.key"
 ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 KEY_VARIABLES = ("AWS_ACCESS_KEY_ID",)
+HDFS_CLIENTS = ("hadoop-client-api", "hadoop-hdfs-client")
+"""In the names of the jars that open HDFS: Spark's own, and those of a Hadoop beside it."""
+CLASS_PATH_VARIABLE = "SPARK_DIST_CLASSPATH"
+"""Names the jars of a Hadoop for a Spark that was built without one."""
+USER_VARIABLE, WEB_USER_VARIABLE = "HADOOP_USER_NAME", "FSSPEC_WEBHDFS_USER"
+"""Who Hadoop's clients are in HDFS, the server's too, unless the second names another for it."""
 
 
 def at(home: str, job: JobName, run: RunId) -> str:
-    """The folder at `home` (an S3 URL) of the job that `run` begins, which makes it unlike that of any workspace that shares the home."""
-    return f"{SCHEME}{home.partition('://')[2].rstrip('/')}/{job}-{run}"
+    """The folder at `home` (a URL of S3 or HDFS) of the job that `run` begins, which makes it unlike that of any workspace that shares the
+    home."""
+    scheme = home if is_hdfs(home) else f"{S3}{home.partition('://')[2]}"
+    return f"{scheme.rstrip('/')}/{job}-{run}"
 
 
 def is_remote(path: str) -> bool:
     """Whether a checkpoint or an output lies at a home."""
-    return path.startswith(SCHEME)
+    return path.startswith(SCHEMES)
+
+
+def is_hdfs(path: str) -> bool:
+    return path.startswith(HDFS)
 
 
 def checkpoints(place: str, run: RunId) -> str:
@@ -69,6 +88,36 @@ def refuse_without_connector(conf: Mapping[str, str], hadoop_version: str, is_th
     artifact = f"{ARTIFACT}:{hadoop_version}" if hadoop_version else ARTIFACT
     hint = f"Give --conf {PACKAGES}={artifact}, or the jars of that Maven artifact and what it needs (--conf {JARS}=…)."
     raise Unsupported("home.connector", "The job's Spark has no hadoop-aws, which opens S3", hint)
+
+
+def refuse_unwritten(place: str) -> None:
+    """Raises Unsupported (`home.webhdfs`) for an HDFS over HTTP, and Invalid (`home.namenode`) for `hdfs:///…`: Spark names what it writes
+    there with the NameNode, so the two would be unlike."""
+    if place.startswith(WEBHDFS):
+        hint = "Give hdfs://host:8020/folder: Spark writes there by that, and the server finds its NameNode over HTTP."
+        raise Unsupported("home.webhdfs", f"Spark cannot keep a job at {place}: its Hadoop fails over WebHDFS", hint)
+    if is_hdfs(place) and not urlsplit(place).netloc:
+        hint = "Say it whole, as core-site.xml has it (fs.defaultFS): hdfs://host:8020/folder."
+        raise Invalid("home.namenode", f"{place} does not name the NameNode", hint)
+
+
+def refuse_another_user(environment: Mapping[str, str], login: str) -> None:
+    """Raises Conflict (`home.credentials`) where the server is another user in HDFS than the job's Spark will be; `login` is who both are
+    where nothing names one."""
+    theirs = environment.get(USER_VARIABLE) or login
+    ours = environment.get(WEB_USER_VARIABLE) or theirs
+    if ours != theirs:
+        message = f"The server is {ours} in HDFS ({WEB_USER_VARIABLE}), and the job's Spark would be {theirs}"
+        hint = f"Start the server with {USER_VARIABLE} alone: it counts for both."
+        raise Conflict("home.credentials", message, hint)
+
+
+def refuse_without_hdfs(conf: Mapping[str, str], environment: Mapping[str, str], is_there: bool) -> None:
+    """Raises Unsupported (`home.connector`) for a job whose Spark was built without Hadoop, and is told of none."""
+    named = any(client in conf.get(key, "") for key in JAR_CONFS for client in HDFS_CLIENTS)
+    if not is_there and not named and not environment.get(CLASS_PATH_VARIABLE):
+        hint = f"Start the server with {CLASS_PATH_VARIABLE} (the output of `hadoop classpath`), or give the jars (--conf {JARS}=…)."
+        raise Unsupported("home.connector", "The job's Spark has no client of HDFS: it was built without Hadoop", hint)
 
 
 def _host(text: str) -> str:

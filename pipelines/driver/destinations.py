@@ -84,11 +84,14 @@ def _table(spark: Any, request: Asked, default_fs: str) -> Destination:
 
 
 def _directory(sink: str, path: str, default_fs: str) -> str:
-    """The directory as the records have it; empty for a sink without a log of its own files, and for all tables but Iceberg's."""
+    """The directory as the records have it: a path of this machine, or a URL; empty for a sink without a log of its own files, and for all
+    tables but Iceberg's."""
     if sink.lower() not in (*FILE_FORMATS, ICEBERG) or not path:
         return ""
     local = local_path(path, default_fs)
-    return path if local is None else str(local)
+    if local is not None:
+        return str(local)
+    return f"{default_fs.rstrip('/')}{path}" if path.startswith("/") else path
 
 
 def _default_format(spark: Any) -> str:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-SCHEMES = ("s3a",)
+from pipelines.domain import job_places
+
+SCHEMES = tuple(scheme.removesuffix("://") for scheme in job_places.SCHEMES)
 """What the suites ran on."""
 
 

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from pipelines.domain.errors import TidemarkError, Unavailable
 from pipelines.domain.home_leases import FIRED, GIVEN_UP, RENEWALS, HomeLease, leased, lost, parsed, patience_s
+from pipelines.domain.job_places import is_hdfs
 from pipelines.driver.lease_file import Content
 from pipelines.driver.records import say
 
@@ -26,7 +27,7 @@ RELEASE_S = 20.0
 
 
 class Conditional(Protocol):
-    """A file that is read and written as `lease_file.LeaseFile` is."""
+    """A file that is read and written as `lease_file.LeaseFile` and `numbered_lease.NumberedLease` are."""
 
     def read(self) -> Content | None: ...
 
@@ -171,10 +172,9 @@ class HeldLease:
 
 
 def unreachable(folder: str, error: OSError) -> Unavailable:
-    hint = (
-        "See whether the storage answers. One that knows no conditional writes is used without a lease: "
-        "--conf spark.hadoop.fs.s3a.create.conditional.enabled=false"
-    )
+    hint = "See whether the storage answers, and whether the job may write there."
+    if not is_hdfs(folder):
+        hint += " One that knows no conditional writes is used without a lease: --conf spark.hadoop.fs.s3a.create.conditional.enabled=false"
     return Unavailable("checkpoint.no_lease", f"No lease could be taken in {folder}: {error}", hint)
 
 

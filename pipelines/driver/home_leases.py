@@ -15,7 +15,6 @@ from typing import Any
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.home_leases import (
     BOOT_FILE,
-    LEASE_FILE,
     LOCK_FILE,
     LONGEST_S,
     PERIOD_S,
@@ -23,12 +22,15 @@ from pipelines.domain.home_leases import (
     HomeLease,
     Machine,
     lease_folder,
+    place_of_lease,
 )
+from pipelines.domain.job_places import is_hdfs
 from pipelines.domain.runs import Exit, RunSpec
 from pipelines.driver.dead_mans_switch import DeadMansSwitch
 from pipelines.driver.home_lease import HeldLease, unreachable
 from pipelines.driver.jvm_locks import JvmLock
 from pipelines.driver.lease_file import LeaseFile
+from pipelines.driver.numbered_lease import HadoopFolder, NumberedLease
 from pipelines.driver.records import Records, say
 
 SHORTEST_S = 1.0
@@ -50,7 +52,7 @@ class HomeLeases:
             return
         folder = lease_folder(self._spec.checkpoints)
         try:
-            self._take(LeaseFile(f"{folder}/{LEASE_FILE}"), folder, query)
+            self._take(_file(folder), folder, query)
         except OSError as error:
             raise unreachable(folder, error) from error
 
@@ -59,7 +61,7 @@ class HomeLeases:
             self._held.release()
             self._held = None
 
-    def _take(self, file: LeaseFile, folder: str, query: str) -> None:
+    def _take(self, file: LeaseFile | NumberedLease, folder: str, query: str) -> None:
         if not file.is_conditional:
             self._is_without = True
             message = (
@@ -99,6 +101,11 @@ class HomeLeases:
         _kill_jvm()
         self._records.exit(Exit("failed", 1, error.code, f"{error.message} {error.hint}", self._records.now_ms()))
         os._exit(1)
+
+
+def _file(folder: str) -> LeaseFile | NumberedLease:
+    place = place_of_lease(folder)
+    return NumberedLease(HadoopFolder(place)) if is_hdfs(folder) else LeaseFile(place)
 
 
 NOWHERE = Machine("", 0, 0)

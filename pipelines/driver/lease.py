@@ -4,7 +4,7 @@ What writes a checkpoint is the JVM, so the JVM holds the lease: a record lock o
 the checkpoint. The kernel takes it away when that process is gone and not before: no lease is ever stale, and a JVM that outlives its
 killed driver for a while keeps what it may still write to. `.leases/<query>.json` only says who holds it, for people.
 
-One on S3 has a lease there (`driver.home_lease`). One at any other URL has none, and the driver says so in an event.
+One in S3 or HDFS has a lease there (`driver.home_lease`). One at any other URL has none, and the driver says so in an event.
 """
 
 from __future__ import annotations

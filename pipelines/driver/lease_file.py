@@ -7,7 +7,7 @@ is one of its own that asks once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -49,10 +49,7 @@ class LeaseFile:
         self.url = url
         self._jvm: Any = SparkContext._jvm
         self._path = self._jvm.org.apache.hadoop.fs.Path(url)
-        conf = self._jvm.org.apache.hadoop.conf.Configuration(SparkContext._active_spark_context._jsc.hadoopConfiguration())
-        for key, value in ONCE.items():
-            conf.set(key, value)
-        self._system = self._jvm.org.apache.hadoop.fs.FileSystem.newInstance(self._path.toUri(), conf)
+        self._system = own_system(self._path, ONCE)
 
     @property
     def is_conditional(self) -> bool:
@@ -62,17 +59,17 @@ class LeaseFile:
     def read(self) -> Content | None:
         """None where nothing is. The text is that of the ETag: one that changes in between is read again."""
         for _ in range(READ_TRIES):
-            status = _unless(GONE, lambda: self._system.getFileStatus(self._path))
+            status = unless(GONE, lambda: self._system.getFileStatus(self._path))
             if status is None:
                 return None
-            text = _unless(CHANGED, partial(self._text, status))
+            text = unless(CHANGED, partial(self._text, status))
             if text is not None:
                 return Content(str(text), str(status.getEtag()))
         raise OSError(f"{self.url} changed each time that it was read")
 
     def write(self, text: str, over: Content | None) -> bool:
         """Whether `text` is there now, in place of `over`, or of nothing; False where something else is there."""
-        return _unless(NOT_MET, lambda: self._put(text, over)) is True
+        return unless(NOT_MET, lambda: self._put(text, over)) is True
 
     def _put(self, text: str, over: Content | None) -> bool:
         builder = self._system.createFile(self._path).overwrite(True)
@@ -90,6 +87,17 @@ class LeaseFile:
             stream.close()
 
 
+def own_system(path: Any, settings: Mapping[str, str]) -> Any:
+    """A client of Hadoop's of its own for `path`, with the confs of the job and `settings`, which win."""
+    from pyspark import SparkContext
+
+    hadoop = SparkContext._jvm.org.apache.hadoop
+    conf = hadoop.conf.Configuration(SparkContext._active_spark_context._jsc.hadoopConfiguration())
+    for key, value in settings.items():
+        conf.set(key, value)
+    return hadoop.fs.FileSystem.newInstance(path.toUri(), conf)
+
+
 @contextmanager
 def as_os_error() -> Iterator[None]:
     """What Java throws within it becomes OSError."""
@@ -103,7 +111,7 @@ def as_os_error() -> Iterator[None]:
         raise OSError(str(error)) from error
 
 
-def _unless(names: set[str], ask: Callable[[], Any]) -> Any:
+def unless(names: set[str], ask: Callable[[], Any]) -> Any:
     """What `ask` answers; None where Java throws an exception of one of `names`. Any other becomes OSError."""
     from py4j.protocol import Py4JJavaError
 

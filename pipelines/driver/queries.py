@@ -183,12 +183,12 @@ class Queries:
         destination = destinations.of(spark, request, hadoop_fs)
         iceberg_tables.refuse_changed(self._spec, name, destination)
         if destination.sink.lower() == ICEBERG:
-            live = sinks.place_or_none(checkpoint, hadoop_fs)
+            live = sinks.place_or_none(checkpoint)
             return iceberg_tables.prepare(self._spec, self._records, name, writer, request, destination, live)
         if name in self._spec.sink_logs and destination.sink.lower() != delta_tables.DELTA:
             destinations.require_place(destination, name)
         if destination.path:
-            sinks.prepare(self._spec, self._records, name, destination.path, checkpoint, hadoop_fs, spark)
+            sinks.prepare(self._spec, self._records, name, destination.path, checkpoint, spark)
         return destination
 
     def _record(self, query: Any, spark: Any, name: QueryName, checkpoint: str, wrote: Destination, frame: Any, location: str) -> None:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pipelines.domain.job_places import ENDPOINT, ENDPOINT_VARIABLES, PATH_STYLE, REGION, REGION_VARIABLES, first_of, is_remote
+from pipelines.domain.job_places import ENDPOINT, ENDPOINT_VARIABLES, PATH_STYLE, REGION, REGION_VARIABLES, S3, first_of
 from pipelines.domain.runs import RunSpec
 
 
 def s3_conf(spec: RunSpec, environment: Mapping[str, str]) -> dict[str, str]:
-    """Nothing for a job whose bytes lie on this machine; what the version's confs say stays."""
-    if not is_remote(spec.checkpoints):
+    """Nothing for a job whose bytes lie elsewhere than in S3; what the version's confs say stays."""
+    if not spec.checkpoints.startswith(S3):
         return {}
     endpoint = first_of(environment, ENDPOINT_VARIABLES)
     ours = {ENDPOINT: endpoint, REGION: first_of(environment, REGION_VARIABLES), PATH_STYLE: "true" if endpoint else ""}

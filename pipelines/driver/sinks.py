@@ -33,11 +33,11 @@ def local_path(text: str, default_fs: str = "file:///") -> Path | None:
     return None
 
 
-def place_or_none(text: str, default_fs: str = "file:///") -> Place | None:
+def place_or_none(text: str) -> Place | None:
     """`text` as a path of this machine, or one of a file system that the suites ran on; None where it lies elsewhere."""
     if urlsplit(text).scheme in SCHEMES:
         return HadoopPath(text.rstrip("/"))
-    return local_path(text, default_fs)
+    return local_path(text)
 
 
 def place(text: str) -> Place:
@@ -66,19 +66,19 @@ def refuse_taken(query: str, path: str, paths: Iterable[str]) -> None:
             )
 
 
-def prepare(spec: RunSpec, records: Records, query: str, path: str, checkpoint: str, default_fs: str, spark: Any) -> None:
-    """The steps before a query with a file sink starts, in this order:
+def prepare(spec: RunSpec, records: Records, query: str, path: str, checkpoint: str, spark: Any) -> None:
+    """The steps before a query starts whose file sink writes to `path`, of this machine unless it is a URL, in this order:
 
     1. refuse another job's directory;
     2. carry the savepoint's sink log in (`carry`), and note a batch in it that rewrote the state (`fill`);
     3. mend the log against the checkpoint (`mend`).
     """
     refuse_taken(query, path, spec.taken_paths)
-    sink, source, live = place_or_none(path, default_fs), spec.sink_logs.get(query), place_or_none(checkpoint)
+    sink, source, live = place_or_none(path), spec.sink_logs.get(query), place_or_none(checkpoint)
     if source is not None and (sink is None or live is None):
         raise Unsupported(
             "sink.remote",
-            f"Query {query} writes to {path}: the savepoint's sink log can be carried only from and to local directories and S3 (s3a://).",
+            f"Query {query} writes to {path}: a savepoint's sink log can be carried only from and to this machine, S3 (s3a://) and HDFS.",
             "Restore the savepoint to a local workspace and output, or use a sink without a log (Delta, Kafka, foreachBatch).",
         )
     if sink is None or live is None:

@@ -95,8 +95,11 @@ def make(java: JavaHome, python: str, wait: bool = True) -> None:
 
 @cache
 def make_beside(java: JavaHome, python: str) -> subprocess.Popen[bytes] | None:
-    """Begins to make the archive if it is missing, once a process: in a process that outlives this one and gives way to all others."""
-    if users.other() is not None or _key(java, python) is None or find(java, python) is not None:
+    """Begins to make the archive if it is missing, and the environment names no other, once a process: in a process that outlives this one
+    and gives way to all others."""
+    if users.other() is not None or NAMED in os.environ.get(SUBMIT_OPTIONS, ""):
+        return None
+    if _key(java, python) is None or find(java, python) is not None:
         return None
     command = [sys.executable, "-m", "pipelines.sandbox.classes", str(java.path), java.version, python]
     root, nothing = Path(pipelines.__file__).parent.parent, subprocess.DEVNULL

@@ -109,7 +109,7 @@ def _continued(library: Storage, manifest: Manifest, image: QueryImage, decision
     past = history.find(library, manifest, image, arguments.output)
     if past is None:
         return RestoredSink(
-            image, _gone(image, f"The parent wrote to {image.sink_path}: only files of this machine and of S3 can be brought")
+            image, _gone(image, f"The parent wrote to {image.sink_path}: only files of this machine, of S3 and of HDFS can be brought")
         )
     if past.gone:
         return RestoredSink(image, _lost(image, past))

@@ -29,7 +29,10 @@ LOCK_STEP = (
     "Follow the parent in lock-step: each batch has the very offsets of the parent's batch of the same number, so that each difference is "
     "the code's."
 )
-HOME = "Keep its checkpoint, its output and its savepoints at this place: s3://bucket/folder. In the workspace if not given."
+HOME = (
+    "Keep its checkpoint, its output and its savepoints at this place: s3://bucket/folder, hdfs://host:8020/folder. In the workspace if "
+    "not given."
+)
 NOW = "now"
 UNTIL = (
     "What if: run in lock-step, at full speed, what the parent read since the savepoint, and end where another savepoint of it was taken, "

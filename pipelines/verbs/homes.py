@@ -39,7 +39,8 @@ class SetHome(Change[Homes, HomePlan]):
     own work (before a resume, an upgrade, a promotion) stay in the workspace, and so does what was taken before."""
 
     home: str = argument(
-        "A folder: s3://bucket/folder, or a path outside of the workspace; 'workspace'; of a job also 'usual'.", metavar="URL"
+        "A folder: s3://bucket/folder, hdfs://host:8020/folder, a path outside of the workspace; 'workspace'; of a job also 'usual'.",
+        metavar="URL",
     )
     job: str = option("Of this job alone.", "", metavar="JOB")
 
@@ -62,7 +63,9 @@ class CheckHome(Change[HomeCheck, CheckHomePlan]):
     """Try out whether savepoints can be kept at a place: something small is written there, read, listed, copied within it and deleted. The
     answer says what does not work, and whether the storage copies by itself."""
 
-    home: str = argument("A folder: s3://bucket/folder, or a path outside of the workspace.", metavar="URL", reads=Reads.PLACE)
+    home: str = argument(
+        "A folder: s3://bucket/folder, hdfs://host:8020/folder, or a path outside of the workspace.", metavar="URL", reads=Reads.PLACE
+    )
 
     call, topic = "check_home", "system"
     role = Role.OPERATOR

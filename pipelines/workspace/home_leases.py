@@ -9,17 +9,40 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from pipelines.domain.errors import NotFound
-from pipelines.domain.home_leases import BOOT_FILE, LEASE_FILE, LOCK_FILE, HomeLease, Machine, leased, parsed, patience_s
+from pipelines.domain.errors import NotFound, Unavailable
+from pipelines.domain.home_leases import (
+    BOOT_FILE,
+    LEASE_FILE,
+    LEASE_FOLDER,
+    LOCK_FILE,
+    HomeLease,
+    Machine,
+    leased,
+    newest,
+    parsed,
+    patience_s,
+    watched,
+)
 from pipelines.domain.ids import JobName, RunId
+from pipelines.domain.job_places import is_hdfs
+from pipelines.storage import paths
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.workspace import job_places
 from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
 
+READ_TRIES = 5
 LOOKS, LOOK_S = 10, 1.0
 """While a lease is watched, and the longest time between two of them."""
+
+
+def told(context: Context, job: JobName) -> tuple[str, ...]:
+    """What a plan says of the lease that another workspace's driver has, or had, at the job's home; nothing where there is none."""
+    place = job_places.of_job(context, job)
+    seen = _read(open_storage(place)) if place else None
+    lease = parsed(seen) if seen else None
+    return () if seen is None or _is_free(context, job, lease) else (watched(place, lease),)
 
 
 def refuse_foreign(context: Context, job: JobName, ticket: Ticket) -> None:
@@ -28,7 +51,7 @@ def refuse_foreign(context: Context, job: JobName, ticket: Ticket) -> None:
     storage = open_storage(place) if place else None
     seen = _read(storage) if storage else None
     lease = parsed(seen) if seen else None
-    if storage is None or seen is None or (lease is not None and (lease.released or _is_own(context, job, lease))):
+    if storage is None or seen is None or _is_free(context, job, lease):
         return
     wait_s = patience_s(lease)
     ticket.step(f"watching for {wait_s:g} s whether another driver works at the job's home", 0)
@@ -48,6 +71,10 @@ def _refuse_held(place: str, now: bytes | None) -> None:
         raise leased(place, lease)
 
 
+def _is_free(context: Context, job: JobName, lease: HomeLease | None) -> bool:
+    return lease is not None and (lease.released or _is_own(context, job, lease))
+
+
 def _is_own(context: Context, job: JobName, lease: HomeLease) -> bool:
     """Whether it is of a run of this very workspace, and not of a copy of it."""
     lock = context.layout.run(job, RunId(Path(lease.run).name)) / LOCK_FILE
@@ -59,7 +86,22 @@ def _is_own(context: Context, job: JobName, lease: HomeLease) -> bool:
 
 
 def _read(storage: Storage) -> bytes | None:
+    """The lease in the job's folder; None where there is none."""
+    return _newest(storage) if is_hdfs(storage.url) else _content(storage, LEASE_FILE)
+
+
+def _newest(storage: Storage) -> bytes | None:
+    """One that a newer one replaced meanwhile is read again."""
+    for _ in range(READ_TRIES):
+        number = newest(paths.name(entry.path) for entry in storage.list(LEASE_FOLDER))
+        content = _content(storage, paths.join(LEASE_FOLDER, str(number))) if number else None
+        if content is not None or number == 0:
+            return content
+    raise Unavailable("storage.busy", f"The lease in {storage.url} changed each time that it was read", "Try again.")
+
+
+def _content(storage: Storage, path: str) -> bytes | None:
     try:
-        return storage.read(LEASE_FILE)
+        return storage.read(path)
     except NotFound:
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pipelines.domain import job_places, masters
@@ -14,8 +14,8 @@ from pipelines.domain.job_places import CONNECTOR, JARS
 from pipelines.domain.jobs import Job
 from pipelines.domain.versions import Version
 from pipelines.sandbox import sparks
-from pipelines.storage import folders
-from pipelines.storage.addresses import S3_ADDRESSES, open_storage
+from pipelines.storage import folders, users
+from pipelines.storage.addresses import HDFS_ADDRESSES, S3_ADDRESSES, open_storage
 from pipelines.workspace import events, homes
 from pipelines.workspace.context import Context
 from pipelines.workspace.files import readable
@@ -24,22 +24,38 @@ from pipelines.workspace.files import readable
 def planned(context: Context, home: str, job: JobName, run: RunId, version: Version) -> str:
     """The folder at `home` that the job which `run` begins will have; empty where that is the workspace.
 
-    Raises what `homes.checked` raises, Unsupported (`home.scheme`, `home.connector`), Conflict (`home.endpoint`, `home.credentials`), and
-    Unavailable where the storage does not answer the server.
+    Raises what `homes.checked` raises, Unsupported (`home.scheme`, `home.webhdfs`, `home.connector`), Conflict (`home.endpoint`,
+    `home.credentials`), Invalid (`home.namenode`, `storage.namenode`), and Unavailable where the storage does not answer the server, or
+    lets nobody write there.
     """
     _refuse_afar(home, version)
     if not is_one(home):
         return ""
     url = homes.checked(context, home)
-    if not url.startswith(S3_ADDRESSES):
-        hint = "Give s3://bucket/folder, or leave --home out; savepoints can be kept at such a place (home set)."
+    if url.startswith(S3_ADDRESSES):
+        _refuse_s3(version)
+    elif url.startswith(HDFS_ADDRESSES):
+        _refuse_hdfs(url, version)
+    else:
+        hint = "Give s3://bucket/folder or hdfs://host:8020/folder, or leave --home out; savepoints can be kept at such a place (home set)."
         raise Unsupported("home.scheme", f"Jobs were not run at {url} yet", hint)
-    job_places.refuse_unlike(version.conf, os.environ)
-    job_places.refuse_without_connector(version.conf, *_of_spark(version))
-    _refuse_missing(version.conf)
     place = job_places.at(url, job, run)
-    next(iter(open_storage(place).list()), None)
+    storage = open_storage(place)
+    next(iter(storage.list()), None)
+    folders.refuse_unwritable(storage)
     return place
+
+
+def _refuse_s3(version: Version) -> None:
+    job_places.refuse_unlike(version.conf, os.environ)
+    job_places.refuse_without_connector(version.conf, _hadoop_of(version), _has_jar(version, (CONNECTOR,)))
+    _refuse_missing(version.conf)
+
+
+def _refuse_hdfs(url: str, version: Version) -> None:
+    job_places.refuse_unwritten(url)
+    job_places.refuse_another_user(os.environ, users.name())
+    job_places.refuse_without_hdfs(version.conf, os.environ, _has_jar(version, job_places.HDFS_CLIENTS))
 
 
 def is_one(home: str) -> bool:
@@ -108,10 +124,16 @@ def _refuse_afar(home: str, version: Version) -> None:
         raise masters.refuse_afar("the environment that Tidemark makes of requirements is here", hint)
 
 
-def _of_spark(version: Version) -> tuple[str, bool]:
-    """The Hadoop of the version's Spark, and whether the connector is among its jars."""
-    spark, jars = sparks.of(version.python), sparks.jars(version.python)
-    return spark.hadoop if spark else "", jars is not None and any(jars.glob(f"{CONNECTOR}-*.jar"))
+def _hadoop_of(version: Version) -> str:
+    """The Hadoop of the version's Spark; empty where that is not known."""
+    spark = sparks.of(version.python)
+    return spark.hadoop if spark else ""
+
+
+def _has_jar(version: Version, names: Sequence[str]) -> bool:
+    """Whether one of these is among the jars of the version's Spark."""
+    jars = sparks.jars(version.python)
+    return jars is not None and any(True for name in names for _ in jars.glob(f"{name}-*.jar"))
 
 
 def _refuse_missing(conf: Mapping[str, str]) -> None:

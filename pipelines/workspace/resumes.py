@@ -94,7 +94,8 @@ def planned(
     shown, go = _way(context, going, change)
     refused = shown.refusal or (None if change.force else refusal(shown.verdict, change))
     shown = replace(shown, run=going.run, version=version.id, builds=is_missing(context, version), refusal=refused)
-    shown = replace(shown, resources=taken, means=job_resources.means(taken))
+    told = () if attempt else home_leases.told(context, name)
+    shown = replace(shown, resources=taken, means=job_resources.means(taken), warnings=(*shown.warnings, *told))
     return Planned(shown, lambda ticket: _resume(context, going, go, ticket, refused), version)
 
 

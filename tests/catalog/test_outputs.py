@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from pipelines.catalog.outputs import OutputComparison, compare
 from pipelines.domain.errors import Corrupt, Incompatible, Invalid, TidemarkError, Unsupported
 from pipelines.domain.ids import JobName
+from pipelines.storage.addresses import open_storage
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 NOON_MS = int(NOON.timestamp() * 1000)
@@ -149,7 +151,7 @@ def test_what_cannot_be_compared_says_why(tmp_path: Path) -> None:
         (Corrupt, "compare.file_damaged", lambda: compare([a, str(damaged)], [a])),
         (Corrupt, "compare.file_damaged", lambda: compare([str(torn)], [], format="json")),
         (Unsupported, "compare.format", lambda: compare([a], [a], format="avro")),
-        (Unsupported, "compare.remote", lambda: compare(["s3://bucket/part"], [a])),
+        (Unsupported, "compare.remote", lambda: compare(["gs://bucket/part"], [a])),
         (Incompatible, "compare.columns", lambda: compare([a], [table(tmp_path / "b", other=[1])])),
         (Incompatible, "compare.types", lambda: compare([a], [table(tmp_path / "c", views=[{"x": 1}])])),
         (Invalid, "compare.time_column", lambda: compare([a], [a], time_column="views")),
@@ -158,6 +160,36 @@ def test_what_cannot_be_compared_says_why(tmp_path: Path) -> None:
         with pytest.raises(group) as refused:
             ask()
         assert (refused.value.code, bool(refused.value.hint)) == (code, True)
+
+
+@pytest.mark.parametrize("home", ["s3", "hdfs"])
+def test_files_at_a_home_are_compared_as_those_of_a_disk(tmp_path: Path, home: str, request: pytest.FixtureRequest) -> None:
+    """With names as Spark gives them: a partition's value quoted in the name, and the name quoted in the sink's log."""
+    storage = open_storage(f"{request.getfixturevalue(f'{home}_url')}/out")
+    here = [written(tmp_path / name, rows) for name, rows in (("a", A_ROWS), ("b", B_ROWS))]
+    there = []
+    for path in here:
+        name = f"{Path(path).name}/kind=a%20[b]/part 0.parquet"
+        storage.write(name, Path(path).read_bytes())
+        there.append(f"{storage.url.replace('s3://', 's3a://')}/{quote(name, safe='/=[]')}")
+    local = compare([here[0]], [here[1]])
+    assert local.differs and numbers(compare([there[0]], [there[1]])) == numbers(compare([there[0]], [here[1]])) == numbers(local)
+    with pytest.raises(Corrupt) as gone:
+        compare([there[0], f"{there[0]}.gone"], [here[1]])
+    assert gone.value.code == "compare.file_missing"
+
+
+@pytest.mark.parametrize("home", ["s3", "hdfs"])
+def test_json_at_a_home_is_compared(tmp_path: Path, home: str, request: pytest.FixtureRequest) -> None:
+    storage = open_storage(f"{request.getfixturevalue(f'{home}_url')}/out")
+    for name, text in (
+        ("a/0.json", '{"k":"p","v":2}\n{"k":"q","v":2}\n'),
+        ("a/1.json", ""),
+        ("b/0.json", '{"k":"p","v":2}\n{"k":"q","v":3}\n'),
+    ):
+        storage.write(name, text.encode())
+    found = compare([f"{storage.url}/a/0.json", f"{storage.url}/a/1.json"], [f"{storage.url}/b/0.json"], format="json")
+    assert numbers(found) == (2, 2, 1, 0, 0, 1)
 
 
 def test_a_window_struct_is_key_and_time(tmp_path: Path) -> None:

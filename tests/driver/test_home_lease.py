@@ -1,5 +1,5 @@
-"""A lease at a home has one holder: against a real S3 server, whose conditions hold also where many ask at once. Here Python asks it; how
-a driver's JVM does is in `tests/long/test_home_leases.py`."""
+"""A lease at a home has one holder: against a real S3 server, whose conditions hold also where many ask at once, and a real HDFS. Here
+Python asks them; how a driver's JVM does is in `tests/long/test_home_leases.py`."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ from pipelines.domain.errors import Conflict, TidemarkError
 from pipelines.domain.home_leases import LEASED, LOST, HomeLease, Machine, parsed
 from pipelines.driver.home_lease import HeldLease
 from pipelines.driver.lease_file import Content
+from pipelines.driver.numbered_lease import NumberedLease
+from pipelines.storage.hdfs.client import open_client
 from tests.partition import Partition, partition
-from tests.storage.s3_server import BUCKET, S3Server
+from tests.storage.s3_server import BUCKET
 from tests.waiting import until
 
 NOW_MS = 1_800_000_000_000
-SHORT_S, PERIOD_S, FOREVER_S = 1.5, 8.0, 3_600.0
+SHORT_S, PERIOD_S, FOREVER_S = 1.5, 20.0, 3_600.0
 """Periods: of a lease that is to be lost, of one that is to be renewed in time on a busy machine, and of one that needs no renewal."""
 SENT_S = 30.0
 """How long a request of these tests waits for its answer."""
@@ -63,11 +65,54 @@ class S3File:
             raise OSError(str(error)) from error
 
 
+class WebFolder:
+    """A folder in HDFS, by its NameNode's HTTP at `endpoint`; it is what `numbered_lease.HadoopFolder` is in a driver."""
+
+    def __init__(self, endpoint: str, path: str) -> None:
+        self._client = open_client(f"webhdfs://{endpoint.removeprefix('http://')}/")
+        self._path = path
+
+    def names(self) -> list[str]:
+        try:
+            return [str(status["pathSuffix"]) for status in self._client.statuses(self._path)]
+        except FileNotFoundError:
+            return []
+
+    def read(self, name: str) -> str | None:
+        try:
+            with self._client.get(f"{self._path}/{name}") as answer:
+                return str(answer.content.decode())
+        except FileNotFoundError:
+            return None
+
+    def create(self, name: str, text: str) -> None:
+        self._client.create(f"{self._path}/{name}", text.encode())
+
+    def rename(self, name: str, new: str) -> bool:
+        answer = self._client.ask("RENAME", f"{self._path}/{name}", "PUT", destination=f"{self._path}/{new}")
+        return bool(answer.json()["boolean"])
+
+    def delete(self, name: str) -> None:
+        self._client.discard(f"{self._path}/{name}")
+
+
+class HdfsFile(NumberedLease):
+    """The lease in HDFS for a driver that reaches it at `endpoint`."""
+
+    def __init__(self, endpoint: str, path: str) -> None:
+        self.folder = WebFolder(endpoint, path)
+        super().__init__(self.folder)
+
+    def delete(self) -> None:
+        for name in self.folder.names():
+            self.folder.delete(name)
+
+
 @dataclass
 class Driver:
     """One that wants the lease, with a clock that may be wrong, and what became of it."""
 
-    file: S3File
+    file: S3File | HdfsFile
     name: str
     period_s: float = PERIOD_S
     clock_ms: int = NOW_MS
@@ -98,13 +143,31 @@ class Driver:
 Begin = Callable[..., Driver]
 
 
+@dataclass(frozen=True)
+class Home:
+    """Where the lease of a test is."""
+
+    endpoint: str
+    """`http://host:port`."""
+    file: Callable[[str], S3File | HdfsFile]
+    """The lease for who reaches it at an endpoint."""
+
+
+@pytest.fixture(params=["s3", "hdfs"])
+def home(request: pytest.FixtureRequest) -> Home:
+    folder = request.getfixturevalue(f"{request.param}_url").rpartition("/")[2]
+    if request.param == "hdfs":
+        return Home(request.getfixturevalue("hdfs").web.replace("webhdfs", "http"), lambda at: HdfsFile(at, f"/{folder}/leases"))
+    return Home(request.getfixturevalue("s3_server").endpoint, lambda at: S3File(at, f"{folder}/lease.json"))
+
+
 @pytest.fixture
-def begin(s3_server: S3Server, s3_url: str) -> Iterator[Begin]:
+def begin(home: Home) -> Iterator[Begin]:
     """Makes drivers of one lease; what they hold is released in the end."""
     drivers: list[Driver] = []
 
     def make(name: str, endpoint: str = "", **told: Any) -> Driver:
-        drivers.append(Driver(S3File(endpoint or s3_server.endpoint, f"{s3_url.rpartition('/')[2]}/lease.json"), name, **told))
+        drivers.append(Driver(home.file(endpoint or home.endpoint), name, **told))
         return drivers[-1]
 
     yield make
@@ -114,8 +177,8 @@ def begin(s3_server: S3Server, s3_url: str) -> Iterator[Begin]:
 
 
 @pytest.fixture
-def between(s3_server: S3Server) -> Iterator[Partition]:
-    with partition(s3_server.endpoint) as between:
+def between(home: Home) -> Iterator[Partition]:
+    with partition(home.endpoint) as between:
         yield between
 
 
@@ -130,8 +193,8 @@ def test_a_second_driver_is_refused_while_the_first_renews_and_told_by_whom(begi
     first, second = begin("r-1"), begin("r-2", clock_ms=NOW_MS + 86_400_000)
     first.take()
     error = refused(second)
-    assert "run r-1 (on host, since 2027-01-15T08:00:00+00:00)" in error.message and "until 2027-01-15T08:00:08+00:00" in error.message
-    assert "8 s after the last renewal" in error.hint and not first.lost
+    assert "run r-1 (on host, since 2027-01-15T08:00:00+00:00)" in error.message and "until 2027-01-15T08:00:20+00:00" in error.message
+    assert "20 s after the last renewal" in error.hint and not first.lost
 
 
 def test_of_many_at_once_one_has_it(begin: Begin) -> None:
@@ -227,10 +290,30 @@ def test_a_file_that_is_no_lease_gives_way_in_time(begin: Begin, monkeypatch: py
     first.take()
 
 
+@pytest.mark.parametrize("home", ["s3"], indirect=True)
 def test_a_store_that_passes_over_conditions_is_found_out(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     first = begin("r-1", period_s=FOREVER_S)
     first.take()
-    assert first.lease.conditions_hold()
+    assert first.lease.conditions_hold() and isinstance(first.file, S3File)
     put = first.file._api.put_object
     monkeypatch.setattr(first.file._api, "put_object", lambda **told: put(**{k: v for k, v in told.items() if not k.startswith("If")}))
     assert not first.lease.conditions_hold()
+
+
+@pytest.mark.parametrize("home", ["hdfs"], indirect=True)
+def test_one_so_late_that_its_number_is_free_again_has_written_nothing(begin: Begin) -> None:
+    """It looked before another wrote twice, and removed what it had written first; what is left of all that is one file."""
+    late, file = begin("r-1").file, begin("r-2").file
+    assert isinstance(late, HdfsFile) and isinstance(file, HdfsFile)
+    rename, written = late.folder.rename, list[Content]()
+
+    def overtaken(name: str, new: str) -> bool:
+        for text in ("first", "second"):
+            assert file.write(text, written[-1] if written else None)
+            written.append(file.read() or Content("", ""))
+        return rename(name, new)
+
+    late.folder.rename = overtaken  # type: ignore[method-assign]
+    assert not late.write("late", None)
+    assert file.read() == late.read() == Content("second", "2")
+    assert file.write("third", written[-1]) and file.folder.names() == ["3"]

@@ -1,14 +1,19 @@
-"""What Hadoop is told of S3 by the driver of a job at a home."""
+"""What Hadoop is told of S3 by the driver of a job at a home, and on which storage a path lies."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from pipelines.domain.ids import JobName, RunId, VersionId
 from pipelines.domain.job_places import ENDPOINT, PATH_STYLE, REGION
 from pipelines.domain.runs import SPEC_FORMAT, RunSpec
+from pipelines.driver import destinations
+from pipelines.driver.destinations import Destination
 from pipelines.driver.hadoop_path import HadoopPath
+from pipelines.driver.intercept import Asked
 from pipelines.driver.s3_conf import s3_conf
 from pipelines.driver.sinks import place_or_none
 
@@ -37,9 +42,24 @@ def test_what_the_version_says_stays() -> None:
 
 def test_a_job_in_the_workspace_and_an_environment_without_s3_add_nothing() -> None:
     assert s3_conf(replace(SPEC, checkpoints="/ws/checkpoints/r-1"), TOLD) == s3_conf(SPEC, {}) == {}
+    assert s3_conf(replace(SPEC, checkpoints="hdfs://nn/a-r-1/checkpoints/r-1"), TOLD) == {}
 
 
 def test_a_place_is_of_this_machine_or_of_a_tried_file_system() -> None:
     assert place_or_none("s3a://bucket/out/") == HadoopPath("s3a://bucket/out")
-    assert place_or_none("file:///out") == Path("/out") and place_or_none("hdfs://there/out") is None
+    assert place_or_none("file:///out") == Path("/out") and place_or_none("gs://there/out") is None
+    assert place_or_none("hdfs://there/out") == HadoopPath("hdfs://there/out")
     assert str(HadoopPath("s3a://b/a/1").with_name(".1.crc")) == "s3a://b/a/.1.crc" and HadoopPath("s3a://b/a/1").name == "1"
+
+
+@pytest.mark.parametrize(
+    ("path", "default", "directory"),
+    [
+        ("file:///ws/out", "hdfs://nn:8020", "/ws/out"),
+        ("/ws/out", "file:///", "/ws/out"),
+        ("/lake/out", "hdfs://nn:8020", "hdfs://nn:8020/lake/out"),
+        ("hdfs://other/out", "hdfs://nn:8020", "hdfs://other/out"),
+    ],
+)
+def test_a_directory_of_this_machine_is_told_from_one_of_hadoops_default(path: str, default: str, directory: str) -> None:
+    assert destinations.of(None, Asked(format="parquet", options={"path": path}), default) == Destination("parquet", directory)

@@ -160,11 +160,11 @@ def test_taken_paths(path: str, taken: str, refused: bool) -> None:
         sinks.refuse_taken("q", path, [taken])
 
 
-def test_a_log_cannot_be_carried_to_a_bucket(tmp_path: Path) -> None:
+def test_a_log_cannot_be_carried_where_no_suite_ran(tmp_path: Path) -> None:
     here = str(tmp_path)
     spec = RunSpec(SPEC_FORMAT, RunId("r"), JobName("j"), VersionId("v"), "s.py", (), {}, "local[2]", here, here, {"q": here})
     with pytest.raises(Unsupported) as found:
-        sinks.prepare(spec, records(tmp_path), "q", "hdfs://there/out", str(tmp_path / "q"), "file:///", None)
+        sinks.prepare(spec, records(tmp_path), "q", "gs://there/out", str(tmp_path / "q"), None)
     assert found.value.code == "sink.remote"
 
 

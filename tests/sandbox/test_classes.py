@@ -87,8 +87,10 @@ def test_a_java_that_keeps_no_classes_is_asked_once(cache: Path, tmp_path: Path,
     assert options(python, "-Dmine") == "-Dmine"
 
 
-def test_an_archive_of_the_users_own_stays(cache: Path, tmp_path: Path) -> None:
+def test_an_archive_of_the_users_own_stays(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     python = interpreter(tmp_path, keeping("classes"))
+    monkeypatch.setenv(classes.SUBMIT_OPTIONS, "-XX:SharedArchiveFile=own.jsa")
+    assert classes.make_beside(JAVA, python) is None
     classes.make(JAVA, python)
     assert options(python, "-XX:SharedArchiveFile=own.jsa") == "-XX:SharedArchiveFile=own.jsa"
 
@@ -100,7 +102,8 @@ def test_an_interpreter_without_spark_or_a_cache_that_cannot_be_is_no_failure(ca
     assert options(interpreter(tmp_path)) == ""
 
 
-def test_it_is_made_beside_by_a_process_of_its_own(cache: Path, tmp_path: Path) -> None:
+def test_it_is_made_beside_by_a_process_of_its_own(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(classes.SUBMIT_OPTIONS, raising=False)
     python = interpreter(tmp_path, keeping("classes"))
     maker = classes.make_beside(JAVA, python)
     assert maker is not None and maker.wait(60) == 0

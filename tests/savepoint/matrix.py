@@ -182,7 +182,7 @@ class Bench:
             SPEC_FORMAT, RunId("r-2"), JobName(job), CODE.id, "job.py", (), {}, "local[2]", str(checkpoint.parent), str(output.parent), logs
         )
         if self.line.sink in matrix_sinks.FILES:
-            sinks.prepare(spec, records, QUERY, str(output), str(checkpoint), "file:///", self.session)
+            sinks.prepare(spec, records, QUERY, str(output), str(checkpoint), self.session)
         if sink_logs is None:
             sources.mend(records, QUERY, checkpoint)
         return matrix_sinks.events(folder)

@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from pipelines.domain.errors import Conflict
-from pipelines.domain.home_leases import BOOT_FILE, LEASE_FILE, LOCK_FILE, HomeLease, Machine
+from pipelines.domain.home_leases import BOOT_FILE, LEASE_FILE, LEASE_FOLDER, LOCK_FILE, HomeLease, Machine, newest
+from pipelines.domain.job_places import is_hdfs
 from pipelines.domain.jobs import Run
 from pipelines.domain.runs import RunState
+from pipelines.storage import paths
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.verbs.face import do
@@ -29,15 +31,21 @@ NOW_MS = 1_800_000_000_000
 SHORT_S, PERIOD_S, FOREVER_S = 0.5, 20.0, 3_600.0
 
 
+def put(home: Storage, lease: HomeLease) -> None:
+    """As a driver writes it."""
+    number = newest(paths.name(entry.path) for entry in home.list(LEASE_FOLDER)) + 1
+    home.write(f"{LEASE_FOLDER}/{number}" if is_hdfs(home.url) else LEASE_FILE, lease.text.encode())
+
+
 def lease(period_s: float = FOREVER_S) -> HomeLease:
     """One that another machine's run has, whose clock is a day behind."""
     return HomeLease("r-9", "theirs", "elsewhere", Machine("b", 1, 1), period_s, NOW_MS - 86_400_000, NOW_MS - 86_400_000)
 
 
-@pytest.fixture
-def stopped(house: House, s3_url: str) -> Run:
+@pytest.fixture(params=["s3", "hdfs"])
+def stopped(house: House, request: pytest.FixtureRequest) -> Run:
     """A job at a home, whose run here has ended."""
-    run = ran(house, f"{s3_url}/home")
+    run = ran(house, f"{request.getfixturevalue(f'{request.param}_url')}/home")
     house.see(run, RunState.STOPPED)
     return run
 
@@ -56,9 +64,9 @@ def renewed(home: Storage, held: HomeLease) -> Iterator[None]:
         at = held
         while not ended.wait(0.2):
             at = at.renewed(at.renewed_ms + 200)
-            home.write(LEASE_FILE, at.text.encode())
+            put(home, at)
 
-    home.write(LEASE_FILE, held.text.encode())
+    put(home, held)
     thread = threading.Thread(target=renew)
     thread.start()
     try:
@@ -88,16 +96,25 @@ def test_nothing_begins_and_nothing_is_removed_while_another_driver_works_there(
         do(house.face, change)
     assert refused.value.code == "checkpoint.leased" and "run r-9 (on elsewhere, since 2027-01-14" in refused.value.message
     assert "20 s after the last renewal" in refused.value.hint
-    assert {entry.path for entry in home.list()} == before | {LEASE_FILE}
+    assert {path for path in (entry.path for entry in home.list()) if not path.startswith((LEASE_FILE, f"{LEASE_FOLDER}/"))} == before
+
+
+def test_the_plan_says_whose_it_is_and_when_it_gives_way(house: House, home: Storage) -> None:
+    assert not [line for line in house.face.plan(Resume("a", force=True)).warnings if "lease" in line]
+    put(home, lease(PERIOD_S))
+    (told,) = (line for line in house.face.plan(Resume("a", force=True)).warnings if "lease" in line)
+    assert home.url in told and "run r-9 on elsewhere" in told and "until 2027-01-14T08:00:20+00:00" in told and "for 20 s" in told
+    put(home, replace(lease(), released=True))
+    assert not [line for line in house.face.plan(Resume("a", force=True)).warnings if "lease" in line]
 
 
 def test_one_that_nobody_renews_gives_way(house: House, home: Storage, stopped: Run) -> None:
-    home.write(LEASE_FILE, lease(SHORT_S).text.encode())
+    put(home, lease(SHORT_S))
     assert do(house.face, Resume("a", force=True)).checkpoints == stopped.checkpoints
 
 
 def test_one_that_was_given_back_is_no_obstacle(house: House, home: Storage) -> None:
-    home.write(LEASE_FILE, replace(lease(), released=True).text.encode())
+    put(home, replace(lease(), released=True))
     assert do(house.face, from_a_savepoint(house)).checkpoints
 
 
@@ -109,11 +126,11 @@ def test_one_of_a_run_of_its_own_is_no_obstacle_but_that_of_a_copied_workspace_i
     copied = replace(own, machine=Machine("another boot", status.st_dev, status.st_ino), period_s=PERIOD_S)
     with renewed(home, copied), pytest.raises(Conflict):
         do(house.face, Resume("a", force=True))
-    home.write(LEASE_FILE, own.text.encode())
+    put(home, own)
     assert do(house.face, Resume("a", force=True)).checkpoints == stopped.checkpoints
 
 
 def test_the_restart_of_a_job_leaves_it_to_its_driver(house: House, home: Storage, stopped: Run) -> None:
     """The supervisor, which has others to look after, waits for nobody."""
-    home.write(LEASE_FILE, lease().text.encode())
+    put(home, lease())
     assert resumes.restart(house.face.context, stopped.job, 1).attempt == 1

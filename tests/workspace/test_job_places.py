@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pipelines.domain import job_places as places
 from pipelines.domain.errors import Conflict, TidemarkError, Unsupported
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Run
-from pipelines.domain.runs import QUERIES_FILE
+from pipelines.domain.runs import QUERIES_FILE, RunState
 from pipelines.storage.addresses import open_storage
+from pipelines.verbs.experiments import Compare
 from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.fork import Fork
@@ -24,19 +29,28 @@ from tests.savepoint.golden import lay_checkpoint, lay_output
 from tests.workspace.conftest import CODE, House, query_line
 
 PACKAGE = {places.PACKAGES: "org.apache.hadoop:hadoop-aws:3.5.0"}
+NOBODY = "nobody-there"
+"""A user that HDFS does not know, and for whom there is nothing to write in."""
 
 
-def script(home: str, conf: Mapping[str, str] = PACKAGE) -> RunScript:
-    return RunScript(name="a", script="job.py", code=CODE, args=("--output", "{output}"), conf=conf, home=home)
+def script(home: str, conf: Mapping[str, str] = PACKAGE, name: str = "a") -> RunScript:
+    return RunScript(name=name, script="job.py", code=CODE, args=("--output", "{output}"), conf=conf, home=home)
 
 
-def test_its_checkpoint_and_its_output_are_planned_in_a_folder_of_its_own(house: House, s3_url: str) -> None:
-    plan = house.face.plan(script(f"{s3_url}/home/"))
-    assert plan.place == f"{s3_url.replace('s3://', 's3a://')}/home/a-{plan.run}" and plan.output == f"{plan.place}/output"
-    run = do(house.face, script(f"{s3_url}/home"))
+@pytest.fixture(params=["s3", "hdfs"])
+def url(request: pytest.FixtureRequest) -> str:
+    """A place of the test's own where jobs are kept."""
+    return str(request.getfixturevalue(f"{request.param}_url"))
+
+
+def test_its_checkpoint_and_its_output_are_planned_in_a_folder_of_its_own(house: House, url: str) -> None:
+    plan = house.face.plan(script(f"{url}/home/"))
+    assert plan.place == f"{url.replace('s3://', 's3a://')}/home/a-{plan.run}" and plan.output == f"{plan.place}/output"
+    run = do(house.face, script(f"{url}/home"))
     spec = house.face.context.files.spec(run.job, run.id)
     assert spec.checkpoints == run.checkpoints and places.place_of(run.checkpoints) == job_places.of_job(house.face.context, run.job)
-    assert spec.args == ("--output", spec.output) and spec.output.startswith("s3a://") and spec.warehouse.startswith(str(house.root))
+    assert spec.args == ("--output", spec.output) and spec.output == plan.output.replace(plan.run, run.id)
+    assert spec.warehouse.removeprefix("file://").startswith(str(house.root))
 
 
 def test_a_job_without_a_home_is_in_the_workspace(house: House) -> None:
@@ -66,16 +80,61 @@ def test_the_hint_names_the_artifact_of_the_spark_that_will_run_it(house: House,
     assert "org.apache.hadoop:hadoop-aws:3.5.0" in found.value.hint
 
 
-def test_only_s3_is_a_home_of_jobs(house: House, tmp_path: Path) -> None:
-    with pytest.raises(Unsupported) as found:
-        house.face.plan(script(str(tmp_path / "disk")))
-    assert found.value.code == "home.scheme"
-    with pytest.raises(Unsupported) as found:
-        house.face.plan(script("webhdfs://there:9870/home"))
-    assert found.value.code == "home.scheme"
-    with pytest.raises(Unsupported) as found:
-        house.face.plan(script("gs://there/home"))
-    assert found.value.code == "home.untried"
+def test_only_s3_and_hdfs_are_homes_of_jobs(house: House, tmp_path: Path) -> None:
+    for home, code in ((str(tmp_path / "disk"), "home.scheme"), ("gs://there/home", "home.untried")):
+        with pytest.raises(Unsupported) as found:
+            house.face.plan(script(home))
+        assert found.value.code == code
+
+
+def refused(house: House, home: str) -> TidemarkError:
+    """What the plan says; nothing was written before it was known."""
+    with pytest.raises(TidemarkError) as found:
+        house.face.plan(script(home, {}))
+    assert not house.face.context.files.job_names()
+    return found.value
+
+
+@pytest.mark.parametrize(
+    ("home", "code", "hint"),
+    [
+        ("hdfs://nowhere:8020/home", "storage.namenode", "TIDEMARK_WEBHDFS"),
+        ("hdfs:///home", "home.namenode", "fs.defaultFS"),
+        ("hdfs://there:8020/home", "storage.unreachable", "HADOOP_CONF_DIR"),
+        ("webhdfs://there:9870/home", "home.webhdfs", "hdfs://"),
+    ],
+)
+def test_a_namenode_that_nobody_reaches_is_told_by_the_plan(
+    house: House, hdfs_url: str, monkeypatch: pytest.MonkeyPatch, home: str, code: str, hint: str
+) -> None:
+    monkeypatch.setenv("TIDEMARK_WEBHDFS", "there:8020=http://127.0.0.1:9")
+    error = refused(house, home)
+    assert error.code == code and hint in error.hint
+
+
+def test_who_may_not_write_in_hdfs_is_told_by_the_plan(house: House, hdfs_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HADOOP_USER_NAME", NOBODY)
+    error = refused(house, f"{hdfs_url}/home")
+    assert error.code == "storage.denied" and f"user={NOBODY}" in error.message and "HADOOP_USER_NAME" in error.hint
+
+
+def test_a_server_that_is_another_user_than_its_sparks_is_refused(house: House, hdfs_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FSSPEC_WEBHDFS_USER", NOBODY)
+    error = refused(house, f"{hdfs_url}/home")
+    assert error.code == "home.credentials" and NOBODY in error.message and "HADOOP_USER_NAME" in error.hint
+    monkeypatch.setenv("HADOOP_USER_NAME", NOBODY)
+    assert refused(house, f"{hdfs_url}/home").code == "storage.denied"
+
+
+def test_a_spark_without_a_client_of_hdfs_is_told_by_the_plan(
+    house: House, hdfs_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "spark" / "jars").mkdir(parents=True)
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path / "spark"))
+    error = refused(house, f"{hdfs_url}/home")
+    assert error.code == "home.connector" and "SPARK_DIST_CLASSPATH" in error.hint
+    monkeypatch.setenv("SPARK_DIST_CLASSPATH", "/opt/hadoop/share/hadoop/common/*")
+    assert house.face.plan(script(f"{hdfs_url}/home", {})).place.startswith(hdfs_url)
 
 
 def test_a_bucket_that_is_not_there_is_told_by_the_plan(house: House, s3_url: str) -> None:
@@ -86,8 +145,8 @@ def test_a_bucket_that_is_not_there_is_told_by_the_plan(house: House, s3_url: st
 
 def ran(house: House, home: str, name: str = "a") -> Run:
     """A job at `home` with a golden checkpoint and output there."""
-    run = do(house.face, script(home))
-    laid = house.root.parent / "laid"
+    run = do(house.face, script(home, name=name))
+    laid = house.root.parent / "laid" / name
     lay_checkpoint("rocksdb_format2", laid / "checkpoint")
     lay_output("rocksdb_format2", laid / "output")
     output = house.face.context.files.spec(run.job, run.id).output
@@ -106,31 +165,54 @@ def relocated(path: Path, old: Path, new: str) -> bytes:
     return data.replace(f"file://{old}".encode(), new.encode()) if path.parent.name == "_spark_metadata" else data
 
 
-def test_a_savepoint_of_it_lies_at_its_home_and_is_copied_by_the_server(house: House, s3_url: str) -> None:
-    ran(house, f"{s3_url}/home")
+def copied(url: str) -> str:
+    """How files get from one place there to another."""
+    return "server-copy" if url.startswith("s3:") else "copy"
+
+
+def test_a_savepoint_of_it_lies_at_its_home_and_is_copied_there(house: House, url: str) -> None:
+    ran(house, f"{url}/home")
     taken = do(house.face, Take("a"))
     manifest = house.face.ask(ReadManifest(taken.id))
-    assert taken.path == f"{s3_url}/home/{taken.id}" and manifest.how.keys() <= {"server-copy", "written"}, manifest.how
+    assert taken.path == f"{url}/home/{taken.id}" and manifest.how.keys() <= {copied(url), "written"}, manifest.how
 
 
-def test_a_fork_says_what_it_costs_there(house: House, s3_url: str) -> None:
-    ran(house, f"{s3_url}/home")
+def test_a_fork_says_what_it_costs_there(house: House, url: str) -> None:
+    ran(house, f"{url}/home")
     taken = do(house.face, Take("a"))
-    there, here = (house.face.plan(Fork(taken.id, name="b", home=home)) for home in (f"{s3_url}/home", ""))
-    assert there.how == "server-copy" and there.requests > 2 * there.files and there.checkpoints.startswith("s3a://")
+    there, here = (house.face.plan(Fork(taken.id, name="b", home=home)) for home in (f"{url}/home", ""))
+    assert there.how == copied(url) and there.requests > 2 * there.files and there.checkpoints.startswith(places.SCHEMES)
     assert here.how == "copy" and here.requests == 0 and here.checkpoints.startswith(str(house.root))
     assert there.refusal is None and here.refusal is None, (there.sinks, here.sinks)
 
 
-def test_state_is_not_rewritten_there(house: House, s3_url: str) -> None:
-    ran(house, f"{s3_url}/home")
+def test_what_two_jobs_wrote_there_is_compared(house: House, url: str) -> None:
+    for name, last in (("a", 2), ("b", 3)):
+        run = ran(house, f"{url}/home", name)
+        house.see(run, RunState.STOPPED)
+        output = open_storage(f"{house.face.context.files.spec(run.job, run.id).output}/counts")
+        for entry in [entry for entry in output.list() if entry.path.endswith(".parquet")]:
+            output.write(entry.path, parquet(name=[entry.path, f"{entry.path} 2"], value=[1, last]))
+    found = house.face.ask(Compare("a", "b"))
+    assert found.rows_a == found.rows_b == found.equal + found.changed and found.equal == found.changed > 0, found
+
+
+def parquet(**columns: list[Any]) -> bytes:
+    """A data file with these columns."""
+    file = io.BytesIO()
+    pq.write_table(pa.table(columns), file)
+    return file.getvalue()
+
+
+def test_state_is_not_rewritten_there(house: House, url: str) -> None:
+    ran(house, f"{url}/home")
     taken = do(house.face, Take("a"))
-    refused = house.face.plan(Fork(taken.id, name="b", home=f"{s3_url}/home", partitions=4)).refusal
+    refused = house.face.plan(Fork(taken.id, name="b", home=f"{url}/home", partitions=4)).refusal
     assert refused is not None and refused.code == "home.rewriting"
 
 
-def test_forgetting_it_removes_its_bytes_and_keeps_its_savepoints(house: House, s3_url: str) -> None:
-    run = ran(house, f"{s3_url}/home")
+def test_forgetting_it_removes_its_bytes_and_keeps_its_savepoints(house: House, url: str) -> None:
+    run = ran(house, f"{url}/home")
     house.see(run, run.state.STOPPED)
     place = job_places.of_job(house.face.context, run.job)
     assert list(open_storage(place).list())
@@ -138,8 +220,8 @@ def test_forgetting_it_removes_its_bytes_and_keeps_its_savepoints(house: House, 
     assert not list(open_storage(place).list())
 
 
-def test_what_a_crash_left_of_a_beginning_is_removed_at_the_next_opening(house: House, s3_url: str) -> None:
-    run = ran(house, f"{s3_url}/home")
+def test_what_a_crash_left_of_a_beginning_is_removed_at_the_next_opening(house: House, url: str) -> None:
+    run = ran(house, f"{url}/home")
     place = job_places.of_job(house.face.context, run.job)
     house.face.layout.wanted_file(run.job).unlink()
     (house.folder(run) / QUERIES_FILE).unlink()
@@ -150,4 +232,5 @@ def test_what_a_crash_left_of_a_beginning_is_removed_at_the_next_opening(house: 
 def test_a_folder_at_a_home_is_unlike_any_other() -> None:
     one, other = (places.at("s3://bucket/home/", JobName("a"), RunId(run)) for run in ("r-1", "r-2"))
     assert one == "s3a://bucket/home/a-r-1" != other and places.place_of(places.checkpoints(one, RunId("r-1"))) == one
+    assert places.at("hdfs://nn/home/", JobName("a"), RunId("r-1")) == "hdfs://nn/home/a-r-1"
     assert places.place_of("/workspace/jobs/a/checkpoints/r-1") == ""

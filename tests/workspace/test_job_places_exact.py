@@ -1,5 +1,5 @@
-"""A job whose checkpoint, output and savepoints lie in a bucket, with real Spark: killed, saved, resumed and forked it writes, row for row,
-what the same job on a disk writes that was never interrupted."""
+"""A job whose checkpoint, output and savepoints lie in a bucket or in HDFS, with real Spark: killed, saved, resumed, rewound and forked it
+writes, row for row, what the same job on a disk writes that was never interrupted."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from pipelines.checkpoint import commits, logs, sink_log
 from pipelines.domain.ids import JobName
 from pipelines.storage.addresses import open_storage
 from pipelines.supervisor import processes
+from pipelines.verbs.experiments import Compare
 from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.fork import Fork
@@ -34,9 +36,8 @@ from tests.workspace.serving import Server, serving
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.timeout(1200),
+    pytest.mark.timeout(2400),
     pytest.mark.usefixtures("kept_jvms"),
-    pytest.mark.skipif(bool(s3_connector.missing()), reason=s3_connector.missing() or "it is there"),
 ]
 
 SCRIPT = """
@@ -97,43 +98,66 @@ def written(server: Server, job: str, folder: Path) -> Counter[tuple[Any, ...]]:
         return Counter(db.execute(f"SELECT k, t, s FROM read_parquet('{folder}/*.parquet')").fetchall())
 
 
+@dataclass(frozen=True)
+class Home:
+    """Where a job lies, and what its Spark needs for that."""
+
+    url: str
+    copied: str
+    """How its savepoints are."""
+    conf: Mapping[str, str]
+
+
+@pytest.fixture(params=["s3", "hdfs"])
+def home(request: pytest.FixtureRequest) -> Home:
+    if request.param == "s3" and (lacks := s3_connector.missing()):
+        pytest.skip(lacks)
+    url = f"{request.getfixturevalue(f'{request.param}_url')}/home"
+    if request.param == "s3":
+        return Home(url, "server-copy", s3_connector.conf())
+    return Home(url, "copy", {})
+
+
 @pytest.fixture
-def server(tmp_path: Path, s3_url: str) -> Iterator[Server]:
+def server(tmp_path: Path, home: Home) -> Iterator[Server]:
     one_environment()
     with serving(tmp_path / "workspace") as server:
         yield server
 
 
 def begin(server: Server, name: str, folder: Path, conf: Mapping[str, str], home: str = "") -> None:
-    do(server.face, RunScript(name=name, script="job.py", code=SCRIPT, args=(str(folder), "{output}"), conf=conf, home=home))
+    do(server.face, RunScript(name=name, script="job.py", code=SCRIPT, args=(folder.as_uri(), "{output}"), conf=conf, home=home))
 
 
-def test_a_job_in_a_bucket_is_exact(server: Server, s3_url: str, tmp_path: Path) -> None:
-    home, folder, conf = f"{s3_url}/home", tmp_path / "in", {**ONE_STORE, **s3_connector.conf()}
+def test_a_job_at_a_home_is_exact(server: Server, home: Home, tmp_path: Path) -> None:
+    folder, conf = tmp_path / "in", {**ONE_STORE, **home.conf}
     write_files(folder)
     begin(server, "here", folder, conf)
     reaches(server, "here", FILES)
     server.stop("here", savepoint=False)
-    begin(server, "there", folder, conf, home)
+    begin(server, "there", folder, conf, home.url)
     reaches(server, "there", 1)
     taken = do(server.face, Take("there"))
-    assert taken.path.startswith(home) and server.face.ask(ReadManifest(taken.id)).how.keys() == {"server-copy", "written"}
+    assert taken.path.startswith(home.url) and server.face.ask(ReadManifest(taken.id)).how.keys() == {home.copied, "written"}
     reaches(server, "there", 3)
     kill(server, "there")
     reaches(server, "there", FILES)
     server.stop("there", savepoint=False)
     expected = written(server, "here", tmp_path / "here")
     assert expected and written(server, "there", tmp_path / "there") == expected
-    do(server.face, Resume("there", from_savepoint=taken.id))
-    reaches(server, "there", FILES)
-    server.stop("there", savepoint=False)
-    assert written(server, "there", tmp_path / "again") == expected
+    for back in (Resume("there", from_savepoint=taken.id), Resume("there", batch=2)):
+        do(server.face, back)
+        reaches(server, "there", FILES)
+        server.stop("there", savepoint=False)
+        assert written(server, "there", tmp_path / f"again-{back.batch}") == expected, back
     local = do(server.face, Take("here", batch=2))
-    for name, savepoint, where in (("at-home", taken.id, home), ("to-disk", taken.id, ""), ("to-home", local.id, home)):
+    for name, savepoint, where in (("at-home", taken.id, home.url), ("to-disk", taken.id, ""), ("to-home", local.id, home.url)):
         do(server.face, Fork(savepoint, name=name, home=where))
         reaches(server, name, FILES)
         server.stop(name, savepoint=False)
         assert written(server, name, tmp_path / name) == expected, name
+        compared = server.face.ask(Compare("here", name))
+        assert compared.equal == compared.rows_a == compared.rows_b > 0, compared
     place = job_places.of_job(server.face.context, JobName("at-home"))
     do(server.face, Forget("at-home"))
     assert not list(open_storage(place).list()) and written(server, "there", tmp_path / "still") == expected

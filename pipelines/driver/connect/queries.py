@@ -46,7 +46,7 @@ class ConnectQueries(Queries):
         request = topics.give_own(self._spec, self._records, name, writer, request)
         destination = destinations.of(spark, request, LOCAL_FS)
         if destination.path:
-            sinks.prepare(self._spec, self._records, name, destination.path, checkpoint, LOCAL_FS, spark)
+            sinks.prepare(self._spec, self._records, name, destination.path, checkpoint, spark)
         sources.mend(self._records, name, Path(checkpoint))
         running = Running(name, launch())
         _require_shared(running, checkpoint)

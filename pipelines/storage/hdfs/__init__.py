@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import BinaryIO
 from urllib.parse import urlsplit
 
+from pipelines.domain.errors import Unavailable
 from pipelines.storage import copies, file_objects, parallel, paths
 from pipelines.storage.errors import translated
 from pipelines.storage.hdfs.client import NotEmpty, Status, open_client
@@ -17,6 +18,9 @@ from pipelines.storage.protocol import Advance, Clone, Entry, How, Storage, unwa
 from pipelines.storage.rollback import rollback
 
 STREAMS = 8
+WRITE = "-wx"
+"""What making something in a folder takes."""
+DENIED_HINT = "Make the folder, and give it to that user (hdfs dfs -chown), or set HADOOP_USER_NAME for the server and its jobs."
 
 
 class HdfsStorage:
@@ -69,6 +73,18 @@ class HdfsStorage:
             yield self._at(aside)
             with told(path):
                 self._client.move(self._at(aside), target, replace=True)
+
+    def refuse_unwritable(self) -> None:
+        """Raises Unavailable (`storage.denied`) where its folder, or the nearest above it that is there, is not this user's to write in."""
+        folder = self._folder("")
+        with told(self._url):
+            while True:
+                try:
+                    return self._client.check_access(folder, WRITE)
+                except FileNotFoundError:
+                    folder = folder.rpartition("/")[0] or "/"
+                except PermissionError as error:
+                    raise Unavailable("storage.denied", f"Nothing can be written in {self._url}: {error}", DENIED_HINT) from error
 
     def list(self, folder: str = "") -> Iterator[Entry]:
         for path, status in self._below(folder):
