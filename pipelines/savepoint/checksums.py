@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.domain.bounds import Format, Moment
 from pipelines.domain.errors import Corrupt, NotFound
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Manifest
+from pipelines.domain.trust import Damage
 from pipelines.savepoint import completeness, layout, manifests, progress_file
 from pipelines.storage import copies, documents, parallel
 from pipelines.storage.protocol import Advance, Storage, unwatched
@@ -51,6 +52,17 @@ def seal(library: Storage, savepoint: SavepointId, now_ms: int, advance: Advance
     new_seal = Seal(SEAL_FORMAT, savepoint, now_ms, digests)
     manifests.write_beside(library, savepoint, layout.CHECKSUMS, documents.encode(new_seal))
     return new_seal
+
+
+def alone(library: Storage, seal: Seal) -> Seal:
+    """The seal of the savepoint where all files are in its folder, and its manifest names no others. Corrupt where that is damaged."""
+    data = library.read(layout.inside(seal.savepoint, layout.MANIFEST))
+    written = manifests.alone(data, seal.savepoint)
+    if written is data:
+        return seal
+    if hashlib.sha256(data).hexdigest() != seal.files[layout.MANIFEST]:
+        completeness.refuse(seal.savepoint, [Damage(layout.MANIFEST, "checksum", "is not what it was when it was sealed")])
+    return replace(seal, files={**seal.files, layout.MANIFEST: hashlib.sha256(written).hexdigest()})
 
 
 def read(library: Storage, savepoint: SavepointId) -> Seal | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pipelines.domain.bounds import MOST
 from pipelines.domain.errors import Corrupt, NotFound
 from pipelines.domain.ids import SavepointId
-from pipelines.domain.savepoints import MANIFEST_FORMAT, Manifest, Savepoint
+from pipelines.domain.savepoints import ALONE_FORMAT, MANIFEST_FORMAT, Manifest, Savepoint
 from pipelines.domain.texts import CODE, LABEL
 from pipelines.domain.trust import Trust, Verification
 from pipelines.savepoint import layout
@@ -38,6 +38,12 @@ def decode(data: bytes, savepoint: SavepointId | None) -> Manifest:
     if sum(file.bytes for file in manifest.files) > MOST:
         raise Corrupt("document.malformed", f"{name} is damaged: its files have more than {MOST:,} bytes", "Use another savepoint.")
     return manifest
+
+
+def alone(data: bytes, savepoint: SavepointId) -> bytes:
+    """The manifest in `data` for a place where all files are in the savepoint's folder: one that is alone already, byte for byte."""
+    manifest = decode(data, savepoint)
+    return documents.encode(replace(manifest, format=ALONE_FORMAT, objects={})) if manifest.objects else data
 
 
 def refuse_endless(manifest: Manifest) -> None:
