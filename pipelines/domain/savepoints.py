@@ -19,8 +19,7 @@ from pipelines.domain.installed import Installed
 from pipelines.domain.trust import Trust
 from pipelines.domain.versions import Version
 
-ALONE_FORMAT, MANIFEST_FORMAT = 1, 2
-"""Of a savepoint that has all its files in its folder, and of one that names some which it shares with others of its home."""
+MANIFEST_FORMAT = 2
 
 
 class Reason(enum.StrEnum):

@@ -7,13 +7,15 @@ from dataclasses import replace
 from pipelines.domain.bounds import MOST
 from pipelines.domain.errors import Corrupt, NotFound
 from pipelines.domain.ids import SavepointId
-from pipelines.domain.savepoints import ALONE_FORMAT, MANIFEST_FORMAT, Manifest, Savepoint
+from pipelines.domain.savepoints import MANIFEST_FORMAT, Manifest, Savepoint
 from pipelines.domain.texts import CODE, LABEL
 from pipelines.domain.trust import Trust, Verification
 from pipelines.savepoint import layout
 from pipelines.storage import documents
 from pipelines.storage.protocol import Storage
 
+ALONE_FORMAT = 1
+"""Of a savepoint that has all of its files in its folder; only one that shares some with others of its home has a newer format."""
 SUMMARY_BYTES = 1024 * 1024
 """What a manifest says beside its files and its code, which every list of savepoints shows, takes no more."""
 

@@ -15,6 +15,9 @@ from pipelines.savepoint.shelves import Shelf
 from pipelines.storage import documents
 from pipelines.storage.protocol import Clone, Storage
 
+Keys = Mapping[str, tuple[str, int]]
+"""Path in the savepoint -> key and bytes."""
+
 
 @dataclass(frozen=True)
 class Sharing:
@@ -37,7 +40,7 @@ class Sharing:
 def look(library: Storage, parts: Iterable[Part]) -> Sharing:
     """What a savepoint of `parts` would share now: for its plan."""
     keys = _keys(library, parts)
-    return _sharing(library, keys, "new") if isinstance(library, Shelf) and keys else Sharing()
+    return _sharing(library, keys, "planned") if isinstance(library, Shelf) and keys else Sharing()
 
 
 def begin(library: Storage, savepoint: SavepointId, parts: Iterable[Part]) -> Sharing:
@@ -46,11 +49,9 @@ def begin(library: Storage, savepoint: SavepointId, parts: Iterable[Part]) -> Sh
     keys = _keys(library, parts)
     if not isinstance(library, Shelf) or not keys:
         return Sharing()
-    claim = Claim(objects.FORMAT, tuple(sorted(set(keys.values()))))
+    claim = Claim(objects.FORMAT, tuple(sorted({key for key, _ in keys.values()})))
     library.home.write(objects.claim_file(savepoint), documents.encode(claim))
-    sharing = _sharing(library, keys, objects.maker(savepoint))
-    library.name(savepoint, sharing.names)
-    return sharing
+    return _sharing(library, keys, objects.maker(savepoint))
 
 
 def confirm(library: Storage, savepoint: SavepointId, sharing: Sharing) -> None:
@@ -65,16 +66,18 @@ def confirm(library: Storage, savepoint: SavepointId, sharing: Sharing) -> None:
         raise Conflict("savepoint.claim_gone", message, "Take it again; check the clocks of both machines.") from error
 
 
-def _keys(library: Storage, parts: Iterable[Part]) -> Mapping[str, str]:
-    """Path in the savepoint -> key, of what can be shared."""
+def _keys(library: Storage, parts: Iterable[Part]) -> Keys:
+    """Those of what can be shared."""
     shared = [part for part in parts if isinstance(library, Shelf) and library.shares(part.source, part.clone)]
-    return {file.target: objects.key(part.source, file) for part in shared for file in part.clone}
+    return {file.target: (objects.key(part.source, file), file.bytes) for part in shared for file in part.clone}
 
 
-def _sharing(library: Shelf, keys: Mapping[str, str], maker: str) -> Sharing:
+def _sharing(library: Shelf, keys: Keys, maker: str) -> Sharing:
+    """An object that has another size than its key says is none: somebody else wrote there."""
     condemned = frozenset(name for names in objects.condemned(library.home).values() for name in names)
-    origins = sorted({key.partition("/")[0] for key in keys.values()})
-    there = frozenset(name for origin in origins for name in objects.sizes(library.home, origin) if name not in condemned)
+    origins, expected = sorted({key.partition("/")[0] for key, _ in keys.values()}), dict(keys.values())
+    listed = [each for origin in origins for each in objects.sizes(library.home, origin).items()]
+    there = frozenset(name for name, size in listed if name not in condemned and expected.get(objects.key_of(name)) == size)
     kept = objects.by_key(there)
-    names = {path: kept.get(key) or f"{key}.{maker}" for path, key in keys.items()}
+    names = {path: kept.get(key) or f"{key}.{maker}" for path, (key, _) in keys.items()}
     return Sharing(names, there & frozenset(names.values()))

@@ -42,13 +42,6 @@ class Shelf:
         """Whether copies of these files can be shared."""
         return isinstance(self.home, Copying) and self.home.copies_from(source) and all(clone.tag for clone in clones)
 
-    def name(self, savepoint: SavepointId, named: Mapping[str, str]) -> None:
-        """From now on that savepoint, which is not published yet, has these files in the content store."""
-        self._named[savepoint] = named
-
-    def forget(self, savepoint: SavepointId) -> None:
-        self._named.pop(savepoint, None)
-
     def read(self, path: str) -> bytes:
         return self.home.read(self._place(path))
 
@@ -64,7 +57,7 @@ class Shelf:
         for entry in self.home.list(at):
             published = published or entry.path == f"{savepoint}/{layout.MANIFEST}"
             yield entry._replace(path=self._relative(entry.path))
-        if f"/{inner}/".startswith(SHARED) or published or (not inner and savepoint in self._named):
+        if published or f"/{inner}/".startswith(SHARED):
             yield from self._shared(SavepointId(savepoint), at)
 
     def _shared(self, savepoint: SavepointId, folder: str) -> Iterator[Entry]:

@@ -13,9 +13,9 @@ from pipelines.checkpoint import damage
 from pipelines.domain import replay
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound, TidemarkError, Unavailable
 from pipelines.domain.ids import SavepointId
-from pipelines.domain.savepoints import ALONE_FORMAT, MANIFEST_FORMAT, Manifest, QueryImage, Reason, Savepoint, StoredFile, TakePlan
+from pipelines.domain.savepoints import MANIFEST_FORMAT, Manifest, QueryImage, Reason, Savepoint, StoredFile, TakePlan
 from pipelines.domain.watch import UNWATCHED, Watch
-from pipelines.savepoint import clone, completeness, layout, manifests, objects, outside, process_marks, sharing
+from pipelines.savepoint import clone, completeness, layout, manifests, objects, outside, process_marks, sharing, shelves
 from pipelines.savepoint.batch_choice import BatchChoice, OfBatch, OfBatches
 from pipelines.savepoint.contents import Part, QueryContents, gather
 from pipelines.savepoint.discard import discard
@@ -138,7 +138,7 @@ def _make(
     1. say who makes it, so that cleaners leave it alone;
     2. claim what it shares with other savepoints of its home, clone those of Spark's files that are not there;
     3. write what differs from Spark's files, and the code;
-    4. flush the names to disk, check that everything is there with its size;
+    4. flush the names to disk, check that all that lies in its folder is there with its size;
     5. write the manifest, which publishes; look whether the claim has held until then;
     6. take the claim and the process mark away.
     """
@@ -152,7 +152,7 @@ def _make(
         folders.put(library, {layout.inside(naming.id, path): data for path, data in written.items()})  # 3
         files = _files(job, parts)
         watch.step(clone.SETTLING)
-        completeness.settle(library, naming.id, files, written)  # 4
+        completeness.settle(shelves.own(library), naming.id, [file for file in files if file.path not in shared.names], written)  # 4
         manifest = _manifest(job, gathered, naming, files, cloned + _put(written), took_ms(), shared)
         library.write(layout.inside(naming.id, layout.MANIFEST), documents.encode(manifest))  # 5
         sharing.confirm(library, naming.id, shared)
@@ -219,7 +219,7 @@ def _manifest(
 ) -> Manifest:
     """The manifest; its own size counts among the new bytes, to within the digits of that very number."""
     manifest = Manifest(
-        format=MANIFEST_FORMAT if shared.names else ALONE_FORMAT,
+        format=MANIFEST_FORMAT if shared.names else manifests.ALONE_FORMAT,
         id=naming.id,
         job=job.job,
         version=job.version,
