@@ -34,7 +34,7 @@ from tests.storage.s3_server import BUCKET
 pytestmark = [pytest.mark.bench, pytest.mark.timeout(1800)]
 SAVEPOINTS = 20
 ADDED = 700
-ADDED_BYTES = int(os.environ.get("TIDEMARK_BENCH_OBJECT_BYTES", "150000"))
+ADDED_BYTES = int(os.environ.get("TIDEMARK_BENCH_OBJECT_BYTES", "600000"))
 """Of each file that is added to the golden job's checkpoint, for one of about a thousand files."""
 DESCRIBED = "state/0/0/_metadata/added"
 """Every savepoint holds what is here."""
@@ -107,7 +107,7 @@ def test_savepoints_that_share(requests: Counter[str], tmp_path: Path) -> None:
         requests.clear()
         rounds.append((taken(number)[1], requests.total()))
     names = [entry.path for entry in open_storage(LIVE).list()]
-    client_s = statistics.median(copied_by_a_client(names) for _ in range(3))
+    client_s = min(copied_by_a_client(names) for _ in range(2))
     stored = sum(entry.bytes for entry in open_storage(HOME).list())
     took_s, asked = statistics.median(took for took, _ in rounds), max(asked for _, asked in rounds)
     print(f"\n{count} files, {first.files} of them and {first.bytes / 1e6:.0f} MB in a savepoint")
