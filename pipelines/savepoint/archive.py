@@ -56,9 +56,9 @@ def head(manifest_data: bytes, seal_data: bytes, savepoint: SavepointId | None) 
     seal = checksums.decode(seal_data, manifest.id)
     if hashlib.sha256(manifest_data).hexdigest() != seal.files.get(layout.MANIFEST):
         raise damaged(layout.MANIFEST, "is not what it was when it was sealed")
-    if manifest.objects:
-        hint = "Export it where it is: an export is alone."
-        raise Unsupported("import.shared", "The savepoint shares files with others of its home, and cannot be moved as a folder", hint)
+    if manifest.objects or checksums.is_of_store(seal.files):
+        message = "The savepoint shares files with others of its home, or is sealed with the checksums of its store"
+        raise Unsupported("import.shared", message, "Export it where it is: an export is alone.")
     for path in checksums.sealed_files(manifest):
         if path not in seal.files:
             raise damaged(layout.CHECKSUMS, f"has no checksum of {path}")

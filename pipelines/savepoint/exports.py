@@ -69,7 +69,7 @@ def export(
     with leases.lease(library, savepoint, f"export to {to.url}", now_ms, lives):
         manifest = _refused(library, savepoint, parent, to)
         watch.step("computing checksums", _bytes(manifest))
-        seal = checksums.alone(library, checksums.seal(library, savepoint, now_ms, watch.advance))
+        seal = checksums.alone(library, checksums.seal(library, savepoint, now_ms, watch.advance), watch.advance)
         folders.make_shared(parent)
         with rollback(lambda: _remove(parent, to), f"What was built at {to.url}"):
             watch.step("compressing" if to.archive else "copying", _bytes(manifest))

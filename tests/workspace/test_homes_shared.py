@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.errors import Unsupported
+from pipelines.domain.errors import Corrupt, Unsupported
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import objects
+from pipelines.savepoint import layout, objects, verify
 from pipelines.savepoint.manifests import ALONE_FORMAT
 from pipelines.savepoint.shelves import Shelf
 from pipelines.storage.addresses import open_storage
@@ -28,7 +28,7 @@ from pipelines.verbs.verify import Verify
 from tests.savepoint import golden
 from tests.savepoint.test_remote import upload
 from tests.workspace.conftest import CODE, House
-from tests.workspace.test_homes import files, names
+from tests.workspace.test_homes import Passed, files, names
 
 JOB = "theirs"
 
@@ -129,3 +129,23 @@ def test_a_shared_file_that_is_gone_is_damage_of_each_that_names_it(house: House
         (damage,) = do(house.face, Verify(savepoint.id, Trust.COMPLETE)).damages
         assert (damage.path, damage.kind) == (path, "missing")
     assert do(house.face, Verify(taken(house, theirs, 13).id, Trust.INTACT)).reached is Trust.INTACT
+
+
+def test_intact_is_what_the_store_says(house: House, theirs: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No byte of state is read; an object of the same size with another content is found, in each savepoint that names it."""
+    both = [taken(house, theirs, 13) for _ in range(2)]
+    shelf = house.face.context.shelf(both[0].id)
+    with monkeypatch.context() as patched:
+        through = Passed(patched)
+        assert verify.verify(shelf, both[0].id, Trust.INTACT, 1).reached is Trust.INTACT
+        assert verify.verify(shelf, both[0].id, Trust.INTACT, 2).reached is Trust.INTACT
+    assert {path.split("/")[1] for path in through.read} <= {layout.MANIFEST, layout.CHECKSUMS, layout.VERIFIED, layout.PROGRESS}
+    assert do(house.face, Verify(both[1].id, Trust.INTACT)).reached is Trust.INTACT
+    path, name = next((path, name) for path, name in house.face.ask(ReadManifest(both[0].id)).objects.items() if path.endswith(".delta"))
+    data = open_storage(theirs).read(objects.path(name))
+    open_storage(theirs).write(objects.path(name), bytes(byte ^ 1 for byte in data))
+    for savepoint in both:
+        (damage,) = do(house.face, Verify(savepoint.id, Trust.INTACT)).damages
+        assert (damage.path, damage.kind) == (path, "checksum")
+    with pytest.raises(Corrupt):
+        do(house.face, Export(both[0].id, f"{theirs}-exported"))
