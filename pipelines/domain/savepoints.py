@@ -19,7 +19,7 @@ from pipelines.domain.installed import Installed
 from pipelines.domain.trust import Trust
 from pipelines.domain.versions import Version
 
-MANIFEST_FORMAT = 1
+MANIFEST_FORMAT = 2
 
 
 class Reason(enum.StrEnum):
@@ -195,6 +195,8 @@ class Manifest:
     """Files by the way they were cloned (`link`, `copy`, …, `written`)."""
     installed: Installed | None = None
     """What the run stood on; None where no driver of ours noted it."""
+    objects: Mapping[str, str] = field(default_factory=dict)
+    """Path -> name in the content store of its home, of the files that are there and not in the savepoint's folder."""
 
     @property
     def begun(self) -> tuple[QueryImage, ...]:

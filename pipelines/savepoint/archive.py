@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Protocol, cast
 
-from pipelines.domain.errors import Corrupt
+from pipelines.domain.errors import Corrupt, Unsupported
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Manifest
 from pipelines.savepoint import checksums, layout, manifests
@@ -56,6 +56,9 @@ def head(manifest_data: bytes, seal_data: bytes, savepoint: SavepointId | None) 
     seal = checksums.decode(seal_data, manifest.id)
     if hashlib.sha256(manifest_data).hexdigest() != seal.files.get(layout.MANIFEST):
         raise damaged(layout.MANIFEST, "is not what it was when it was sealed")
+    if manifest.objects or checksums.is_of_store(seal.files):
+        message = "The savepoint shares files with others of its home, or is sealed with the checksums of its store"
+        raise Unsupported("import.shared", message, "Export it where it is: an export is alone.")
     for path in checksums.sealed_files(manifest):
         if path not in seal.files:
             raise damaged(layout.CHECKSUMS, f"has no checksum of {path}")

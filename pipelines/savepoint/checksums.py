@@ -1,33 +1,41 @@
-"""The seal of a savepoint: the SHA-256 of every file, computed after it is published, so that taking it costs nothing per byte."""
+"""The seal of a savepoint: a checksum of every file, computed after it is published, so that taking it costs nothing per byte.
+
+An object store has checksums of its own (S3's ETag): a listing tells them, and no byte passes through this machine.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.domain.bounds import Format, Moment
 from pipelines.domain.errors import Corrupt, NotFound
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Manifest
+from pipelines.domain.trust import Damage
 from pipelines.savepoint import completeness, layout, manifests, progress_file
 from pipelines.storage import copies, documents, parallel
 from pipelines.storage.protocol import Advance, Storage, unwatched
 
-SEAL_FORMAT = 1
+SEAL_FORMAT = 2
+"""1 where every checksum is a SHA-256."""
+OF_STORE = "etag:"
+"""How a checksum begins that is the store's own."""
 CHUNK_BYTES = 1024 * 1024
 THREADS = 2 * (os.cpu_count() or 2)
 """Twice the processors: while one file is read, another one is hashed."""
 
+CHANGED = "is not what it was when it was sealed"
 BESIDE = (layout.MANIFEST, layout.PROGRESS)
 """What a seal covers beside the files that the manifest names."""
 
 
 @dataclass(frozen=True)
 class Seal:
-    """`checksums.json`: SHA-256 in hex of every file of the manifest, of the manifest itself and of `progress.json` where there is
-    one; and when they were computed."""
+    """`checksums.json`: SHA-256 in hex, or `etag:` and the store's own, of every file of the manifest; SHA-256 of the manifest itself and
+    of `progress.json` where there is one; and when they were computed."""
 
     format: Format
     savepoint: SavepointId
@@ -45,12 +53,37 @@ def seal(library: Storage, savepoint: SavepointId, now_ms: int, advance: Advance
     files = sealed_files(manifest)
     if progress_file.read(library, savepoint):
         files.append(layout.PROGRESS)
-    digests = checksums(library, savepoint, files, advance)
+    digests = checksums(library, savepoint, files, advance, like=_of_store(library, savepoint))
     if "" in digests.values():
         raise NotFound("savepoint.not_found", f"Savepoint {savepoint} was disposed of while it was sealed", "Nothing is left to seal.")
-    new_seal = Seal(SEAL_FORMAT, savepoint, now_ms, digests)
+    new_seal = Seal(SEAL_FORMAT if is_of_store(digests) else 1, savepoint, now_ms, digests)
     manifests.write_beside(library, savepoint, layout.CHECKSUMS, documents.encode(new_seal))
     return new_seal
+
+
+def alone(library: Storage, seal: Seal, advance: Advance = unwatched) -> Seal:
+    """The seal of the savepoint for a place where all files are in its folder: with a SHA-256 of each, and of the manifest that names no
+    object. Corrupt (`savepoint.damaged`) where something is not what was sealed."""
+    data = library.read(layout.inside(seal.savepoint, layout.MANIFEST))
+    written = manifests.alone(data, seal.savepoint)
+    stored = [path for path, checksum in seal.files.items() if checksum.startswith(OF_STORE)]
+    if written is data and not stored:
+        return seal
+    now = checksums(library, seal.savepoint, [*stored, layout.MANIFEST], like=seal.files)
+    completeness.refuse(seal.savepoint, [Damage(path, "checksum", CHANGED) for path in now if now[path] != seal.files[path]])
+    digests = {**checksums(library, seal.savepoint, stored, advance), layout.MANIFEST: hashlib.sha256(written).hexdigest()}
+    return replace(seal, format=1, files={**seal.files, **digests})
+
+
+def is_of_store(files: Mapping[str, str]) -> bool:
+    """Whether some of the checksums mean something only where the files are."""
+    return any(checksum.startswith(OF_STORE) for checksum in files.values())
+
+
+def _of_store(library: Storage, savepoint: SavepointId) -> Mapping[str, str]:
+    """The store's own checksums of the savepoint's files, where it has them."""
+    entries = library.list(savepoint)
+    return {entry.path[len(savepoint) + 1 :]: f"{OF_STORE}{entry.tag}" for entry in entries if entry.tag}
 
 
 def read(library: Storage, savepoint: SavepointId) -> Seal | None:
@@ -79,17 +112,24 @@ def sealed_files(manifest: Manifest, seal: Seal | None = None) -> list[str]:
     return paths + ([layout.PROGRESS] if seal is not None and layout.PROGRESS in seal.files else [])
 
 
-def checksums(library: Storage, savepoint: SavepointId, files: Iterable[str], advance: Advance = unwatched) -> dict[str, str]:
-    """SHA-256 in hex by path, empty for a file that is gone: no checksum equals that.
+def checksums(
+    library: Storage, savepoint: SavepointId, files: Iterable[str], advance: Advance = unwatched, *, like: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """A checksum by path, of the kind that it has in `like`, a SHA-256 in hex where it has none there; empty for a file that is gone: no
+    checksum equals that.
 
-    `advance` is told the bytes of each piece of the files that a manifest names: in sum the savepoint's size.
+    `advance` is told the bytes of each piece that is read of the files that a manifest names.
     Many files at once: hashing and reading leave the interpreter's lock, so the disk or the processors set the speed.
     """
     paths = list(files)
+    stored = {path for path in paths if (like or {}).get(path, "").startswith(OF_STORE) and path not in BESIDE}
+    of_store = _of_store(library, savepoint) if stored else {}
     halt = parallel.Halt()
     watched = halt.watched(advance)
 
     def digest(path: str) -> str:
+        if path in stored:
+            return of_store.get(path, "")
         return _sha256(library, layout.inside(savepoint, path), unwatched if path in BESIDE else watched)
 
     digests = parallel.each(digest, paths, THREADS, halt)

@@ -9,6 +9,8 @@ from pipelines.domain.watch import Watch
 from pipelines.storage import folders
 from pipelines.storage.protocol import Clone, How, Storage
 
+SHARED = "shared"
+"""How a file came into a savepoint that its home had already."""
 FREE = {How.LINK, How.REFLINK}
 LINKING, COPYING, SETTLING = "linking", "copying", "writing to disk"
 """Steps; the last is that of all that was cloned and written."""

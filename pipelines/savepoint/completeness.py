@@ -15,7 +15,7 @@ from pipelines.storage.protocol import Storage
 
 def damages(library: Storage, savepoint: SavepointId, files: Iterable[StoredFile]) -> list[Damage]:
     """The damages of `files`: missing, or of another size."""
-    return compared(files, {path[len(savepoint) + 1 :]: size for path, size, _ in library.list(savepoint)})
+    return compared(files, {entry.path[len(savepoint) + 1 :]: entry.bytes for entry in library.list(savepoint)})
 
 
 def compared(files: Iterable[StoredFile], sizes: Mapping[str, int]) -> list[Damage]:

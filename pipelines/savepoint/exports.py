@@ -69,7 +69,7 @@ def export(
     with leases.lease(library, savepoint, f"export to {to.url}", now_ms, lives):
         manifest = _refused(library, savepoint, parent, to)
         watch.step("computing checksums", _bytes(manifest))
-        seal = checksums.seal(library, savepoint, now_ms, watch.advance)
+        seal = checksums.alone(library, checksums.seal(library, savepoint, now_ms, watch.advance), watch.advance)
         folders.make_shared(parent)
         with rollback(lambda: _remove(parent, to), f"What was built at {to.url}"):
             watch.step("compressing" if to.archive else "copying", _bytes(manifest))
@@ -124,7 +124,7 @@ def _copy(library: Storage, manifest: Manifest, seal: Seal, parent: Storage, to:
     5. the name.
     """
     inside = to.staging or to.name
-    clones = [Clone(layout.inside(manifest.id, file.path), paths.join(inside, file.path)) for file in manifest.files]
+    clones = [Clone(layout.inside(manifest.id, file.path), paths.join(inside, file.path), file.bytes) for file in manifest.files]
     list(parent.clone(library, clones, watch.advance))  # 1
     beside = {paths.join(inside, name): data for name, data in _documents(library, manifest, seal)}
     manifest_data = beside.pop(paths.join(inside, layout.MANIFEST))
@@ -155,7 +155,7 @@ def _pack(library: Storage, manifest: Manifest, seal: Seal, parent: Storage, to:
 
 def _documents(library: Storage, manifest: Manifest, seal: Seal) -> Iterator[tuple[str, bytes]]:
     """Name -> content: the manifest and the seal first, as archives have them."""
-    yield layout.MANIFEST, library.read(layout.inside(manifest.id, layout.MANIFEST))
+    yield layout.MANIFEST, manifests.alone(library.read(layout.inside(manifest.id, layout.MANIFEST)), manifest.id)
     yield layout.CHECKSUMS, documents.encode(seal)
     for name in LATER:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from pipelines.domain import files
@@ -22,6 +23,8 @@ ANNOTATION = "annotation.json"
 HOLDINGS = "holdings.json"
 IMPORTED = "imported.json"
 LEASES = "leases"
+OBJECT = re.compile(r"[0-9a-f]{16}/[0-9a-f]{32}\.[\w-]{1,255}", re.ASCII)
+"""The name of a file that savepoints of a home share (`pipelines.savepoint.objects`)."""
 HINT = "The manifest was damaged or made elsewhere with intent: do not restore it; use another savepoint."
 
 
@@ -67,9 +70,13 @@ def trusted(manifest: Manifest, name: str) -> Manifest:
     for part in filter(None, (manifest.id, manifest.job, manifest.version.id, manifest.run)):
         if folder_of(part) != part:
             raise _refused(name, part)
-    for path in [file.path for file in manifest.files]:
+    held = {file.path for file in manifest.files}
+    for path in held:
         if not _relative(path) or not (path.startswith(("code/", outside(""))) or any(path.startswith(home) for home in homes)):
             raise _refused(name, path)
+    for path, shared in manifest.objects.items():
+        if path not in held or not is_object(shared):
+            raise _refused(name, shared)
     if "/" in manifest.version.script or not _relative(manifest.version.script):
         raise _refused(name, manifest.version.script)
     version = manifest.version
@@ -77,6 +84,10 @@ def trusted(manifest: Manifest, name: str) -> Manifest:
     if problem:
         raise Corrupt("savepoint.path", f"The code in {name} is no version's: {problem}", HINT)
     return manifest
+
+
+def is_object(name: str) -> bool:
+    return OBJECT.fullmatch(name) is not None
 
 
 def below(files: Iterable[str], folder: str) -> list[str]:

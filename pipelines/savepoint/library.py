@@ -9,7 +9,7 @@ from pipelines.domain.annotations import annotated
 from pipelines.domain.errors import Corrupt, NotFound, TidemarkError
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Manifest, Savepoint
-from pipelines.savepoint import annotation, holdings, import_records, layout, leases, manifests, process_marks
+from pipelines.savepoint import annotation, holdings, import_records, layout, leases, manifests, objects, process_marks, shelves
 from pipelines.savepoint.discard import discard
 from pipelines.storage import folders
 from pipelines.storage.protocol import Storage
@@ -107,14 +107,15 @@ def cleaned(library: Storage, savepoint: SavepointId, now_ms: int, lives: proces
     if not published or (disposing is not None and not held):
         discard(library, savepoint)
         return Outcome.DISPOSED if layout.DISPOSING in marked else Outcome.UNFINISHED
-    library.delete([layout.inside(savepoint, layout.MAKING), *leases.stale(library, savepoint, now_ms, lives)])
+    claim = [objects.claim_file(savepoint)] if isinstance(library, shelves.Shelf) else []
+    library.delete([*claim, layout.inside(savepoint, layout.MAKING), *leases.stale(library, savepoint, now_ms, lives)])
     if not held:
         folders.sweep(library, savepoint)
     return Outcome.KEPT if disposing is None else Outcome.BUSY
 
 
 def _folders(library: Storage) -> list[SavepointId]:
-    return [SavepointId(name) for name in folders.children(library)]
+    return [SavepointId(name) for name in folders.children(library) if name != objects.FOLDER]
 
 
 def _exists(library: Storage, savepoint: SavepointId, name: str) -> bool:

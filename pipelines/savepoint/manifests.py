@@ -14,6 +14,8 @@ from pipelines.savepoint import layout
 from pipelines.storage import documents
 from pipelines.storage.protocol import Storage
 
+ALONE_FORMAT = 1
+"""Of a savepoint that has all of its files in its folder; only one that shares some with others of its home has a newer format."""
 SUMMARY_BYTES = 1024 * 1024
 """What a manifest says beside its files and its code, which every list of savepoints shows, takes no more."""
 
@@ -38,6 +40,12 @@ def decode(data: bytes, savepoint: SavepointId | None) -> Manifest:
     if sum(file.bytes for file in manifest.files) > MOST:
         raise Corrupt("document.malformed", f"{name} is damaged: its files have more than {MOST:,} bytes", "Use another savepoint.")
     return manifest
+
+
+def alone(data: bytes, savepoint: SavepointId) -> bytes:
+    """The manifest in `data` for a place where all files are in the savepoint's folder: one that is alone already, byte for byte."""
+    manifest = decode(data, savepoint)
+    return documents.encode(replace(manifest, format=ALONE_FORMAT, objects={})) if manifest.objects else data
 
 
 def refuse_endless(manifest: Manifest) -> None:

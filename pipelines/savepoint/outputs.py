@@ -25,7 +25,7 @@ def bring(brought: Brought, watch: Watch) -> int:
     """The files in the fork's own directory, as the log names them there; answers with the bytes that were written anew."""
     source, target = open_storage(brought.root), open_storage(brought.to)
     clone.begin(watch, copied_bytes(brought))
-    clones = [Clone(file.path, file.path) for file in brought.files]
+    clones = [Clone(file.path, file.path, file.bytes) for file in brought.files]
     return clone.added_bytes(brought.files, clone.clone(source, target, clones, brought.files, watch)) if clones else 0
 
 

@@ -166,7 +166,7 @@ def _make(
 def _clone(library: Storage, manifest: Manifest, storage: Storage, aside: str, clones: Mapping[str, StoredFile], watch: Watch) -> int:
     """Clones the files; answers with the bytes that were copied because they could not be linked."""
     files = list(clones.values())
-    pairs = [Clone(layout.inside(manifest.id, file.path), paths.join(aside, path)) for path, file in clones.items()]
+    pairs = [Clone(layout.inside(manifest.id, file.path), paths.join(aside, path), file.bytes) for path, file in clones.items()]
     clone.begin(watch, clone.copied_bytes(library, storage, files))
     return clone.added_bytes(files, clone.clone(library, storage, pairs, files, watch))
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.space import SavepointSpace, Space
+from pipelines.savepoint import shelves
+from pipelines.savepoint.shelves import Shelf
 from pipelines.storage.inodes import Inode, inodes
 from pipelines.storage.protocol import Storage
 
@@ -32,8 +34,8 @@ class Held:
 
 
 def held(library: Storage, savepoint: SavepointId) -> Held:
-    """The inodes of one savepoint, with its manifest and the documents beside it."""
-    return Held(Counter(inodes(library, savepoint)))
+    """The inodes of one savepoint, with its manifest and the documents beside it; at a home those that it shares there too."""
+    return Held(Counter(shelves.inodes(library, savepoint) if isinstance(library, Shelf) else inodes(library, savepoint)))
 
 
 def space(library: Storage, savepoints: Sequence[SavepointId]) -> Space:

@@ -15,14 +15,15 @@ from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound, 
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import MANIFEST_FORMAT, Manifest, QueryImage, Reason, Savepoint, StoredFile, TakePlan
 from pipelines.domain.watch import UNWATCHED, Watch
-from pipelines.savepoint import clone, completeness, layout, manifests, outside, process_marks
+from pipelines.savepoint import clone, completeness, layout, manifests, objects, outside, process_marks, sharing, shelves
 from pipelines.savepoint.batch_choice import BatchChoice, OfBatch, OfBatches
 from pipelines.savepoint.contents import Part, QueryContents, gather
 from pipelines.savepoint.discard import discard
 from pipelines.savepoint.gc_pause import gc_paused
+from pipelines.savepoint.sharing import Sharing
 from pipelines.savepoint.source import JobSource
 from pipelines.storage import documents, folders
-from pipelines.storage.protocol import Clone, Storage
+from pipelines.storage.protocol import Storage
 from pipelines.storage.rollback import rollback
 from pipelines.words.savepoints import left_tables
 
@@ -81,7 +82,7 @@ def _plan(job: JobSource, gathered: Sequence[QueryContents], library: Storage) -
         batches={query.image.query: query.image.batch for query in gathered if query.image.begun},
         files=len(files),
         bytes=sum(file.bytes for file in files),
-        new_bytes=_copied_bytes(parts, library) + sum(len(data) for data in _written(job, parts).values()),
+        new_bytes=_copied_bytes(parts, library, sharing.look(library, parts)) + sum(len(data) for data in _written(job, parts).values()),
         how=", ".join(sorted(ways)),
         warnings=(*replay.remarks(images), *left_tables(images)),
         not_begun=tuple(query.image.query for query in gathered if not query.image.begun),
@@ -135,26 +136,28 @@ def _make(
     """The order of the steps is the correctness: all before 5 is invisible to readers, and undone on an error.
 
     1. say who makes it, so that cleaners leave it alone;
-    2. clone Spark's files;
+    2. claim what it shares with other savepoints of its home, clone those of Spark's files that are not there;
     3. write what differs from Spark's files, and the code;
-    4. flush the names to disk, check that everything is there with its size;
-    5. write the manifest, which publishes;
-    6. take the process mark away.
+    4. flush the names to disk, check that all that lies in its folder is there with its size;
+    5. write the manifest, which publishes; look whether the claim has held until then;
+    6. take the claim and the process mark away.
     """
     parts = _parts(job, gathered)
     mark = layout.inside(naming.id, layout.MAKING)
     with rollback(lambda: discard(library, naming.id), f"What was made of savepoint {naming.id}"):
         folders.put(library, {mark: documents.encode(process_marks.this_process(naming.now_ms, "take"))})  # 1
-        cloned = _clone(parts, library, naming.id, watch)  # 2
+        shared = sharing.begin(library, naming.id, parts)  # 2
+        cloned = _clone(parts, library, naming.id, shared, watch)
         written = _written(job, parts)
         folders.put(library, {layout.inside(naming.id, path): data for path, data in written.items()})  # 3
         files = _files(job, parts)
         watch.step(clone.SETTLING)
-        completeness.settle(library, naming.id, files, written)  # 4
-        manifest = _manifest(job, gathered, naming, files, cloned + _put(written), took_ms())
+        completeness.settle(shelves.own(library), naming.id, [file for file in files if file.path not in shared.names], written)  # 4
+        manifest = _manifest(job, gathered, naming, files, cloned + _put(written), took_ms(), shared)
         library.write(layout.inside(naming.id, layout.MANIFEST), documents.encode(manifest))  # 5
+        sharing.confirm(library, naming.id, shared)
     with suppress(TidemarkError):  # 6: published all the same; a mark that stays is taken away by `library.clean`
-        library.delete([mark])
+        library.delete([*([objects.claim_file(naming.id)] if shared.names else []), mark])
     return manifests.summary(library, manifest, None)
 
 
@@ -173,18 +176,20 @@ class Done:
         return Done(self.ways + other.ways, self.new_bytes + other.new_bytes)
 
 
-def _clone(parts: Sequence[Part], library: Storage, savepoint: SavepointId, watch: Watch) -> Done:
+def _clone(parts: Sequence[Part], library: Storage, savepoint: SavepointId, shared: Sharing, watch: Watch) -> Done:
     done = Done(Counter(), 0)
-    clone.begin(watch, _copied_bytes(parts, library))
+    clone.begin(watch, _copied_bytes(parts, library, shared))
     for part in parts:
-        targets = [Clone(source, f"{savepoint}/{target}") for source, target in part.clone]
-        ways = clone.clone(part.source, library, targets, part.cloned, watch)
-        done += Done(Counter(how.value for how in ways), clone.added_bytes(part.cloned, ways))
+        missing, files = shared.missing(part)
+        targets = [file._replace(target=shared.target(savepoint, file.target)) for file in missing]
+        ways = clone.clone(part.source, library, targets, files, watch)
+        kept = Counter({clone.SHARED: len(part.clone) - len(missing)})
+        done += Done(Counter(how.value for how in ways) + kept, clone.added_bytes(files, ways))
     return done
 
 
-def _copied_bytes(parts: Iterable[Part], library: Storage) -> int:
-    return sum(clone.copied_bytes(part.source, library, part.cloned) for part in parts)
+def _copied_bytes(parts: Iterable[Part], library: Storage, shared: Sharing) -> int:
+    return sum(clone.copied_bytes(part.source, library, shared.missing(part)[1]) for part in parts)
 
 
 def _put(written: Mapping[str, bytes]) -> Done:
@@ -204,11 +209,17 @@ def _files(job: JobSource, parts: Sequence[Part]) -> tuple[StoredFile, ...]:
 
 
 def _manifest(
-    job: JobSource, gathered: Sequence[QueryContents], naming: Naming, files: tuple[StoredFile, ...], done: Done, took_ms: float
+    job: JobSource,
+    gathered: Sequence[QueryContents],
+    naming: Naming,
+    files: tuple[StoredFile, ...],
+    done: Done,
+    took_ms: float,
+    shared: Sharing,
 ) -> Manifest:
     """The manifest; its own size counts among the new bytes, to within the digits of that very number."""
     manifest = Manifest(
-        format=MANIFEST_FORMAT,
+        format=MANIFEST_FORMAT if shared.names else manifests.ALONE_FORMAT,
         id=naming.id,
         job=job.job,
         version=job.version,
@@ -223,6 +234,7 @@ def _manifest(
         took_ms=round(took_ms, 1),
         how=dict(done.ways),
         installed=job.installed,
+        objects=shared.names,
     )
     return replace(manifest, new_bytes=done.new_bytes + len(documents.encode(manifest)))
 

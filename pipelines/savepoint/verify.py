@@ -75,9 +75,9 @@ def _intact(library: Storage, manifest: Manifest, complete: Verification, advanc
         new_seal = checksums.seal(library, manifest.id, complete.at_ms, advance)
         return replace(complete, reached=Trust.INTACT, sealed_ms=new_seal.sealed_ms)
     files = checksums.sealed_files(manifest, seal)
-    damages = _differences(files, seal, checksums.checksums(library, manifest.id, files, advance))
+    damages = _differences(files, seal, checksums.checksums(library, manifest.id, files, advance, like=seal.files))
     return replace(complete, reached=None if damages else Trust.INTACT, damages=tuple(damages), sealed_ms=seal.sealed_ms)
 
 
 def _differences(files: Sequence[str], seal: checksums.Seal, now: dict[str, str]) -> list[Damage]:
-    return [Damage(path, "checksum", "is not what it was when it was sealed") for path in files if seal.files.get(path) != now[path]]
+    return [Damage(path, "checksum", checksums.CHANGED) for path in files if seal.files.get(path) != now[path]]

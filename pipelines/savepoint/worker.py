@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from pipelines.checkpoint import doctor
@@ -17,6 +18,7 @@ from pipelines.domain.watch import Watch
 from pipelines.savepoint import imports, layout, process_marks, verify
 from pipelines.savepoint.archive import Head
 from pipelines.savepoint.discard import discard
+from pipelines.savepoint.shelves import open_inside, open_shelf
 from pipelines.storage import documents
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
@@ -50,6 +52,8 @@ class Checkpoint:
     sink_log: str | None = None
     only: tuple[int, ...] | None = None
     operators: int = 0
+    library: str = ""
+    """Of one in a savepoint the URL of the storage of all, in which the other two are."""
 
 
 Claim = Callable[[Found], AbstractContextManager[None]]
@@ -97,19 +101,20 @@ def _do(request: dict[str, Any], caller: Caller) -> str:
         return _check(request, caller)
     if request["do"] == "examine":
         return _examine(Checkpoint(**request["checkpoint"]), caller)
-    shelf = open_storage(request["shelf"])
+    shelf = open_shelf(request["shelf"])
     return imports.bring(request["url"], shelf, request["now_ms"], caller, claim=lambda head: _claimed(head, caller)).id
 
 
 def _check(request: dict[str, Any], caller: Caller) -> str:
-    library, savepoint = open_storage(request["library"]), SavepointId(request["savepoint"])
+    library, savepoint = open_shelf(request["library"]), SavepointId(request["savepoint"])
     answer = verify.check(library, savepoint, Trust(request["level"]), request["now_ms"], caller.advance)
     return documents.encode(answer).decode()
 
 
 def _examine(checkpoint: Checkpoint, caller: Caller) -> str:
-    log = open_storage(checkpoint.sink_log) if checkpoint.sink_log is not None else None
-    subject = Subject(open_storage(checkpoint.url), log, checkpoint.only, checkpoint.operators)
+    opened = partial(open_inside, open_shelf(checkpoint.library)) if checkpoint.library else open_storage
+    log = opened(checkpoint.sink_log) if checkpoint.sink_log is not None else None
+    subject = Subject(opened(checkpoint.url), log, checkpoint.only, checkpoint.operators)
     return documents.encode(doctor.examine(subject, caller)).decode()
 
 

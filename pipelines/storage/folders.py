@@ -159,11 +159,11 @@ def rename(storage: Storage, old: str, new: str) -> None:
 
 
 def _move(storage: Storage, old: str, new: str) -> None:
-    files = [entry.path for entry in storage.list(old)]
-    top = [path for path in files if paths.parent(path) == old]
-    for part in (top, [path for path in files if paths.parent(path) != old]):
-        list(storage.clone(storage, [Clone(path, new + path[len(old) :]) for path in part]))
-    storage.delete(files)
+    files = list(storage.list(old))
+    for is_top in (True, False):
+        part = [entry for entry in files if (paths.parent(entry.path) == old) is is_top]
+        list(storage.clone(storage, [Clone(entry.path, new + entry.path[len(old) :], entry.bytes) for entry in part]))
+    storage.delete([entry.path for entry in files])
 
 
 def make_shared(storage: Storage) -> None:

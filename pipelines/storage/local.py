@@ -97,9 +97,9 @@ class LocalStorage:
             file.write(data)
 
     def clone(self, source: Storage, files: Sequence[Clone], advance: Advance = unwatched) -> Sequence[How]:
-        targets = self._all_at([target for _, target in files])
+        targets = self._all_at([file.target for file in files])
         if isinstance(source, LocalStorage):
-            sources, names = source._all_at([path for path, _ in files]), [name for _, name in files]
+            sources, names = source._all_at([file.source for file in files]), [file.target for file in files]
             return self._clone_local(list(zip(sources, targets, names, strict=True)), advance)
         with typed_errors(self._root):
             self._make_folders(_folders(targets))

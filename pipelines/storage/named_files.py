@@ -26,7 +26,7 @@ class NamedFiles:
 def look(storage: Storage, folder: str, files: Iterable[str]) -> NamedFiles:
     """The files by their paths in `folder`. Only a local disk can have irregular ones, and links that lead out of the folder."""
     if not local(storage):
-        return NamedFiles({path[len(folder) + 1 :]: size for path, size, _ in storage.list(folder)})
+        return NamedFiles({entry.path[len(folder) + 1 :]: entry.bytes for entry in storage.list(folder)})
     wanted = dict.fromkeys(files)
     inner = dict.fromkeys(above for path in wanted for above in paths.ancestors(path))
     with typed_errors(folder):

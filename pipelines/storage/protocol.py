@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 
 class Entry(NamedTuple):
-    """One file: its path relative to the storage's root, its size, when it was last written."""
+    """One file: its path relative to the storage's root, its size, when it was last written.
+
+    `tag` is another one for other content (S3's ETag); empty where the storage has none.
+    """
 
     path: str
     bytes: int
     modified_ms: int
+    tag: str = ""
 
 
 class How(enum.StrEnum):
@@ -29,10 +33,15 @@ class How(enum.StrEnum):
 
 
 class Clone(NamedTuple):
-    """One file to clone: `source` in the storage it comes from, `target` in the one it goes to."""
+    """One file to clone: `source` in the storage it comes from, `target` in the one it goes to.
+
+    Where its `bytes` are known (not negative) a server need not be asked for them; with a `tag` nothing but that content is copied.
+    """
 
     source: str
     target: str
+    bytes: int = -1
+    tag: str = ""
 
 
 Advance = Callable[[int], None]
@@ -41,6 +50,15 @@ Advance = Callable[[int], None]
 
 def unwatched(done: int) -> None:
     """The `Advance` of work that nobody watches."""
+
+
+@runtime_checkable
+class Refers(Protocol):
+    """A storage that keeps some of its files at other paths of another one."""
+
+    def referred(self, files: Sequence[Clone]) -> tuple[Storage, Sequence[Clone]]:
+        """The storage that they are in, and they with their paths there."""
+        ...
 
 
 class Storage(Protocol):
@@ -72,3 +90,8 @@ class Storage(Protocol):
     def delete(self, paths: Iterable[str]) -> None:
         """Deletes these files, and the folders that became empty; one that is already gone is no error."""
         ...
+
+
+def origin(source: Storage, files: Sequence[Clone]) -> tuple[Storage, Sequence[Clone]]:
+    """The storage that has the bytes of `files`, and they with their paths there."""
+    return source.referred(files) if isinstance(source, Refers) else (source, files)

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, cast
 from pipelines.domain.errors import Invalid, Unsupported
 from pipelines.storage import copies, file_objects, parallel, paths
 from pipelines.storage.errors import typed_errors
-from pipelines.storage.protocol import Advance, Clone, Entry, How, Storage, unwatched
+from pipelines.storage.protocol import Advance, Clone, Entry, How, Storage, origin, unwatched
 
 STREAMS = 8
 WHOLE_PUT = {"s3", "s3a", "gs", "gcs", "az", "abfs", "abfss", "wasbs", "adl", "oci", "oss"}
@@ -106,6 +106,7 @@ class FsspecStorage:
     def clone(self, source: Storage, files: Sequence[Clone], advance: Advance = unwatched) -> Sequence[How]:
         halt = parallel.Halt()
         watched = halt.watched(advance)
+        source, files = origin(source, files)
         return parallel.each(lambda file: self._clone(source, file, watched), files, STREAMS, halt)
 
     def copies_to(self, other: FsspecStorage) -> bool:

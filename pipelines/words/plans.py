@@ -23,6 +23,7 @@ WAYS: Mapping[str, str] = {
     "server-copy": "copied by the store",
     "copy": "copied",
     "archive": "packed",
+    "shared": "kept already, shared",
     "written": "written anew",
 }
 """How a file is cloned -> what is done with it."""

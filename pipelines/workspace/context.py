@@ -21,6 +21,7 @@ from pipelines.domain.savepoints import SourceOffset
 from pipelines.sandbox.history import History
 from pipelines.sandbox.pool import Pool as SparkPool
 from pipelines.savepoint import worker as savepoint_worker
+from pipelines.savepoint.shelves import open_shelf
 from pipelines.storage import folders
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.layout import Layout
@@ -105,7 +106,7 @@ class Context:
         """The storage that the savepoint is in: its home, else the workspace's. Raises Unavailable (`home.away`) for a folder of this
         machine that is not there: a disk that is not mounted must not look like one that was emptied."""
         home = self.files.home(savepoint)
-        return self.library if home is None else _there(open_storage(home.url))
+        return self.library if home is None else _there(open_shelf(home.url))
 
     def holds(self, url: str) -> bool:
         """Whether a place (an absolute path or a URL) lies in the workspace, which only Tidemark writes to."""

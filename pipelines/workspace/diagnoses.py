@@ -151,15 +151,15 @@ def _image(
     watch: Watch,
 ) -> Diagnosis:
     shelf = context.shelf(manifest.id).url
-    home, sink = (f"{shelf}/{manifest.id}/{folder(image.query)}" for folder in (layout.checkpoint, layout.sink_log))
+    inner, sink = (layout.inside(manifest.id, folder(image.query)) for folder in (layout.checkpoint, layout.sink_log))
     has_log = bool(layout.below([file.path for file in manifest.files], layout.sink_log(image.query)))
     told = _told(context, manifest, image)
-    examined = worker.examine(context.savepoint_workers, Checkpoint(home, sink if has_log else None, _of(image), told), watch)
+    examined = worker.examine(context.savepoint_workers, Checkpoint(inner, sink if has_log else None, _of(image), told, shelf), watch)
     findings = _merged(manifest, image, damages, examined)
     if any(finding.batches for finding in findings):
         examined = Examined(examined.files, examined.bytes, examined.findings, examined.newest_committed, ())
     advised = advice.of_savepoint(manifest.id, manifest.job, bool(findings), good, live)
-    return _diagnosis(manifest.id, image.query, home, examined, findings, advised)
+    return _diagnosis(manifest.id, image.query, f"{shelf}/{inner}", examined, findings, advised)
 
 
 def _told(context: Context, manifest: Manifest, image: QueryImage) -> int:

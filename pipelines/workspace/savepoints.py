@@ -18,8 +18,8 @@ from pipelines.savepoint import dispose as disposing
 from pipelines.savepoint import space as measuring
 from pipelines.savepoint import take as taking
 from pipelines.savepoint.batch_choice import BatchChoice
+from pipelines.savepoint.shelves import open_shelf
 from pipelines.savepoint.source import JobSource
-from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.verbs.jobs import ListRetained
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ShowSavepoint
@@ -55,7 +55,7 @@ def planned_take(context: Context, job: JobName, change: Take, reason: Reason = 
     source = sources.of_job(context, job)
     choice = batch_choice.point(change.batch, change.at_ms, change.event_ms)
     home = "" if shelf else _home(context, job, change.home, reason)
-    to = shelf or (open_storage(home) if home else context.library)
+    to = shelf or (open_shelf(home) if home else context.library)
     look = taking.look(source, choice, to)
     return PlannedTake(source, choice, replace(look, plan=replace(look.plan, home=home)), change.label, reason, home)
 

@@ -46,6 +46,7 @@ from pipelines.domain.what_ifs import WhatIf
 from pipelines.savepoint.checksums import Seal
 from pipelines.savepoint.exports import Target
 from pipelines.savepoint.import_records import ImportRecord
+from pipelines.savepoint.objects import Objects
 from pipelines.savepoint.process_marks import ProcessMark
 from pipelines.savepoint.progress_file import Said
 from pipelines.savepoint.worker import Found
@@ -92,6 +93,7 @@ DECODED = [
     Marker,
     Mirrored,
     Numbered,
+    Objects,
     Process,
     ProcessMark,
     QueryPlan,

@@ -9,6 +9,7 @@ import pytest
 
 from pipelines.domain.errors import Corrupt, NotFound, TidemarkError, Unsupported
 from pipelines.domain.ids import SavepointId
+from pipelines.domain.savepoints import MANIFEST_FORMAT
 from pipelines.savepoint import leases, library, restore
 from tests.savepoint.golden import NOW_MS, Bench
 
@@ -67,7 +68,7 @@ def script(raw: dict[str, Any]) -> None:
 
 
 def newer(raw: dict[str, Any]) -> None:
-    raw["format"] = 2
+    raw["format"] = MANIFEST_FORMAT + 1
     del raw["files"]
 
 

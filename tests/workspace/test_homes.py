@@ -16,7 +16,7 @@ from pipelines.domain.errors import AlreadyExists, Invalid, NotFound, Unavailabl
 from pipelines.domain.homes import WORKSPACE, Homes, Step
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import layout
+from pipelines.savepoint import layout, objects
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.protocol import How
@@ -126,10 +126,11 @@ def test_no_state_passes_through_the_server(house: House, theirs: str, monkeypat
     manifest = house.face.ask(ReadManifest(taken.id))
     assert manifest.how.keys() == {"server-copy", "written"} and taken.path == f"{theirs}/{taken.id}"
     named = {"metadata", "offsets/13", "commits/13", "state/0/_metadata/metadata"}
-    assert {path for path in through.read if not path.startswith("sources/")} == named
+    claim = objects.claim_file(taken.id)
+    assert {path for path in through.read if not path.startswith("sources/")} == {*named, claim}
     inner = {path.removeprefix(f"{taken.id}/") for path in through.written}
     stored = {path for path in inner if "/sources/" in path or path.startswith("code/")}
-    assert inner - stored == {layout.MAKING, layout.MANIFEST} and len(stored) == manifest.how["written"]
+    assert inner - stored == {layout.MAKING, layout.MANIFEST, claim} and len(stored) == manifest.how["written"]
     assert [file.path for file in manifest.files if "/state/0/0/" in file.path], "and there was state to copy"
     assert not (house.face.layout.savepoints / taken.id).exists() and house.face.ask(ShowSpace(JOB)).savepoints == ()
 
@@ -422,12 +423,16 @@ def chosen(steps: int) -> list[int]:
 
 
 def prepared(work: str, house: House, killable: Killable) -> None:
+    """One savepoint to dispose of; none that a new one could share files with, so that each taking writes as much."""
     if work == "dispose" and not listed(house):
         assert killable.does("take", 0)
+    if work == "take" and listed(house):
+        do(house.face, Dispose(tuple(listed(house))))
 
 
 def assert_whole(house: House, home: str, left: list[str]) -> None:
     assert [do(house.face, Verify(savepoint, Trust.COMPLETE)).reached for savepoint in left] == [Trust.COMPLETE] * len(left)
-    there = names(home)
+    shared = {objects.path(name) for savepoint in left for name in house.face.ask(ReadManifest(savepoint)).objects.values()}
+    there = [name for name in names(home) if name not in shared]
     assert {name.partition("/")[0] for name in there} == set(left) == set(house.face.context.files.home_ids())
     assert not [name for name in there if name.endswith((layout.MAKING, layout.DISPOSING))]

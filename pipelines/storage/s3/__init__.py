@@ -10,10 +10,10 @@ from typing import BinaryIO
 from pipelines.domain.errors import Unavailable
 from pipelines.storage import copies, file_objects, parallel, paths
 from pipelines.storage.errors import typed_errors
-from pipelines.storage.protocol import Advance, Clone, Entry, How, Storage, unwatched
+from pipelines.storage.protocol import Advance, Clone, Entry, How, Storage, origin, unwatched
 from pipelines.storage.remote import FsspecStorage
 from pipelines.storage.s3 import listing
-from pipelines.storage.s3.client import STREAMS, open_client
+from pipelines.storage.s3.client import COPIES, STREAMS, open_client
 from pipelines.storage.s3.transfers import PART_BYTES, Transfers, transferring
 
 SINGLE_COPY_BYTES = 5 * 1024**3
@@ -51,11 +51,16 @@ class S3Storage(FsspecStorage):
     def clone(self, source: Storage, files: Sequence[Clone], advance: Advance = unwatched) -> Sequence[How]:
         halt = parallel.Halt()
         watched = halt.watched(advance)
-        if isinstance(source, S3Storage) and source.copies_to(self):
+        source, files = origin(source, files)
+        if isinstance(source, S3Storage) and self.copies_from(source):
             with transferring(self._client, self.url, STREAMS, SINGLE_COPY_BYTES, COPIED_PART_BYTES) as copies:
-                return parallel.each(lambda file: self._copy(source, file, watched, copies), files, STREAMS, halt)
+                return parallel.each(lambda file: self._copy(source, file, watched, copies), files, COPIES, halt)
         with transferring(self._client, self.url, STREAMS) as uploads:
             return parallel.each(lambda file: self._send(source, file, watched, uploads), files, STREAMS, halt)
+
+    def copies_from(self, source: Storage) -> bool:
+        """Whether the server copies from `source` by itself, and knows the content of its files by their tags."""
+        return isinstance(source, S3Storage) and source.copies_to(self)
 
     def _send(self, source: Storage, file: Clone, advance: Advance, uploads: Transfers) -> How:
         target = self._at(file.target)
@@ -64,14 +69,19 @@ class S3Storage(FsspecStorage):
         return How.COPY
 
     def _copy(self, source: S3Storage, file: Clone, advance: Advance, copies: Transfers) -> How:
-        copies.copy(source._at(file.source), self._at(file.target), file.source, advance)
+        given, target = source._at(file.source), self._at(file.target)
+        if 0 <= file.bytes <= SINGLE_COPY_BYTES:
+            copies.copy_at_once(given, target, file.source, file.tag)
+            advance(file.bytes)
+        else:
+            copies.copy(given, target, file.source, file.tag, advance)
         return How.SERVER_COPY
 
     def list(self, folder: str = "") -> Iterator[Entry]:
         for item in listing.objects(self._client, self._folder(folder), folder or self.url):
             path = self._relative(item["Key"])
             if path and not path.endswith("/") and not paths.is_temporary(path):
-                yield Entry(path, int(item["Size"]), int(item["LastModified"].timestamp() * 1000))
+                yield Entry(path, int(item["Size"]), int(item["LastModified"].timestamp() * 1000), item["ETag"].strip('"'))
 
     def children(self, folder: str = "") -> builtins.list[str]:
         return listing.folders(self._client, self._folder(folder), folder or self.url)

@@ -13,12 +13,14 @@ from s3fs import S3FileSystem
 SCHEMES = ("s3", "s3a")
 STREAMS = 16
 """Files under way at once, and parts of files."""
+COPIES = 64
+"""Files that the server copies at once: they take it time, and this machine nothing."""
 STREAM_TRIES = 2
 """Of s3fs, each with the tries of its client."""
 PATIENCE: dict[str, Any] = {
     "connect_timeout": 5,
     "read_timeout": 15,
-    "max_pool_connections": 2 * STREAMS,
+    "max_pool_connections": COPIES,
     "retries": {"mode": "standard", "total_max_attempts": 3},
 }
 """A store that is gone is told within a minute. While a request is sent, `connect_timeout` is how long the server may take nothing."""

@@ -13,7 +13,7 @@ DELETED_AT_ONCE = 1_000
 
 
 def objects(client: Client, folder: str, path: str) -> Iterator[dict[str, Any]]:
-    """Key, Size, LastModified of each object below `folder` (`bucket/a/`), always asked anew; what is refused is about `path`."""
+    """Key, Size, LastModified, ETag of each object below `folder` (`bucket/a/`), always asked anew; what is refused is about `path`."""
     return _each(client, "list_objects_v2", "Contents", folder, path)
 
 

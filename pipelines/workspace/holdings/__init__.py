@@ -13,6 +13,7 @@ from pipelines.domain.replay import UNREPLAYABLE
 from pipelines.domain.savepoints import Manifest, QueryImage, Savepoint, SourceOffset
 from pipelines.savepoint import held_files, held_tables, layout
 from pipelines.savepoint import holdings as documents
+from pipelines.savepoint.shelves import open_inside
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.verbs.holdings import AskHoldings
@@ -112,7 +113,7 @@ def _of_savepoint(context: Context, manifest: Manifest, asking: Asking) -> Holdi
 
 def checkpoint_in(context: Context, savepoint: SavepointId, query: QueryName) -> Storage:
     """The query's checkpoint in the savepoint."""
-    return open_storage(f"{context.shelf(savepoint).url}/{layout.inside(savepoint, layout.checkpoint(query))}")
+    return open_inside(context.shelf(savepoint), layout.inside(savepoint, layout.checkpoint(query)))
 
 
 def others_of(context: Context, manifest: Manifest, query: QueryName) -> list[Storage]:
