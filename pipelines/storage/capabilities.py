@@ -1,4 +1,4 @@
-"""Finds out what a file system can do, by trying."""
+"""Finds out what a storage can do: a file system by trying, another by asking."""
 
 from __future__ import annotations
 
@@ -6,9 +6,19 @@ import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from pipelines.storage import copies
-from pipelines.storage.protocol import How
+from pipelines.storage.protocol import How, Storage
+
+
+@runtime_checkable
+class Permits(Protocol):
+    """A storage that says beforehand who may write."""
+
+    def refuse_unwritable(self) -> None:
+        """Raises Unavailable (`storage.denied`) where nothing may be written in the storage's own folder, which need not be there."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -27,6 +37,12 @@ def abilities(folder: Path) -> Abilities:
         source.write_bytes(bytes(4_096))
         linked = copies.link(str(source), str(place / "linked"))
         return Abilities(linked, copies.copy(str(source), str(place / "cloned"), "one") is How.REFLINK)
+
+
+def refuse_unwritable(storage: Storage) -> None:
+    """Raises Unavailable (`storage.denied`) where the storage knows, and nothing is written, that nothing may be."""
+    if isinstance(storage, Permits):
+        storage.refuse_unwritable()
 
 
 def disk_of(folder: Path) -> tuple[str, int, int]:

@@ -54,15 +54,6 @@ class Rooted(Protocol):
 
 
 @runtime_checkable
-class Permits(Protocol):
-    """A storage that says beforehand who may write."""
-
-    def refuse_unwritable(self) -> None:
-        """Raises Unavailable (`storage.denied`) where nothing may be written in the storage's own folder, which need not be there."""
-        ...
-
-
-@runtime_checkable
 class Sweeps(Protocol):
     """A storage that finds what its interrupted writes left."""
 
@@ -72,12 +63,6 @@ class Sweeps(Protocol):
 def sweep(storage: Storage, folder: str) -> int:
     """Deletes what interrupted writes left below `folder`, which nobody writes to now; returns how many files."""
     return storage.sweep(folder) if isinstance(storage, Sweeps) else 0
-
-
-def refuse_unwritable(storage: Storage) -> None:
-    """Raises Unavailable (`storage.denied`) where the storage knows, and nothing is written, that nothing may be."""
-    if isinstance(storage, Permits):
-        storage.refuse_unwritable()
 
 
 def local(storage: Storage) -> bool:
