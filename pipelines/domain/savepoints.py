@@ -103,8 +103,7 @@ class QueryImage:
     files: Count
     bytes: Count
     sink_table: str = ""
-    """Name of the table that the sink writes to (a Delta table's path where it has no name), or of the Kafka topic (`*` where each row
-    names its own); empty for sinks without one."""
+    """As `QueryStarted.sink_table`."""
     sources: tuple[str, ...] = ()
     """Spark's names of its sources (`kafka`, `rate`, `json`), in the order of its plan; none where no driver of ours started it."""
     location: str = ""

@@ -14,7 +14,7 @@ from pipelines.domain.job_places import CONNECTOR, JARS
 from pipelines.domain.jobs import Job
 from pipelines.domain.versions import Version
 from pipelines.sandbox import sparks
-from pipelines.storage import folders, users
+from pipelines.storage import capabilities, folders, users
 from pipelines.storage.addresses import HDFS_ADDRESSES, S3_ADDRESSES, open_storage
 from pipelines.workspace import events, homes
 from pipelines.workspace.context import Context
@@ -42,7 +42,7 @@ def planned(context: Context, home: str, job: JobName, run: RunId, version: Vers
     place = job_places.at(url, job, run)
     storage = open_storage(place)
     next(iter(storage.list()), None)
-    folders.refuse_unwritable(storage)
+    capabilities.refuse_unwritable(storage)
     return place
 
 
