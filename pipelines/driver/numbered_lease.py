@@ -26,16 +26,15 @@ ONCE = {
     "dfs.client.failover.max.attempts": "2",
 }
 """Hadoop's usual patience with a NameNode would outlast any lease."""
-
-
 NAME = re.compile(r"([0-9]+)|\.([0-9]+)\.[0-9a-f]+")
+"""Of a content, and of one that has not got its number yet."""
 
 
 class Folder(Protocol):
     """The files of one folder. What the storage does not answer raises OSError."""
 
     def names(self) -> list[str]:
-        """None where the folder is not there."""
+        """Empty where the folder is not there."""
         ...
 
     def read(self, name: str) -> str | None:
