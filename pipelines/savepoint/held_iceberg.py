@@ -57,4 +57,4 @@ def _whole(name: str, table: Table, way: Way, at: Position) -> str:
     if ends is None:
         return said
     what = "deletes" if ends.operation == DELETE else "overwrites"
-    return f"{said}; Spark fails at snapshot {ends.id}, which {what} rows, unless the code sets {SKIPPING[ends.operation]}"
+    return f"Spark fails at snapshot {ends.id}, which {what} rows, unless the code sets {SKIPPING[ends.operation]}; {said}"
