@@ -212,13 +212,14 @@ def _summary(
 
 def _judged(summary: JobSummary, now_ms: int) -> JobSummary:
     """The summary with its findings; the rates of a job without progress are those of the past, and nobody's now, nor is its backlog
-    worked off."""
-    catching = replace(summary, catching_up=catching_up.of_job(summary))
-    judged = replace(catching, findings=tuple(of_job(catching, now_ms)))
-    if any(finding.problem is Problem.NO_PROGRESS for finding in judged.findings):
-        left = tuple(replace(waiting, per_second=None) for waiting in judged.backlog)
-        return replace(judged, input_rate=None, processed_rate=None, backlog=left, lag_change=None, catching_up=None)
-    return judged
+    worked off. A job that nothing is to be said of stays as it is: a changed copy takes as long as all of the judging."""
+    catching = catching_up.of_job(summary)
+    known = summary if catching is None else replace(summary, catching_up=catching)
+    findings = tuple(of_job(known, now_ms))
+    if any(finding.problem is Problem.NO_PROGRESS for finding in findings):
+        left = tuple(replace(waiting, per_second=None) for waiting in known.backlog)
+        return replace(known, findings=findings, input_rate=None, processed_rate=None, backlog=left, lag_change=None, catching_up=None)
+    return replace(known, findings=findings) if findings else known
 
 
 def _order(summary: JobSummary) -> tuple[int, float, JobName]:
