@@ -9,8 +9,8 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -64,9 +64,38 @@ async def lifespan(_app: App) -> AsyncIterator[None]:
     settings = _streamlit_settings()
     api.signs_in(oidc())
     _run_as("", settings.workspace)
-    with spark_environment.inheriting(), assembly.assembled(settings, api):
+    with spark_environment.inheriting(), assembly.assembled(settings, api), leaving_when_told():
         _announce(settings)
         yield
+
+
+@contextmanager
+def leaving_when_told() -> Iterator[None]:
+    """Ends streams with the signal that ends the server: uvicorn waits for them before the lifespan ends, and Streamlit's without limit."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def leave(number: int, frame: FrameType | None) -> None:
+        _leave()
+        handler = handlers[signal.Signals(number)]
+        if callable(handler):
+            handler(number, frame)
+
+    for number in handlers:
+        signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
+def _leave() -> None:
+    """The server has been told to end: streams do, and whatever its threads wait for, it does, too."""
+    end_within(INSIST_SECONDS)
+    api.leave()
 
 
 def _streamlit_settings() -> assembly.Settings:
@@ -177,8 +206,7 @@ def _serve(bound: socket.socket, settings: assembly.Settings) -> None:
         """Prints the address when, and only when, the server answers; once told to end it does, whatever its threads wait for."""
 
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            end_within(INSIST_SECONDS)
-            api.leave()
+            _leave()
             super().handle_exit(sig, frame)
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:

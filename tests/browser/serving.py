@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,8 +56,23 @@ class Served:
 @contextmanager
 def served(workspace: Path, log: Path, *options: str, **variables: str) -> Iterator[Served]:
     """Starts `python -m dashboard` and waits until it says that it serves."""
-    environ = {**os.environ, "PYTHONUNBUFFERED": "1", **variables}
     command = [sys.executable, "-m", "dashboard", "--port", "0", "--workspace", str(workspace), *options]
+    with _begun(command, workspace, log, variables) as server:
+        yield server
+
+
+@contextmanager
+def streamlit_run(workspace: Path, log: Path) -> Iterator[Served]:
+    """Starts `streamlit run dashboard/server.py` and waits until it says that it serves."""
+    options = ["--server.port", "0", "--server.address", "127.0.0.1", "--server.headless", "true"]
+    command = [sys.executable, "-m", "streamlit", "run", "dashboard/server.py", *options]
+    with _begun(command, workspace, log, {"TIDEMARK_WORKSPACE": str(workspace)}) as server:
+        yield server
+
+
+@contextmanager
+def _begun(command: Sequence[str], workspace: Path, log: Path, variables: Mapping[str, str]) -> Iterator[Served]:
+    environ = {**os.environ, "PYTHONUNBUFFERED": "1", **variables}
     with log.open("wb") as out, subprocess.Popen(command, cwd=ROOT, env=environ, stdout=out, stderr=subprocess.STDOUT) as server:
         try:
             yield Served(_address(server, log), workspace, server.pid)

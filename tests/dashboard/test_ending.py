@@ -6,11 +6,15 @@ import json
 import os
 import signal
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import httpx
 import psutil
+import pytest
 
+from dashboard.server import INSIST_SECONDS
 from pipelines.client.wire import bearer
 from pipelines.domain.operations import OperationState
 from pipelines.domain.savepoints import Savepoint
@@ -21,7 +25,7 @@ from pipelines.verbs.face import do
 from pipelines.verbs.operations import ListOperations
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.take import Take
-from tests.browser.serving import served
+from tests.browser.serving import Served, served, streamlit_run
 from tests.waiting import until
 from tests.workspace.conftest import House
 
@@ -71,12 +75,13 @@ def test_an_import_is_broken_off_by_ctrl_c(tmp_path: Path) -> None:
     house.face.close()
 
 
-def test_a_stream_ends_whole_with_its_server(tmp_path: Path) -> None:
-    """One that the server had to cut off would be an error of its reader."""
-    with served(tmp_path / "ws", tmp_path / "log") as server:
+@pytest.mark.parametrize("begun", [served, streamlit_run])
+def test_a_stream_ends_whole_with_its_server(begun: Callable[[Path, Path], AbstractContextManager[Served]], tmp_path: Path) -> None:
+    """One that the server had to cut off would be an error of its reader, and one that it waited for would keep it ten minutes."""
+    with begun(tmp_path / "ws", tmp_path / "log") as server:
         serving = psutil.Process(json.loads((server.workspace / "server.json").read_text())["pid"])
         with httpx.stream("GET", f"{server.url}/api/v1/stream", headers=bearer(server.token), timeout=60) as stream:
             assert stream.status_code == 200
             serving.send_signal(signal.SIGTERM)
             assert [line for line in stream.iter_lines() if line and not line.startswith(":")] == []
-        until(lambda: not serving.is_running() or serving.status() == psutil.STATUS_ZOMBIE, 60)
+        until(lambda: not serving.is_running() or serving.status() == psutil.STATUS_ZOMBIE, INSIST_SECONDS - 5)
