@@ -1,4 +1,4 @@
-"""Pythons with another PySpark than ours: each is made once, in the user's cache, and kept.
+"""Pythons with another PySpark than ours: each is made once, in the user's cache, and kept, with the archive of its Spark's classes.
 
 `python -m tests.runtimes [VERSION …]` makes them; a test makes the one that it needs. PySpark's archive is 300 to 450 MB.
 """
@@ -10,7 +10,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from pipelines.domain.runtimes import Runtime
 from pipelines.sandbox import classes
+from pipelines.sandbox.environment import java_of
 
 USUAL = "3.5.7"
 """The one of the usual run: the last release of Spark 3, which people upgrade from. The others are for `tests/long`."""
@@ -36,6 +38,7 @@ def _make(environment: Path, version: str) -> None:
     program = environment / "bin" / "python"
     pip = [sys.executable, "-m", "pip", "--python", program, "--disable-pip-version-check", "install", "-q", "--no-compile"]
     subprocess.run([*pip, f"pyspark=={version}", *BESIDE], check=True)
+    classes.make(java_of(Runtime(str(program))), str(program))
 
 
 if __name__ == "__main__":

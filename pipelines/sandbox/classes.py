@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import itertools
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -26,16 +28,17 @@ from pipelines.storage import users
 
 SUBMIT_OPTIONS = "SPARK_SUBMIT_OPTS"
 """Environment variable with options of the JVM that Spark's driver runs in, before those of `spark.driver.extraJavaOptions`."""
-CLASS_PATH = ("SPARK_DIST_CLASSPATH", "SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
-"""Environment variables that Spark's class path is made of, beside its jars: an archive is for one class path."""
+CLASS_PATH = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_DIST_CLASSPATH")
+"""Environment variables that Spark's class path is made of beside its jars, in Spark's order (AbstractCommandBuilder.buildClassPath): the
+first stands before the jars, the others after them."""
 NAMED = "-XX:SharedArchiveFile="
 CHECKED = "-Xshare:auto -XX:+VerifySharedSpaces -Xlog:cds*=off"
 """Without a word and without an end where the archive is of no use."""
 BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """For a JVM that lives for seconds: what it would compile further is not used any more."""
 MADE = "made.jsa"
-KEPT = 4
-"""Archives that stay: the newest."""
+KEPT = 6
+"""Archives that stay: those that were used last."""
 TIMEOUT_S = 1800.0
 STATE = "org.apache.spark.sql.execution.streaming.state"
 FIRST_RUN = f"""
@@ -56,11 +59,12 @@ spark.stop()
 def submit_options(java: JavaHome, python: str, environ: Mapping[str, str]) -> str:
     """The value of SPARK_SUBMIT_OPTS for a Spark of the interpreter `python` on `java`: with its archive, if there is one.
 
-    What the variable has already comes last, so it wins. Another user's Spark has none: it is the server's user who made it, and reads it.
+    What the variable has already comes last, so it wins, but for an archive of ours, which may be another Spark's. Another user's Spark has
+    none: it is the server's user who made it, and reads it.
     """
-    present = environ.get(SUBMIT_OPTIONS, "")
-    archive = find(java, python) if users.other() is None else None
-    if archive is None or not archive.stat().st_size or NAMED in present:
+    present = _without_ours(environ.get(SUBMIT_OPTIONS, ""))
+    archive = find(java, python) if users.other() is None and NAMED not in present else None
+    if archive is None or not _is_used(archive):
         return present
     return f"{quoted(f'{NAMED}{archive}')} {CHECKED} {present}".strip()
 
@@ -75,19 +79,32 @@ def find(java: JavaHome, python: str) -> Path | None:
         return None
 
 
+def _without_ours(options: str) -> str:
+    named = re.escape(quoted(f"{NAMED}{cache_folder()}{os.sep}")[:-1])
+    return re.sub(rf'{named}[^"]*" {re.escape(CHECKED)} ?', "", options)
+
+
+def _is_used(archive: Path) -> bool:
+    """Notes the use; False for an archive that is empty, or gone meanwhile."""
+    try:
+        os.utime(archive)
+        return archive.stat().st_size > 0
+    except OSError:
+        return False
+
+
 def make(java: JavaHome, python: str, wait: bool = True) -> None:
     """Makes the archive if it is missing; where another process is about to, waits for that one or leaves it to it."""
-    folder = cache_folder()
-    if not folder.is_absolute():
+    folder, key = cache_folder(), _key(java, python)
+    if key is None or not folder.is_absolute():
         return
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as turn:
+    with (folder / f".{key}").open("w") as turn:
         try:
             fcntl.flock(turn, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
             return
-        key = _key(java, python)
-        if key is not None and find(java, python) is None:
+        if find(java, python) is None:
             with tempfile.TemporaryDirectory(dir=folder) as aside:
                 if _first_run(java, python, Path(aside)):
                     _publish(Path(aside, MADE), key)
@@ -124,22 +141,36 @@ def _is_ours(folder: Path) -> bool:
 
 
 def _key(java: JavaHome, python: str) -> str | None:
-    """What the archive depends on; None where the interpreter has no Spark."""
-    jars = sparks.jars(python)
+    """What the archive depends on; None where the interpreter has no Spark, or Java can archive none of its class path."""
+    jars, archived = sparks.jars(python), _archived()
+    if archived is None:
+        return None
     try:
         installed = jars.stat().st_mtime_ns if jars else None
     except OSError:
         return None
-    class_path = [os.environ.get(name, "") for name in CLASS_PATH]
-    text = f"{java.version} {java.path} {jars} {installed} {class_path} {FIRST_RUN}"
+    text = f"{java.version} {java.path} {jars} {installed} {archived} {FIRST_RUN}"
     return hashlib.sha256(text.encode()).hexdigest()[:16] if jars else None
+
+
+def _archived() -> dict[str, str] | None:
+    """What of `CLASS_PATH` belongs to an archive: all before the first folder with files, of which Java archives none. What follows it on
+    the class path does not keep Java from using the archive. None where such a folder comes first."""
+    given = [(name, os.environ[name]) for name in CLASS_PATH if os.environ.get(name)]
+    archived = dict(itertools.takewhile(lambda entry: not _has_files(entry[1]), given))
+    return None if given and given[0][0] == CLASS_PATH[0] not in archived else archived
+
+
+def _has_files(place: str) -> bool:
+    return any(os.path.isdir(part) and os.listdir(part) for part in place.split(os.pathsep))
 
 
 def _first_run(java: JavaHome, python: str, folder: Path) -> bool:
     """Whether a run of Spark in `folder` came to its end; its classes are then in `MADE`, if this Java can keep them."""
     asked = f"{quoted(f'-XX:ArchiveClassesAtExit={folder / MADE}')} {BRIEF}"
     environ = {**os.environ, "JAVA_HOME": str(java.path), SUBMIT_OPTIONS: asked, "SPARK_LOCAL_IP": "127.0.0.1"}
-    environ.pop("PYSPARK_SUBMIT_ARGS", None)
+    for name in ("PYSPARK_SUBMIT_ARGS", *(set(CLASS_PATH) - set(_archived() or ()))):
+        environ.pop(name, None)
     command = [python or sys.executable, "-c", FIRST_RUN]
     try:  # the output is read to its end, which is that of the JVM: Python ends before it
         ended = subprocess.run(command, cwd=folder, env=environ, capture_output=True, stdin=subprocess.DEVNULL, timeout=TIMEOUT_S)

@@ -90,48 +90,6 @@ def test_a_script_runs_unchanged_and_stops_between_two_batches(drivers: Drivers)
         assert (checkpoint / "metadata").exists()
 
 
-@pytest.mark.spark
-def test_a_batch_that_takes_longer_than_the_grace_is_interrupted(drivers: Drivers) -> None:
-    script = STEADY.replace("time.sleep(0.5)", "time.sleep(600)")
-    grace = {"TIDEMARK_STOP_GRACE_S": "0.2"}
-    driver = drivers.start("run-1", script, str(drivers.output()), conf={"spark.example": "-"}, environment=grace)
-    planned = drivers.checkpoints() / folder_of("slow one") / "offsets" / "0"
-    driver.until(lambda d: planned.exists() and len(d.queries) == 2)
-    driver.terminate()
-    assert driver.wait() == 0, driver.log
-    assert driver.exit["reason"] == "stopped"
-    assert "did not reach the end of its batch" in driver.log
-
-
-TWO_QUERIES = """
-import time
-from pyspark.sql import SparkSession
-
-spark = SparkSession.builder.getOrCreate()
-rate = spark.readStream.format("rate").load()
-
-def broken(batch, number):
-    raise ValueError("no such thing")
-
-rate.writeStream.queryName("good").format("noop").start()
-rate.writeStream.queryName("bad").foreachBatch(broken).start()
-while True:
-    time.sleep(60)
-"""
-
-
-@pytest.mark.spark
-def test_one_failed_query_fails_the_run_and_stops_the_others(drivers: Drivers) -> None:
-    driver = drivers.start("run-1", TWO_QUERIES)
-    assert driver.wait() == 1, driver.log
-    assert driver.exit["error_class"] == "FOREACH_BATCH_USER_FUNCTION_ERROR", driver.exit
-    assert "query bad" in driver.exit["message"]
-    assert "no such thing" in driver.exit["message"]
-    good = drivers.checkpoints() / "good"
-    assert batches(good, "commits") == batches(good, "offsets")
-    assert "the script goes on although its queries have ended: interrupted" in driver.log
-
-
 def test_a_script_without_queries_ends_with_sigterm(drivers: Drivers) -> None:
     driver = drivers.start("run-1", "import time\nprint('up', flush=True)\nwhile True:\n    time.sleep(60)\n")
     driver.until(lambda d: "up" in d.log)
@@ -171,3 +129,45 @@ def test_a_script_that_ends_has_finished(drivers: Drivers) -> None:
     assert driver.wait() == 0
     assert "['--a', 'b c'] True __main__" in driver.log
     assert driver.exit["reason"] == "finished"
+
+
+@pytest.mark.spark
+def test_a_batch_that_takes_longer_than_the_grace_is_interrupted(kept_jvms: None, drivers: Drivers) -> None:
+    script = STEADY.replace("time.sleep(0.5)", "time.sleep(600)")
+    grace = {"TIDEMARK_STOP_GRACE_S": "0.2"}
+    driver = drivers.start("run-1", script, str(drivers.output()), conf={"spark.example": "-"}, environment=grace)
+    planned = drivers.checkpoints() / folder_of("slow one") / "offsets" / "0"
+    driver.until(lambda d: planned.exists() and len(d.queries) == 2)
+    driver.terminate()
+    assert driver.wait() == 0, driver.log
+    assert driver.exit["reason"] == "stopped"
+    assert "did not reach the end of its batch" in driver.log
+
+
+TWO_QUERIES = """
+import time
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+rate = spark.readStream.format("rate").load()
+
+def broken(batch, number):
+    raise ValueError("no such thing")
+
+rate.writeStream.queryName("good").format("noop").start()
+rate.writeStream.queryName("bad").foreachBatch(broken).start()
+while True:
+    time.sleep(60)
+"""
+
+
+@pytest.mark.spark
+def test_one_failed_query_fails_the_run_and_stops_the_others(kept_jvms: None, drivers: Drivers) -> None:
+    driver = drivers.start("run-1", TWO_QUERIES)
+    assert driver.wait() == 1, driver.log
+    assert driver.exit["error_class"] == "FOREACH_BATCH_USER_FUNCTION_ERROR", driver.exit
+    assert "query bad" in driver.exit["message"]
+    assert "no such thing" in driver.exit["message"]
+    good = drivers.checkpoints() / "good"
+    assert batches(good, "commits") == batches(good, "offsets")
+    assert "the script goes on although its queries have ended: interrupted" in driver.log

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain.runs import RunState
 from pipelines.domain.trust import Trust
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
@@ -22,21 +21,20 @@ from pipelines.verbs.verify import Verify
 from tests.cluster import HERE
 from tests.hadoop import Yarn
 from tests.waiting import until
-from tests.workspace import on_yarn
-from tests.workspace.following import noted, write_files
+from tests.workspace import on_masters, on_yarn
+from tests.workspace.following import write_files
+from tests.workspace.on_masters import ALL, committed, where
 from tests.workspace.serving import serving
 from tests.workspace.standalone import QUERIES, SCRIPT, Gate
-from tests.workspace.test_standalone import committed, output, where, written
 
 pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.timeout(1800)]
-ALL = 8
 
 
 def test_jobs_go_on_exactly_on_yarn_and_between_masters(yarn: Yarn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: Any) -> None:
     yarn.enter(monkeypatch)
     monkeypatch.setenv("SPARK_LOCAL_IP", HERE)
     folder, gate = tmp_path / "in", Gate(tmp_path / "gate")
-    args, conf = (folder.as_uri(), str(gate.path), "{output}", "on"), on_yarn.conf()
+    args, conf = (folder.as_uri(), str(gate.path), "{output}", "on"), {**on_yarn.conf(), **on_masters.CONF}
     write_files(folder, range(2))
     with serving(tmp_path / "workspace") as server:
         face = server.face
@@ -75,10 +73,4 @@ def test_jobs_go_on_exactly_on_yarn_and_between_masters(yarn: Yarn, tmp_path: Pa
         assert do(face, Verify(local, Trust.PROVED)).reached is not None
         server.stop("a", savepoint=False)
 
-        do(face, RunScript(name="whole", script="a.py", code=SCRIPT, args=(*args[:3], "once"), conf=conf, master="local[2]"))
-        until(lambda: server.newest("whole").state is RunState.FINISHED, 300)
-        whole, keys = written(spark, server, "whole"), noted(output(server, "whole"), "keys")
-        assert whole and len(keys) == ALL
-        for job, since in (("a", 2), ("c", 5)):
-            assert written(spark, server, job) == whole, job
-            assert noted(output(server, job), "keys") == {batch: rows for batch, rows in keys.items() if batch >= since}, job
+        on_masters.assert_exact(spark, server, folder, tmp_path / "undisturbed", {"a": 2, "c": 5})

@@ -13,7 +13,7 @@ import psutil
 RUN = "PYTEST_XDIST_TESTRUNUID"
 """xdist's name of a run, in the environment of all that its workers start."""
 EVERY_S = 1.0
-YOUNG_S = 0.25
+YOUNG_S = 0.5
 """A reading that is younger stands: each looks at every process of the machine, which takes some 5 ms of a processor, and a test ends with
 four questions."""
 

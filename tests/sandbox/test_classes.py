@@ -14,6 +14,7 @@ import pytest
 from pipelines.sandbox import classes
 from pipelines.sandbox.java import JavaHome, java_home
 from tests.sandbox.interpreters import interpreter, keeping
+from tests.waiting import until
 
 JAVA = JavaHome(Path("/opt/java"), "17.0.1", packaged=False)
 START = """
@@ -95,6 +96,58 @@ def test_an_archive_of_the_users_own_stays(cache: Path, tmp_path: Path, monkeypa
     assert options(python, "-XX:SharedArchiveFile=own.jsa") == "-XX:SharedArchiveFile=own.jsa"
 
 
+def test_an_archive_of_ours_gives_way_to_that_of_the_spark_which_is_started(cache: Path, tmp_path: Path) -> None:
+    pythons = [interpreter(tmp_path / name, keeping("classes")) for name in ("one", "other")]
+    for python in pythons:
+        classes.make(JAVA, python)
+    one, other = (options(python, "-Dmine") for python in pythons)
+    assert one != other and options(pythons[1], one) == other
+    assert options(str(tmp_path / "absent"), one) == "-Dmine"
+
+
+def test_those_that_were_used_last_stay(cache: Path, tmp_path: Path) -> None:
+    pythons = [interpreter(tmp_path / str(number), keeping("classes")) for number in range(classes.KEPT + 1)]
+    for number, python in enumerate(pythons[:-1]):
+        classes.make(JAVA, python)
+        archive = classes.find(JAVA, python)
+        assert archive is not None
+        os.utime(archive, (number + 1,) * 2)
+    assert options(pythons[0])
+    classes.make(JAVA, pythons[-1])
+    assert [bool(options(python)) for python in pythons] == [True, False, *[True] * (classes.KEPT - 1)]
+
+
+def test_one_that_is_made_keeps_nobody_waiting_for_another(cache: Path, tmp_path: Path) -> None:
+    slow = interpreter(tmp_path / "slow", f"touch {tmp_path}/begun; while [ ! -e {tmp_path}/over ]; do sleep 0.01; done")
+    maker = classes.make_beside(JAVA, slow)
+    assert maker is not None
+    until((tmp_path / "begun").exists, 60)
+    other = interpreter(tmp_path / "other", keeping("classes"))
+    classes.make(JAVA, other)
+    assert classes.find(JAVA, other) is not None and maker.poll() is None
+    (tmp_path / "over").touch()
+    assert maker.wait(60) == 0
+
+
+@pytest.mark.parametrize("name", classes.CLASS_PATH)
+def test_a_folder_with_files_on_the_class_path_ends_what_an_archive_is_for(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Java archives none that has one, and takes one whose class path goes on with one; before Spark's jars it leaves nothing of it."""
+    folder = tmp_path / "conf"
+    folder.mkdir()
+    python = interpreter(tmp_path, f"env >> {tmp_path}/environ; {keeping('classes')}")
+    classes.make(JAVA, python)
+    plain = classes.find(JAVA, python)
+    (folder / "core-site.xml").touch()
+    monkeypatch.setenv(name, str(folder))
+    assert classes.find(JAVA, python) == (None if name == "SPARK_CONF_DIR" else plain)
+    classes.make(JAVA, python)
+    os.utime(tmp_path / "pyspark" / "jars", (1, 1))
+    classes.make(JAVA, python)
+    assert f"{name}=" not in (tmp_path / "environ").read_text()
+
+
 def test_an_interpreter_without_spark_or_a_cache_that_cannot_be_is_no_failure(cache: Path, tmp_path: Path) -> None:
     assert options(str(tmp_path / "absent")) == ""
     assert classes.make_beside(JAVA, str(tmp_path / "absent")) is None
@@ -128,6 +181,18 @@ def shared(folder: Path) -> int:
     """How many of Spark's own classes came from the archive."""
     lines = (folder / "loaded").read_text().splitlines()
     return sum("org.apache.spark" in line and SHARED in line for line in lines)
+
+
+@pytest.mark.spark
+def test_spark_starts_from_an_archive_whose_class_path_goes_on_with_a_folder(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "hadoop").mkdir()
+    (tmp_path / "hadoop" / "core-site.xml").write_text("<configuration/>")
+    found = classes.submit_options(java_home(), "", {})
+    monkeypatch.setenv("SPARK_DIST_CLASSPATH", f"{os.environ['SPARK_DIST_CLASSPATH']}{os.pathsep}{tmp_path}/hadoop")
+    assert str(made) in found and start(found, tmp_path / "shared") == ""
+    assert shared(tmp_path / "shared") > 1000
 
 
 @pytest.mark.spark

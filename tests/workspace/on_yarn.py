@@ -36,7 +36,6 @@ def conf() -> Mapping[str, str]:
         "spark.driver.extraClassPath": jar,
         "spark.executor.extraClassPath": jar,
         "spark.sql.shuffle.partitions": "2",
-        "spark.sql.streaming.noDataMicroBatches.enabled": "false",
         "spark.ui.enabled": "false",
         "spark.log.level": "ERROR",
     }

@@ -70,7 +70,7 @@ def files(folder: str) -> dict[str, bytes]:
 
 @pytest.mark.spark
 @pytest.mark.timeout(300)
-def test_changed_code_is_judged_in_the_sandbox_and_the_forks_plan_says_it(house: House, tmp_path: Path) -> None:
+def test_changed_code_is_judged_in_the_sandbox_and_the_forks_plan_says_it(kept_jvms: None, house: House, tmp_path: Path) -> None:
     savepoint = saved(house, tmp_path, numpy="0.1")
     before = files(savepoint.path)
     counts = CODE.replace('F.sum("n")', 'F.count("n")')

@@ -22,15 +22,13 @@ from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from tests import connect_server
 from tests.waiting import until
-from tests.workspace import standalone
-from tests.workspace.following import noted, write_files
+from tests.workspace import on_masters, standalone
+from tests.workspace.following import write_files
+from tests.workspace.on_masters import ALL, CONF, committed
 from tests.workspace.serving import Server, serving
 from tests.workspace.standalone import QUERIES, Gate
-from tests.workspace.test_standalone import committed, output, written
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
-CONF = {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
-ALL = 8
 
 
 @pytest.fixture
@@ -74,10 +72,4 @@ def test_jobs_go_on_exactly_on_a_connect_server(server: Server, tmp_path: Path, 
             server.stop(job, savepoint=False)
         assert server.face.ask(ShowJob("a")).runs[0].state is RunState.STOPPED
 
-    do(face, RunScript(name="whole", script="a.py", code=standalone.SCRIPT, args=(*args[:3], "once"), conf=CONF, master="local[2]"))
-    until(lambda: server.newest("whole").state is RunState.FINISHED, 300)
-    whole, keys = written(spark, server, "whole"), noted(output(server, "whole"), "keys")
-    assert whole and len(keys) == ALL
-    for job, since in (("a", 0), ("b", 3)):
-        assert written(spark, server, job) == whole, job
-        assert noted(output(server, job), "keys") == {batch: rows for batch, rows in keys.items() if batch >= since}, job
+    on_masters.assert_exact(spark, server, folder, tmp_path / "undisturbed", {"a": 0, "b": 3})

@@ -90,7 +90,7 @@ def saved(server: Server, home: str) -> Savepoint:
     return do(server.face, Take("a", home=home))
 
 
-def test_whatever_reads_a_savepoint_reads_it_at_its_home(tmp_path: Path, s3_url: str) -> None:
+def test_whatever_reads_a_savepoint_reads_it_at_its_home(kept_jvms: None, tmp_path: Path, s3_url: str) -> None:
     """A replay between two that lie in a bucket gives the job's own rows and state; one of them is proved and gone back to."""
     one_environment()
     home, folder = f"{s3_url}/savepoints", tmp_path / "in"

@@ -15,14 +15,14 @@ from pipelines.verbs.run import RunScript
 from tests import kubernetes
 from tests.kubernetes import Pod
 from tests.waiting import until
-from tests.workspace.following import noted, write_files
+from tests.workspace import on_masters
+from tests.workspace.following import write_files
+from tests.workspace.on_masters import ALL, committed, where
 from tests.workspace.serving import Server, serving
 from tests.workspace.standalone import SCRIPT, Gate
-from tests.workspace.test_standalone import committed, output, where, written
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
-CONF = kubernetes.CONF | {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
-ALL = 8
+CONF = kubernetes.CONF | on_masters.CONF
 
 
 @pytest.fixture
@@ -55,12 +55,10 @@ def test_a_job_on_kubernetes(server: Server, tmp_path: Path, spark: Any) -> None
 
     write_files(folder, range(3, ALL))
     do(face, Fork(savepoint=saved, name="b", args=(*args[:3], "once"), master="local[2]"))
-    do(face, RunScript(name="whole", script="a.py", code=SCRIPT, args=(*args[:3], "once"), conf=CONF, master="local[2]"))
-    until(lambda: {server.newest(job).state for job in ("b", "whole")} == {RunState.FINISHED}, 300)
-    whole, keys = written(spark, server, "whole"), noted(output(server, "whole"), "keys")
-    assert whole and len(keys) == ALL and written(spark, server, "b") == whole
-    seen = noted(output(server, "a"), "keys") | noted(output(server, "b"), "keys")
-    assert seen == keys
+    until(lambda: server.newest("b").state is RunState.FINISHED or server._fail_if_failed("b"), 300)
+    whole = on_masters.undisturbed(spark, folder, tmp_path / "undisturbed")
+    before, after = (on_masters.output(spark, server, job) for job in ("a", "b"))
+    assert after.windows == whole.windows and {**before.keys, **after.keys} == whole.keys
 
 
 def as_documented(pod: Pod, application: str) -> None:

@@ -10,28 +10,25 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain.ids import JobName
-from pipelines.domain.masters import Cluster as Where
-from pipelines.domain.runs import RunState
 from pipelines.domain.trust import Trust
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
-from pipelines.verbs.jobs import ReadLog, ShowJob
+from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.take import Take
 from pipelines.verbs.verify import Verify
 from tests import cluster as clusters
 from tests.cluster import Cluster
-from tests.driver.process import batches
 from tests.waiting import until
-from tests.workspace.following import noted, write_files
+from tests.workspace import on_masters
+from tests.workspace.following import write_files
+from tests.workspace.on_masters import ALL, committed, where
 from tests.workspace.serving import Server, serving
 from tests.workspace.standalone import QUERIES, SCRIPT, Gate
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900), pytest.mark.usefixtures("kept_jvms")]
-CONF = clusters.CONF | {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
-ALL = 8
+CONF = clusters.CONF | on_masters.CONF
 
 
 @pytest.fixture
@@ -39,27 +36,6 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setenv("SPARK_LOCAL_IP", clusters.HERE)
     with serving(tmp_path / "workspace") as server:
         yield server
-
-
-def committed(server: Server, job: str) -> int:
-    """The newest batch that all queries have committed."""
-    newest = server.newest(job)
-    assert not newest.state.has_failed or newest.state.goes_on, f"{newest.exit}\n{server.face.ask(ReadLog(job)).text}"
-    folders = [Path(newest.checkpoints, query, "commits") for query in QUERIES]
-    return min((batches(folder.parent, "commits") or [-1])[-1] if folder.is_dir() else -1 for folder in folders)
-
-
-def output(server: Server, job: str) -> Path:
-    return server.face.layout.output(JobName(job))
-
-
-def written(spark: Any, server: Server, job: str) -> list[str]:
-    """The rows of the job's file sink, as Spark reads them."""
-    return sorted(map(str, spark.read.parquet(str(output(server, job) / "windows")).collect()))
-
-
-def where(server: Server, job: str) -> Where | None:
-    return server.face.ask(ShowJob(job)).cluster
 
 
 def test_jobs_go_on_exactly_on_a_cluster_and_between_masters(cluster: Cluster, server: Server, tmp_path: Path, spark: Any) -> None:
@@ -105,10 +81,4 @@ def test_jobs_go_on_exactly_on_a_cluster_and_between_masters(cluster: Cluster, s
     for job in ("a", "c"):
         server.stop(job, savepoint=False)
 
-    do(face, RunScript(name="whole", script="a.py", code=SCRIPT, args=(*args[:3], "once"), conf=CONF, master="local[2]"))
-    until(lambda: server.newest("whole").state is RunState.FINISHED, 300)
-    whole, keys = written(spark, server, "whole"), noted(output(server, "whole"), "keys")
-    assert whole and len(keys) == ALL
-    for job, since in (("a", 0), ("c", 5)):
-        assert written(spark, server, job) == whole, job
-        assert noted(output(server, job), "keys") == {batch: rows for batch, rows in keys.items() if batch >= since}, job
+    on_masters.assert_exact(spark, server, folder, tmp_path / "undisturbed", {"a": 0, "c": 5})

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain.ids import JobName
 from pipelines.domain.runs import RunState
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
@@ -16,25 +15,23 @@ from pipelines.verbs.run import RunScript
 from tests.cluster import HERE
 from tests.hadoop import Yarn
 from tests.waiting import until
-from tests.workspace import on_yarn
-from tests.workspace.following import noted, write_files
+from tests.workspace import on_masters, on_yarn
+from tests.workspace.following import write_files
+from tests.workspace.on_masters import ALL, committed
 from tests.workspace.serving import serving
 from tests.workspace.standalone import SCRIPT
-from tests.workspace.test_standalone import committed, written
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
-ALL = 8
-"""Files, one a batch: so many close a window."""
 
 
 def test_a_job_runs_on_yarn_and_goes_on_here(yarn: Yarn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: Any) -> None:
     yarn.enter(monkeypatch)
     monkeypatch.setenv("SPARK_LOCAL_IP", HERE)
     folder, gate = tmp_path / "in", str(tmp_path / "gate")
-    args, conf = (folder.as_uri(), gate, "{output}", "on"), on_yarn.conf()
+    args, conf = (folder.as_uri(), gate, "{output}", "on"), {**on_yarn.conf(), **on_masters.CONF}
     write_files(folder, range(2))
     with serving(tmp_path / "workspace") as server:
-        face, layout = server.face, server.face.layout
+        face = server.face
         planned = face.plan(RunScript(name="a", script="a.py", code=SCRIPT, args=args, conf=conf, master="yarn"))
         assert len(planned.remarks) == 1 and "a disk that all of them share" in planned.remarks[0]
         do(face, RunScript(name="a", script="a.py", code=SCRIPT, args=args, conf=conf, master="yarn"))
@@ -49,9 +46,8 @@ def test_a_job_runs_on_yarn_and_goes_on_here(yarn: Yarn, tmp_path: Path, monkeyp
 
         write_files(folder, range(2, ALL))
         do(face, Fork(savepoint=saved, name="b", args=(*args[:3], "once"), master="local[2]"))
-        do(face, RunScript(name="whole", script="a.py", code=SCRIPT, args=(*args[:3], "once"), conf=conf, master="local[2]"))
-        for job in ("b", "whole"):
-            until(lambda job=job: server.newest(job).state is RunState.FINISHED or server._fail_if_failed(job), 300)
-        assert written(spark, server, "b") == written(spark, server, "whole") != []
-        keys = {job: noted(layout.output(JobName(job)), "keys") for job in ("a", "b", "whole")}
-        assert keys["a"] | keys["b"] == keys["whole"] and sorted(keys["b"]) == list(range(2, ALL))
+        until(lambda: server.newest("b").state is RunState.FINISHED or server._fail_if_failed("b"), 300)
+        whole = on_masters.undisturbed(spark, folder, tmp_path / "undisturbed")
+        before, after = (on_masters.output(spark, server, job) for job in ("a", "b"))
+        assert after.windows == whole.windows and sorted(after.keys) == list(range(2, ALL))
+        assert {**before.keys, **after.keys} == whole.keys
