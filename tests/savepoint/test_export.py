@@ -14,6 +14,7 @@ import pytest
 
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Invalid, NotFound, TidemarkError, Unavailable
 from pipelines.domain.ids import QueryName
+from pipelines.domain.savepoints import MANIFEST_FORMAT
 from pipelines.domain.trust import Proof, Trust, Verification
 from pipelines.savepoint import checksums, dispose, exports, imports, layout, library, manifests, progress_file, restore, verify
 from pipelines.savepoint.addresses import address
@@ -316,7 +317,7 @@ def harmed(top: Path, harm: str) -> None:
             victim.write_bytes(data)
             path = top / (layout.CHECKSUMS if harm == "checksums" else layout.MANIFEST)
             raw = json.loads(path.read_text())
-            raw.update({"label": "changed"} if harm != "newer" else {"format": 2})
+            raw.update({"label": "changed"} if harm != "newer" else {"format": MANIFEST_FORMAT + 1})
             if harm == "checksums":
                 raw["files"].pop("queries/counts/checkpoint/offsets/13")
             path.unlink()

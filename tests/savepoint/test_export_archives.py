@@ -14,6 +14,7 @@ import pytest
 import zstandard
 
 from pipelines.domain.errors import Corrupt, TidemarkError, Unsupported
+from pipelines.domain.savepoints import MANIFEST_FORMAT
 from pipelines.savepoint import layout
 from pipelines.savepoint.unpack import Unpacked
 from pipelines.storage import folders
@@ -107,7 +108,7 @@ HARMS: dict[str, Callable[[Contents], Contents]] = {
     "a changed manifest": lambda c: replaced(c, layout.MANIFEST, c[0][1].replace(b'"label": ""', b'"label": "x"')),
     "checksums that are none": lambda c: replaced(c, layout.CHECKSUMS, b"[]"),
     "checksums of less": lambda c: replaced(c, layout.CHECKSUMS, json.dumps({**document(c, layout.CHECKSUMS), "files": {}}).encode()),
-    "a newer manifest": lambda c: resealed(c, lambda m: m.update(format=2)),
+    "a newer manifest": lambda c: resealed(c, lambda m: m.update(format=MANIFEST_FORMAT + 1)),
     "an id that is a call of REST": lambda c: [info(one.name.replace(SP, "import"), data) for one, data in renamed(c, "import")],
     "another id that is one": lambda c: [info(one.name.replace(SP, "dispose"), data) for one, data in renamed(c, "dispose")],
     "a manifest with endless queries": lambda c: resealed(c, lambda m: m["queries"][0].update(sink_path="x" * 2_000_000)),
