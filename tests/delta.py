@@ -1,4 +1,4 @@
-"""Delta Lake for tests: its jars for the Spark of `tests.runtimes`, and tables as a job leaves them."""
+"""Delta Lake for tests: its jars for the Sparks of `tests.runtimes`, and tables as a job leaves them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,25 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from tests import maven
+from pipelines.domain import connectors
+from tests import maven, runtimes
 
-CONNECTOR = "delta_connector"
+
+def connector(spark: str = runtimes.USUAL) -> str:
+    """The list of jars for a PySpark."""
+    return f"delta_connector_{connectors.release(spark)}"
 
 
-def missing() -> str:
+def missing(spark: str = runtimes.USUAL) -> str:
     """Which jars were not fetched, and how to get them; empty where all are there."""
-    return "" if maven.jars(CONNECTOR) else f"needs the jars of {CONNECTOR}, from Maven's repository; to get them: {maven.HOW}"
+    name = connector(spark)
+    return "" if maven.jars(name) else f"needs the jars of {name}, from Maven's repository; to get them: {maven.HOW}"
 
 
-def conf() -> dict[str, str]:
-    """What gives a job Delta Lake."""
+def conf(spark: str = runtimes.USUAL) -> dict[str, str]:
+    """What gives a job on a PySpark Delta Lake."""
     return {
-        "spark.jars": ",".join(map(str, maven.jars(CONNECTOR))),
+        "spark.jars": ",".join(map(str, maven.jars(connector(spark)))),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.databricks.delta.snapshotPartitions": "1",

@@ -1,4 +1,4 @@
-"""Iceberg for tests: its jar for the Spark of `tests.runtimes`, tables as pyiceberg reads them, and metadata as a job leaves it."""
+"""Iceberg for tests: its jar for the Sparks of `tests.runtimes`, tables as pyiceberg reads them, and metadata as a job leaves it."""
 
 from __future__ import annotations
 
@@ -10,23 +10,29 @@ from typing import Any
 
 from pyiceberg.table import StaticTable
 
+from pipelines.domain import connectors
 from pipelines.domain.iceberg import EPOCH_ID, QUERY_ID
-from tests import maven
+from tests import maven, runtimes
 
-CONNECTOR = "iceberg_connector"
 TABLE = "11111111-2222-3333-4444-555555555555"
 QUERY = "a-query"
 
 
-def missing() -> str:
+def connector(spark: str = runtimes.USUAL) -> str:
+    """The list of jars for a PySpark: one jar."""
+    return f"iceberg_connector_{connectors.release(spark)}"
+
+
+def missing(spark: str = runtimes.USUAL) -> str:
     """Which jar was not fetched, and how to get it; empty where it is there."""
-    return "" if maven.jars(CONNECTOR) else f"needs the jar of {CONNECTOR}, from Maven's repository; to get it: {maven.HOW}"
+    name = connector(spark)
+    return "" if maven.jars(name) else f"needs the jar of {name}, from Maven's repository; to get it: {maven.HOW}"
 
 
-def conf(warehouse: Path) -> dict[str, str]:
-    """What gives a job the catalog `lake`, whose tables are in the folder `warehouse`."""
+def conf(warehouse: Path, spark: str = runtimes.USUAL) -> dict[str, str]:
+    """What gives a job on a PySpark the catalog `lake`, whose tables are in the folder `warehouse`."""
     return {
-        "spark.jars": ",".join(map(str, maven.jars(CONNECTOR))),
+        "spark.jars": ",".join(map(str, maven.jars(connector(spark)))),
         "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
         "spark.sql.catalog.lake.type": "hadoop",
         "spark.sql.catalog.lake.warehouse": str(warehouse),

@@ -15,7 +15,9 @@ from pipelines.sandbox import classes
 from pipelines.sandbox.environment import java_of
 
 USUAL = "3.5.7"
-"""The one of the usual run: the last release of Spark 3, which people upgrade from. The others are for `tests/long`."""
+"""Of the usual run: the last release of Spark 3, which people upgrade from."""
+NEWER = "4.1.4"
+"""Of the usual run, too: the newest Spark for which both Delta and Iceberg have a release. The others are for `tests/long`."""
 MADE = "made"
 """Written last."""
 BESIDE = ("pandas==2.3.3", "setuptools<81")
@@ -42,5 +44,5 @@ def _make(environment: Path, version: str) -> None:
 
 
 if __name__ == "__main__":
-    for version in sys.argv[1:] or [USUAL]:
+    for version in sys.argv[1:] or [USUAL, NEWER]:
         sys.stderr.write(f"{version}: {python(version)}\n")

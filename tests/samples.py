@@ -491,8 +491,8 @@ def failed(operation: Operation, error: TidemarkError) -> Operation:
 
 def about(savepoints: int, rows: dict[str, int]) -> About:
     """A server on a laptop, with one job on a Python of its own."""
-    kafka = (connectors.kafka("4.3.0", False),)
-    own = Runtime("/srv/tidemark/.venv/bin/python", "3.11.7", "4.3.0", "/usr/lib/jvm/java-17", "17.0.9", False, 2, kafka)
+    needs = (connectors.kafka("4.3.0", False), connectors.delta("4.3.0", ()))
+    own = Runtime("/srv/tidemark/.venv/bin/python", "3.11.7", "4.3.0", "/usr/lib/jvm/java-17", "17.0.9", False, 2, needs)
     lacks, hint = (
         "PySpark 3.5.7 runs on Java 17 to 23",
         "Install Java 17, or name the JAVA_HOME of one that is there already (--java-home).",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from pipelines.domain.runtimes import numbers
 
@@ -18,16 +19,37 @@ BY_HAND: Mapping[str, tuple[str, ...]] = {
         "org.apache.commons:commons-pool2:2.12.1",
     ),
 }
-"""Spark without its patch number -> these jars and nothing behind them: Maven's repository has no connector of its own version. The suite
-runs jobs on them (`tests/maven/kafka_connector.xml`)."""
+"""Release of Spark -> these jars and nothing behind them: Maven's repository has no connector of its own version. The suite runs jobs on
+them (`tests/maven/kafka_connector.xml`)."""
+DELTA = "Delta Lake"
+DELTA_JAR = "delta-spark_"
+"""What the file name of Delta Lake's jar begins with."""
+DELTA_CONFS = (
+    "spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog=org.apache.spark.sql.delta.catalog.DeltaCatalog",
+)
+"""Delta Lake refuses to read and to write without them (`spark.databricks.delta.requiredSparkConfsCheck.enabled`)."""
+DELTAS: Mapping[str, str] = {
+    "3.5": "io.delta:delta-spark_2.12:3.3.2",
+    "4.0": "io.delta:delta-spark_4.0_2.13:4.4.0",
+    "4.1": "io.delta:delta-spark_4.1_2.13:4.4.0",
+    "4.2": "io.delta:delta-spark_4.2_2.13:4.4.0",
+}
+"""Release of Spark -> Delta Lake's for it in Maven's repository."""
+DELTA_TRIED = ("3.5", "4.1", "4.2")
+"""The releases of Spark on which the suite or its long part runs jobs with it (`tests/maven/delta_connector_*.xml`)."""
 ICEBERG = "Iceberg"
 ICEBERG_JAR = "iceberg-spark-runtime-"
 """What the file name of Iceberg's jar begins with."""
-ICEBERG_VERSION = "1.10.1"
-ICEBERG_SPARKS = ("3.5", "4.0")
-"""The Sparks for which Iceberg's jar of that version is in Maven's repository."""
-ICEBERG_TRIED = "3.5"
-"""The Spark on which the suite runs jobs with it (`tests/maven/iceberg_connector.xml`)."""
+ICEBERGS: Mapping[str, str] = {
+    "3.5": "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.1",
+    "4.0": "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.11.0",
+    "4.1": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
+}
+"""Release of Spark -> Iceberg's jar for it in Maven's repository."""
+ICEBERG_TRIED = ("3.5", "4.1")
+"""The releases of Spark on which the suite runs jobs with it (`tests/maven/iceberg_connector_*.xml`)."""
+_MADE_FOR = re.compile(rf"(?:{DELTA_JAR}|{ICEBERG_JAR})(\d+\.\d+)_.+\.jar")
 
 
 @dataclass(frozen=True)
@@ -43,11 +65,27 @@ class Connector:
     """Whether the jars are given one by one (`spark.jars`); else Spark fetches them with all that they need (`spark.jars.packages`)."""
     is_tried: bool = False
     """Whether Tidemark's tests run jobs with it on this Spark."""
+    confs: tuple[str, ...] = ()
+    """What a job is given besides, each `name=value`."""
+    releases: tuple[str, ...] = ()
+    """The releases of Spark for which there is one, oldest first; none where there is one for each."""
+    misfit: str = ""
+    """A jar of it among Spark's own that is for another release of Spark; empty where there is none."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is one for this Spark."""
+        return self.is_there or bool(self.artifacts)
+
+
+def release(spark_version: str) -> str:
+    """A version of Spark without its patch number: `4.1` of `4.1.4`."""
+    return ".".join(spark_version.split(".")[:2])
 
 
 def kafka(spark_version: str, is_there: bool) -> Connector:
     """Kafka's connector for a Spark."""
-    by_hand = BY_HAND.get(".".join(spark_version.split(".")[:2]), ())
+    by_hand = BY_HAND.get(release(spark_version), ())
     return Connector(
         system=KAFKA,
         artifacts=by_hand or (f"org.apache.spark:{KAFKA_JAR}{_scala(spark_version)}:{spark_version}",),
@@ -57,15 +95,25 @@ def kafka(spark_version: str, is_there: bool) -> Connector:
     )
 
 
-def iceberg(spark_version: str, is_there: bool) -> Connector:
-    """Iceberg's jar for a Spark."""
-    spark = ".".join(spark_version.split(".")[:2])
-    artifact = f"org.apache.iceberg:{ICEBERG_JAR}{spark}_{_scala(spark_version)}:{ICEBERG_VERSION}"
-    return Connector(
-        system=ICEBERG,
-        artifacts=(artifact,) if spark in ICEBERG_SPARKS else (),
-        is_there=is_there,
-        is_tried=spark == ICEBERG_TRIED,
+def delta(spark_version: str, jars: Sequence[str]) -> Connector:
+    """Delta Lake for a Spark that has `jars` of it (file names) among its own."""
+    return _of_release(Connector(DELTA, (), confs=DELTA_CONFS), DELTAS, DELTA_TRIED, release(spark_version), jars)
+
+
+def iceberg(spark_version: str, jars: Sequence[str]) -> Connector:
+    """Iceberg's jar for a Spark that has `jars` of it (file names) among its own."""
+    return _of_release(Connector(ICEBERG, ()), ICEBERGS, ICEBERG_TRIED, release(spark_version), jars)
+
+
+def _of_release(plain: Connector, artifacts: Mapping[str, str], tried: Sequence[str], spark: str, jars: Sequence[str]) -> Connector:
+    misfits = [jar for jar in jars if (match := _MADE_FOR.fullmatch(jar)) and match[1] != spark]
+    return replace(
+        plain,
+        artifacts=(artifacts[spark],) if spark in artifacts else (),
+        is_there=bool(jars) and not misfits,
+        is_tried=spark in tried,
+        releases=tuple(artifacts),
+        misfit=min(misfits, default=""),
     )
 
 

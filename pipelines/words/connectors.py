@@ -1,17 +1,33 @@
-"""Connectors in words: what to give a job that needs one."""
+"""Connectors in words: what to give a job that needs one, and on which Spark."""
 
 from __future__ import annotations
 
-from pipelines.domain.connectors import ICEBERG_SPARKS, Connector
+from pipelines.domain.connectors import Connector
 
 
 def need(connector: Connector) -> str:
-    """`is among Spark's jars`, or which conf gives it, and whether that was tried; which Spark has it where this one does not."""
+    """`is among Spark's jars`, or which confs give it, and whether that was tried; else which Spark has it, and how to get that."""
+    confs = f", and the confs {' '.join(connector.confs)}" if connector.confs else ""
     if connector.is_there:
-        return "is among Spark's jars"
+        return f"is among Spark's jars{confs.replace(', and', '; a job needs')}"
+    if connector.misfit:
+        wrong = f"has {connector.misfit} among Spark's jars, which is for another Spark: take it away"
+        return f"{wrong}. Then it {_from_maven(connector, confs)}"
+    return _from_maven(connector, confs)
+
+
+def _from_maven(connector: Connector, confs: str) -> str:
     if not connector.artifacts:
-        return f"has no release for it that is known: let the job run on Spark {' or '.join(ICEBERG_SPARKS)} (--python)"
+        return f"has no release for it that is known: {_elsewhere(connector)}"
     tried = "tried" if connector.is_tried else "not tried here"
     if connector.is_by_hand:
         return f"needs these jars, by the conf spark.jars ({tried}): {', '.join(connector.artifacts)}"
-    return f"needs the conf spark.jars.packages={','.join(connector.artifacts)} ({tried})"
+    return f"needs the conf spark.jars.packages={','.join(connector.artifacts)} ({tried}){confs}"
+
+
+def _elsewhere(connector: Connector) -> str:
+    """Which Spark to let the job run on, and how to get the newest of those."""
+    *others, newest = connector.releases
+    python = f"spark-{newest}/bin/python"
+    get = f'python3 -m venv spark-{newest} && {python} -m pip install "pyspark=={newest}.*"'
+    return f"let the job run on Spark {', '.join(others)} or {newest} (--runtime {python}, from {get})"

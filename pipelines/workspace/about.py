@@ -97,14 +97,16 @@ def _python_version(runtime: Runtime) -> str:
 
 def _connectors(version: str, python: str) -> tuple[Connector, ...]:
     return (
-        connectors.kafka(version, _has_jar(python, connectors.KAFKA_JAR)),
-        connectors.iceberg(version, _has_jar(python, connectors.ICEBERG_JAR)),
+        connectors.kafka(version, bool(_jars(python, connectors.KAFKA_JAR))),
+        connectors.delta(version, _jars(python, connectors.DELTA_JAR)),
+        connectors.iceberg(version, _jars(python, connectors.ICEBERG_JAR)),
     )
 
 
-def _has_jar(python: str, begins: str) -> bool:
+def _jars(python: str, begins: str) -> list[str]:
+    """The file names of Spark's jars that begin so."""
     jars = sparks.jars(python)
-    return jars is not None and any(jars.glob(f"{begins}*.jar"))
+    return sorted(path.name for path in jars.glob(f"{begins}*.jar")) if jars is not None else []
 
 
 def _storage(context: Context) -> Storage:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,12 @@ import pytest
 from dashboard import gallery
 from dashboard.views import new_job
 from dashboard.views.new_job import form
+from pipelines.domain.about import Runtime
+from pipelines.domain.connectors import delta
 from pipelines.domain.errors import AlreadyExists, Invalid, NotFound, Unsupported
 from pipelines.verbs.run import RunScript
+from pipelines.verbs.system import ShowAbout
+from tests import samples
 from tests.dashboard.opening import Opener, clicked, said
 from tests.faces import FakeFace
 
@@ -36,6 +41,32 @@ def test_requirements_are_asked_for_as_typed(opened: Opener) -> None:
     clicked(app, "start")
     (change,) = face.begun
     assert isinstance(change, RunScript) and change.requirements == "tiny==1.0\nother"
+
+
+def test_a_runtime_is_asked_for_as_typed(opened: Opener) -> None:
+    face = FakeFace()
+    app = opened(face, "new_job", source="Gallery", script="post_events.py")
+    next(one for one in app.text_input if one.label == "Runtime").set_value(" /opt/spark-4.1/bin/python ").run()
+    assert any("--runtime /opt/spark-4.1/bin/python" in one.value for one in app.code)
+    clicked(app, "start")
+    (change,) = face.begun
+    assert isinstance(change, RunScript) and change.python == "/opt/spark-4.1/bin/python"
+
+
+def test_code_that_uses_delta_is_told_on_which_runtime_it_has_it_and_with_which_confs(opened: Opener, tmp_path: Path) -> None:
+    """The server's own Spark has none; one that another job runs on has."""
+    script, face = tmp_path / "job.py", FakeFace()
+    script.write_text('spark.readStream.format("delta").load("/lake/t")')
+    about = samples.about(0, {})
+    spark_41 = Runtime("/opt/41/bin/python", "3.12.4", "4.1.4", "/usr/lib/jvm/java-17", "17", False, 1, (delta("4.1.4", ()),))
+    face.answers(ShowAbout, lambda _: replace(about, runtimes=(*about.runtimes, spark_41)))
+    app = opened(face, "new_job", source="File", path=str(script))
+    none, elsewhere = [one.value for one in app.caption if one.value.startswith("Delta Lake")]
+    assert none.startswith("Delta Lake on Spark 4.3.0 has no release for it that is known: let the job run on Spark 3.5, 4.0, 4.1 or 4.2")
+    assert elsewhere == "Delta Lake: the runtime `/opt/41/bin/python` (Spark 4.1.4) can have it."
+    next(one for one in app.text_input if one.label == "Runtime").set_value("/opt/41/bin/python").run()
+    (needed,) = [one.value for one in app.caption if one.value.startswith("Delta Lake")]
+    assert needed.startswith("Delta Lake on Spark 4.1.4 needs the conf spark.jars.packages=io.delta:delta-spark_4.1_2.13:4.4.0 (tried)")
 
 
 def test_sinks_of_sparks_metrics_are_asked_for_as_typed(opened: Opener) -> None:

@@ -72,10 +72,11 @@ def test_a_version_has_the_java_that_was_named_and_another_runtime_begins_withou
         (sparks[0], "3.5.7", java_17, True, 1),
     ]
     assert not any(runtime.problem for runtime in shown) and shown[1].python_version == "3.11.7"
-    kafka, iceberg = shown[1].connectors
+    kafka, delta, iceberg = shown[1].connectors
     assert "org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.7" in kafka.artifacts
     assert connectors.need(iceberg).startswith("needs the conf spark.jars.packages=org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:")
-    assert "let the job run on Spark 3.5 or 4.0" in connectors.need(shown[0].connectors[1])
+    assert delta.artifacts == ("io.delta:delta-spark_2.12:3.3.2",) and delta.is_tried
+    assert "let the job run on Spark 3.5, 4.0 or 4.1 (--runtime spark-4.1/bin/python" in connectors.need(shown[0].connectors[2])
 
 
 def test_about_says_of_a_runtime_that_no_longer_fits_what_is_in_the_way(house: House, tmp_path: Path, java_17: str) -> None:

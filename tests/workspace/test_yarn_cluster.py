@@ -42,7 +42,7 @@ SLOWLY = "import time\n" + SCRIPT.replace('.queryName("sums")', '.queryName("sum
 def cluster_conf() -> Mapping[str, str]:
     """Of a job in cluster mode, whose driver gives its lease way soon; jars lie where YARN finds them."""
     local = ",".join(f"local:{path}" for path in s3_connector.conf()[JARS].split(","))
-    lease = {f"spark.yarn.appMasterEnv.{PERIOD_VARIABLE}": "6"}
+    lease = {f"spark.yarn.appMasterEnv.{PERIOD_VARIABLE}": "20"}
     return {**ONE_STORE, **on_yarn.conf(), JARS: local, DEPLOY_MODE: "cluster", "spark.driver.memory": "600m", **lease}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,24 +16,17 @@ from dashboard.typed import Limits, free_name, names, words
 from dashboard.views.code_rights import code_rights
 from dashboard.views.homes import HOME_HELP
 from dashboard.views.job import event_log, resources
+from dashboard.views.new_job import connectors
 from dashboard.widgets import section
 from pipelines.domain import sql_jobs
-from pipelines.domain.connectors import ICEBERG, KAFKA
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.event_logs import ENABLED
 from pipelines.domain.resources import ALL
 from pipelines.domain.spark_metrics import PRESETS
 from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.run import RunScript
-from pipelines.verbs.system import ShowAbout
-from pipelines.words import connectors
 
 PASTED = Script("job.py", "")
-USES = {
-    KAFKA: re.compile(r"""format\(\s*["']kafka["']"""),
-    ICEBERG: re.compile(r"""format\(\s*["']iceberg["']|USING\s+iceberg""", re.IGNORECASE),
-}
-"""System -> what code says that uses it."""
 _NOW, _TOUCHED, _TURN = "new_job", "new_job_touched", "new_job_turn"
 CONFS = {
     "Conf": st.column_config.TextColumn(width="medium"),
@@ -149,6 +141,12 @@ def draw(draft: Draft) -> RunScript:
             help="As in a shell. {output} becomes the job's own output directory, {job} its name.",
         )
         master = st.text_input("Master", "local[2]", key=f"new_master_{turn}", help="local[2], spark://…, yarn, k8s://…")
+        python = st.text_input(
+            "Runtime",
+            key=f"new_runtime_{turn}",
+            placeholder="Tidemark's own",
+            help="The Python whose PySpark runs it, as a path. Its Java is found, or named by --java-home in a shell.",
+        )
         requirements = st.text_area(
             "Requirements",
             key=f"new_requirements_{turn}",
@@ -172,7 +170,7 @@ def draw(draft: Draft) -> RunScript:
             alt="Spark confs of the new job",
         )
         is_logged = event_log.box(False, f"new_event_log_{turn}")
-        _connectors(draft.code)
+        connectors.draw(draft.code, (python or "").strip())
         code_rights()
     args, conf = words(arguments or ""), pairs([(row.get("Conf"), row.get("Value")) for row in confs])
     memory_bytes, cpus = limits.differing(ALL)
@@ -185,6 +183,7 @@ def draw(draft: Draft) -> RunScript:
         conf={**conf, ENABLED: "true"} if is_logged else conf,
         spark_metrics=names(sinks or ""),
         master=(master or "").strip() or "local[2]",
+        python=(python or "").strip(),
         source=draft.source,
         files=draft.files,
         requirements=(requirements or "").strip() or None,
@@ -199,14 +198,6 @@ def script_name(draft: Draft, name: str = "") -> str:
     if draft.origin != "pasted":
         return draft.script
     return f"{name or 'job'}{sql_jobs.SUFFIX if sql_jobs.looks_like(draft.code) else '.py'}"
-
-
-def _connectors(code: str) -> None:
-    """What the code's systems need besides Spark, by what the server's own runtime has."""
-    needed = [system for system, pattern in USES.items() if pattern.search(code)]
-    for connector in session.workspace().ask(ShowAbout()).runtimes[0].connectors if needed else ():
-        if connector.system in needed:
-            st.caption(f"{connector.system} {connectors.need(connector)}")
 
 
 def resolved(draft: Draft) -> list[str]:
