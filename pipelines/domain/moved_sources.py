@@ -26,3 +26,5 @@ class MovedSource:
     """`files` or `rows`."""
     examples: tuple[str, ...] = ()
     """The first of the files."""
+    at_most: bool = False
+    """Whether fewer may be skipped: files lie there that the source never read, and its path or its options may leave them out."""
