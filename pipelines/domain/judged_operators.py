@@ -60,8 +60,17 @@ def judged(pair: Pair, doubts: tuple[str, ...]) -> Part:
     """The verdict on it; `doubts` say why nothing of it can be called the same."""
     if contracts.types(pair.kept) == contracts.types(pair.keeps) or _is_read_by_spark(pair):
         return compared(pair, doubts)
-    reasons = tuple(contracts.differences(pair.kept, pair.keeps))
-    return Part(pair.query, pair.after, pair.now.name, Outcome.NEEDS_REWRITING, reasons, rewriting(pair))
+    return rewritten(pair, tuple(contracts.differences(pair.kept, pair.keeps)))
+
+
+def rewritten(pair: Pair, reasons: tuple[str, ...]) -> Part:
+    """The verdict on an operator whose state Spark does not take: how it is rewritten, and what of it is dropped."""
+    return Part(pair.query, pair.after, pair.now.name, Outcome.NEEDS_REWRITING, reasons, rewriting(pair), dropped=_lost(pair))
+
+
+def _lost(pair: Pair) -> tuple[str, ...]:
+    """Names of its state variables that the code does not have any more."""
+    return tuple(operator_places.variable_name(pair.query, pair.before, name) for name in state_variables.lost(pair.kept, pair.keeps))
 
 
 def _is_read_by_spark(pair: Pair) -> bool:
@@ -123,16 +132,17 @@ def _rewriting_variables(pair: Pair) -> str:
 
 def compared(pair: Pair, doubts: tuple[str, ...]) -> Part:
     """An operator that Spark takes: whether its state means what it meant, and what of it is dropped."""
-    part, lost = _meant(pair, doubts), [name for name in pair.kept.variables if name not in pair.keeps.variables]
+    part, names = _meant(pair, doubts), _lost(pair)
     if pair.now.name in VARIABLES and not _is_read_by_spark(pair):
         reasons = (*part.reasons, BY_PLACES, *contracts.differences(pair.kept, pair.keeps))
         part = replace(part, outcome=Outcome.CHANGED_MEANING, reasons=reasons, hint=rewriting(pair))
-    if not lost:
+    if not names:
         return part
-    names = tuple(operator_places.variable_name(pair.query, pair.before, name) for name in lost)
-    reason, same = f"Its state variables {', '.join(lost)} are dropped.", part.outcome is Outcome.SAME
+    lost = ", ".join(name.rpartition(".")[2] for name in names)
+    reason, same = f"Its state variables {lost} are dropped.", part.outcome is Outcome.SAME
     outcome, reasons = (Outcome.PARTLY_KEPT, (reason,)) if same else (part.outcome, (*part.reasons, reason))
-    return replace(part, outcome=outcome, reasons=reasons, hint=part.hint or ACCEPT, dropped=names)
+    hint = f"{ACCEPT} {RENAMED}" if any(name not in pair.kept.variables for name in pair.keeps.variables) else ACCEPT
+    return replace(part, outcome=outcome, reasons=reasons, hint=f"{part.hint} {hint}".strip(), dropped=names)
 
 
 def _meant(pair: Pair, doubts: tuple[str, ...]) -> Part:

@@ -197,7 +197,7 @@ def _operator(
         changed = tuple(contracts.differences(kept, keeps))
         if changed or len(known.kept) == 1:
             reasons = changed or (after.refusal.message,)
-            return Part(query, id, name, Outcome.NEEDS_REWRITING, reasons, judged_operators.rewriting(pair))
+            return judged_operators.rewritten(pair, reasons)
     return judged_operators.compared(pair, (*doubts, *_beneath(known.installed, then, now, python)))
 
 

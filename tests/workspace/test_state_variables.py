@@ -112,6 +112,9 @@ def test_the_verdict_says_what_is_rewritten_and_what_spark_goes_on_with() -> Non
     then, now = PlannedOperator(0, NAME, "a"), PlannedOperator(0, NAME, "b")
     part = judged(Pair("q", 0, 0, OLD, new, then, now, is_explained=True), ())
     assert part.outcome is Outcome.NEEDS_REWRITING and "count.n is kept, and wider" in part.hint and "--map" in part.hint
+    renamed = keeps(("total", "value", {"n": "long", "m": "long"}), ("last", "list", {"n": "integer"}))
+    part = judged(Pair("q", 0, 0, OLD, renamed, then, now, is_explained=True), ())
+    assert part.outcome is Outcome.NEEDS_REWRITING and part.dropped == ("q.0.count", "q.0.seen"), "named before anything starts"
     by_spark = judged(Pair("q", 0, 0, OLD, new, then, now, is_explained=True, is_avro=True), ())
     assert by_spark.outcome is Outcome.CHANGED_MEANING
     same_types = keeps(("count", "value", {"n": "long", "m": "long"})), keeps(("count", "value", {"m": "long", "n": "long"}))
@@ -120,6 +123,7 @@ def test_the_verdict_says_what_is_rewritten_and_what_spark_goes_on_with() -> Non
     assert "Spark reads the columns of state variables by their places" in " ".join(exchanged.reasons)
     fewer = judged(Pair("q", 0, 0, OLD, keeps(("count", "value", {"n": "integer", "m": "long"})), then, now, is_explained=True), ())
     assert fewer.outcome is Outcome.CHANGED_MEANING and fewer.dropped == ("q.0.last", "q.0.seen")
+    assert "--drop" in fewer.hint and "--map" not in fewer.hint
 
 
 def test_names_of_variables_are_told_apart_from_those_of_operators() -> None:
