@@ -17,6 +17,8 @@ from tests.savepoint.test_exactness_migrated import FILES, assert_equal, content
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 AFTER = f"{FILES[0]:03d}.json"
+FILES_ALONE = {"spark.sql.streaming.noDataMicroBatches.enabled": "false"}
+"""With processing time there would always be another batch."""
 AVRO = {"spark.sql.streaming.stateStore.encodingFormat": "avro"}
 
 
@@ -49,7 +51,7 @@ CASES = {
         pandas=True,
     ),
     "with times to live, changelog": Case(
-        CHANGELOG,
+        CHANGELOG | FILES_ALONE,
         Columns(held="rows INT, sum LONG", last="n INT"),
         Columns(held="sum LONG, rows LONG", last="n LONG", rest="rest LONG", seen="times LONG"),
         lives=True,
