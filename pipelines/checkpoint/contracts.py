@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pipelines.checkpoint import listing, operators, state_schema, variables
 from pipelines.checkpoint.listing import Listing
+from pipelines.checkpoint.state_schema import StoreStructs
 from pipelines.domain.contracts import Contract, Keeps
 from pipelines.storage.protocol import Storage
 
@@ -19,14 +20,20 @@ def read(storage: Storage, batch: int) -> Contract:
 def _keeps(storage: Storage, files: Listing, operator: operators.Operator, batch: int) -> Keeps:
     path = operators.metadata_path(files, operator.id, batch)
     named = variables.parse(path, storage.read(path)) if path else ()
-    return Keeps(operator.name, dict(_columns(storage, files, operator)), {variable.name: variable.kind for variable in named})
+    schemas = list(_schemas(storage, files, operator))
+    families = {schema.family: (schema.key, schema.value) for _, schema in schemas if schema.family}
+    return Keeps(operator.name, dict(_columns(schemas)), {variable.name: variable.kind for variable in named}, families if named else {})
 
 
-def _columns(storage: Storage, files: Listing, operator: operators.Operator) -> Iterator[tuple[str, str]]:
+def _columns(schemas: Iterable[tuple[str, StoreStructs]]) -> Iterator[tuple[str, str]]:
+    for store, schema in schemas:
+        place = f"{store} {schema.family}".strip()
+        yield f"{place} key", state_schema.ddl(schema.key)
+        yield f"{place} value", state_schema.ddl(schema.value)
+
+
+def _schemas(storage: Storage, files: Listing, operator: operators.Operator) -> Iterator[tuple[str, StoreStructs]]:
     paths = [entry.path for entry in files.below(operators.folder(operator.id))]
     for store in operator.stores:
         path = state_schema.path(paths, operator.id, store)
-        for schema in state_schema.parse(path, storage.read(path)) if path else ():
-            place = f"{store} {schema.family}".strip()
-            yield f"{place} key", schema.key
-            yield f"{place} value", schema.value
+        yield from ((store, schema) for schema in (state_schema.structs(path, storage.read(path)) if path else ()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -14,6 +15,8 @@ class Keeps:
     name: str
     columns: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
+    families: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=dict)
+    """Of one with variables the column families of its store, with key and value as structs in Spark's JSON."""
 
 
 _INNER_NAME = re.compile(r"(?<=[<,])\s*[^\s<>,]+ ")

@@ -5,23 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from pipelines.domain import contracts, deduplications, joins, migrated_columns, migrations, operator_places, session_windows
+from pipelines.domain import (
+    contracts,
+    deduplications,
+    joins,
+    migrated_columns,
+    migrations,
+    operator_places,
+    session_windows,
+    state_variables,
+)
 from pipelines.domain.contracts import Keeps
 from pipelines.domain.conversions import IN_PANDAS, JOIN, SESSIONS
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.migrations import ByColumns
+from pipelines.domain.operator_places import VARIABLES
 from pipelines.domain.plannings import PlannedOperator
 from pipelines.domain.session_windows import Columns
 from pipelines.domain.verdicts import Outcome, Part
 
 MEANT = "Where that is meant, fork: what was kept so far stays in the state as it was computed before. Else begin anew, without the state."
 REWRITE = (
-    "Tidemark rewrites the columns of aggregations, sessions, joins, deduplications and applyInPandasWithState alone. Keep this operator "
-    "as it was, and compute what is new in a query of its own (--new-query)."
+    "Tidemark rewrites the columns of aggregations, sessions, joins, deduplications, applyInPandasWithState and state variables alone. "
+    "Keep this operator as it was, and compute what is new in a query of its own (--new-query)."
 )
 ANEW = f"{REWRITE} Or drop its state, so that it begins empty: --drop {{}}."
 MIGRATE = "Fork it with --migrate FILE:function: a function makes its new rows of the old ones, before the job begins."
 COLUMNS = "Its state can be rewritten for a fork, with --migrate columns"
+RENAMED = "A state variable that was renamed goes on with --map QUERY.NUMBER.OLD=QUERY.NUMBER.NEW."
+BY_PLACES = "Spark reads the columns of state variables by their places, and some are in others now."
 ACCEPT = "Accept it by its name, with --drop."
 LOOK = "It may well be the same; nothing here proves it. Compare its output with the parent's in an experiment."
 
@@ -40,18 +52,36 @@ class Pair:
     now: PlannedOperator
     is_explained: bool
     """Whether the code before keeps what the savepoint holds."""
+    is_avro: bool = False
+    """Whether the state is kept in Avro: then Spark reads other columns of state variables by itself."""
 
 
 def judged(pair: Pair, doubts: tuple[str, ...]) -> Part:
     """The verdict on it; `doubts` say why nothing of it can be called the same."""
-    if contracts.types(pair.kept) == contracts.types(pair.keeps):
+    if contracts.types(pair.kept) == contracts.types(pair.keeps) or _is_read_by_spark(pair):
         return compared(pair, doubts)
-    reasons = tuple(contracts.differences(pair.kept, pair.keeps))
-    return Part(pair.query, pair.after, pair.now.name, Outcome.NEEDS_REWRITING, reasons, rewriting(pair))
+    return rewritten(pair, tuple(contracts.differences(pair.kept, pair.keeps)))
+
+
+def rewritten(pair: Pair, reasons: tuple[str, ...]) -> Part:
+    """The verdict on an operator whose state Spark does not take: how it is rewritten, and what of it is dropped."""
+    return Part(pair.query, pair.after, pair.now.name, Outcome.NEEDS_REWRITING, reasons, rewriting(pair), dropped=_lost(pair))
+
+
+def _lost(pair: Pair) -> tuple[str, ...]:
+    """Names of its state variables that the code does not have any more."""
+    return tuple(operator_places.variable_name(pair.query, pair.before, name) for name in state_variables.lost(pair.kept, pair.keeps))
+
+
+def _is_read_by_spark(pair: Pair) -> bool:
+    """Whether Spark goes on with state variables of which some are others."""
+    return pair.now.name in VARIABLES and (pair.is_avro or state_variables.is_read_by_spark(pair.kept, pair.keeps))
 
 
 def rewriting(pair: Pair) -> str:
     """How the state of an operator can be rewritten."""
+    if pair.now.name in VARIABLES:
+        return _rewriting_variables(pair)
     if pair.now.name in (JOIN, *deduplications.KINDS):
         return _rewriting_rows(pair)
     if pair.now.name == IN_PANDAS and contracts.keys_fit(pair.kept, pair.keeps):
@@ -90,15 +120,29 @@ def _rewriting_rows(pair: Pair) -> str:
     return f"{COLUMNS}: {migrations.told(made)}."
 
 
+def _rewriting_variables(pair: Pair) -> str:
+    try:
+        if pair.is_avro:
+            raise state_variables.refused(pair.query, pair.before, "its state is kept in Avro, which Spark alone rewrites, and does not")
+        made = state_variables.by_names(pair.query, pair.before, pair.kept, pair.keeps)
+    except Unsupported as error:
+        return f"{error.message}. {error.hint}"
+    return f"{COLUMNS}: {migrations.told(made.variables)}. {RENAMED}"
+
+
 def compared(pair: Pair, doubts: tuple[str, ...]) -> Part:
     """An operator that Spark takes: whether its state means what it meant, and what of it is dropped."""
-    part, lost = _meant(pair, doubts), [name for name in pair.kept.variables if name not in pair.keeps.variables]
-    if not lost:
+    part, names = _meant(pair, doubts), _lost(pair)
+    if pair.now.name in VARIABLES and not _is_read_by_spark(pair):
+        reasons = (*part.reasons, BY_PLACES, *contracts.differences(pair.kept, pair.keeps))
+        part = replace(part, outcome=Outcome.CHANGED_MEANING, reasons=reasons, hint=rewriting(pair))
+    if not names:
         return part
-    names = tuple(operator_places.variable_name(pair.query, pair.before, name) for name in lost)
-    reason, same = f"Its state variables {', '.join(lost)} are dropped.", part.outcome is Outcome.SAME
+    lost = ", ".join(name.rpartition(".")[2] for name in names)
+    reason, same = f"Its state variables {lost} are dropped.", part.outcome is Outcome.SAME
     outcome, reasons = (Outcome.PARTLY_KEPT, (reason,)) if same else (part.outcome, (*part.reasons, reason))
-    return replace(part, outcome=outcome, reasons=reasons, hint=part.hint or ACCEPT, dropped=names)
+    hint = f"{ACCEPT} {RENAMED}" if any(name not in pair.kept.variables for name in pair.keeps.variables) else ACCEPT
+    return replace(part, outcome=outcome, reasons=reasons, hint=f"{part.hint} {hint}".strip(), dropped=names)
 
 
 def _meant(pair: Pair, doubts: tuple[str, ...]) -> Part:

@@ -13,6 +13,7 @@ from pipelines.domain.judged_sources import judged as judged_sources
 from pipelines.domain.operator_places import Places
 from pipelines.domain.plannings import NEW, OLD, Planned, PlannedOperator, PlannedQuery, Planning
 from pipelines.domain.savepoints import QueryImage
+from pipelines.domain.state_variables import is_avro
 from pipelines.domain.verdicts import Fact, OperatorPair, OperatorPlan, Outcome, Part
 
 PLACE = "Its state is moved there, and what is new begins empty, with --migrate columns."
@@ -165,7 +166,17 @@ def _moved_from(old: int, part: Part, *, is_whole: bool) -> Part:
 
 
 def _pair(known: Known, old: int, at: int, then: PlannedOperator | None, now: PlannedOperator) -> Pair:
-    return Pair(known.image.query, old, at, known.kept[old], known.new[at], then, now, contracts.fits(known.kept, known.old))
+    return Pair(
+        known.image.query,
+        old,
+        at,
+        known.kept[old],
+        known.new[at],
+        then,
+        now,
+        contracts.fits(known.kept, known.old),
+        is_avro(known.image.conf),
+    )
 
 
 def _operator(
@@ -186,7 +197,7 @@ def _operator(
         changed = tuple(contracts.differences(kept, keeps))
         if changed or len(known.kept) == 1:
             reasons = changed or (after.refusal.message,)
-            return Part(query, id, name, Outcome.NEEDS_REWRITING, reasons, judged_operators.rewriting(pair))
+            return judged_operators.rewritten(pair, reasons)
     return judged_operators.compared(pair, (*doubts, *_beneath(known.installed, then, now, python)))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pipelines.domain.bounds import Count
 from pipelines.domain.conversions import CONVERTED, IN_PANDAS, SESSIONS
 from pipelines.domain.errors import Conflict, Invalid, Refusal, TidemarkError, Unsupported, refusal
-from pipelines.domain.operator_places import Placement
+from pipelines.domain.operator_places import VARIABLES, Placement
 from pipelines.domain.rewrites import FIRST_SPARK, OperatorKey, OperatorRewrite, dotted, version_of
 from pipelines.domain.savepoints import QueryImage
 
@@ -126,7 +126,7 @@ def decide(images: Sequence[QueryImage], sizes: Mapping[OperatorKey, int], by: s
         )
         for image in images
         for operator in image.operators
-        if operator.name in CONVERTED
+        if operator.name in CONVERTED or operator.name in VARIABLES
     )
     refused = next(_refusals(operators, by, spark_version), None)
     return MigrationPlan(by, operators, refusal(refused) if refused else None)

@@ -28,3 +28,5 @@ class MovedSource:
     """The first of the files."""
     is_counted: bool = True
     """Whether `skipped` and `again` are known: not where an Iceberg table has expired what lies between."""
+    at_most: bool = False
+    """Whether fewer may be skipped: files lie there that the source never read, and its path or its options may leave them out."""

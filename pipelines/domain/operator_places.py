@@ -7,12 +7,13 @@ kind and key, where no other is like it on either side. What is left is ambiguou
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pipelines.domain import contracts
 from pipelines.domain.bounds import Count
-from pipelines.domain.contracts import Contract
+from pipelines.domain.contracts import Contract, Keeps
 from pipelines.domain.conversions import CONVERTED
 from pipelines.domain.errors import Invalid
 from pipelines.domain.plannings import PlannedOperator
@@ -26,6 +27,8 @@ VARIABLES = {
 """Those that keep state variables."""
 PLACED = {**CONVERTED, **VARIABLES, LIMIT: "limit"}
 """Spark's names of the operators whose outputs were measured to be equal after they moved or began empty -> what they are."""
+VARIABLE = re.compile(r"(.+\.[0-9]+)\.([^.]*[^.0-9][^.]*)")
+"""The name of a state variable: that of its operator, then its own, which is no number."""
 NAME = "An operator is named by its query and its number, as the verdict names it: counts.0"
 
 
@@ -81,11 +84,25 @@ def choices(pairs: Iterable[OperatorPair]) -> Mapping[str, tuple[str, ...]]:
 
 def mapped(query: str, told: Mapping[str, str]) -> Mapping[int, int]:
     """What is said of the operators of `query`, by their numbers before; raises Invalid (`map.operator`)."""
-    pairs = [(_numbered(old), _numbered(new)) for old, new in told.items()]
+    pairs = [(_numbered(old), _numbered(new)) for old, new in told.items() if not (VARIABLE.fullmatch(old) and VARIABLE.fullmatch(new))]
     for (before, _), (after, _) in pairs:
         if before != after:
             raise Invalid("map.operator", f"An operator of {before} cannot go on as one of {after}", "Both are of one query.")
     return {old: new for (before, old), (_, new) in pairs if before == query}
+
+
+def renamed(query: str, told: Mapping[str, str], before: int, after: int, kept: Keeps, keeps: Keeps) -> Mapping[str, str]:
+    """What is said of the state variables of an operator of `query`, which had the number `before`: their names before -> now. Raises
+    Invalid (`map.operator`) for a variable that is not there."""
+    pairs = [(VARIABLE.fullmatch(old), VARIABLE.fullmatch(new)) for old, new in told.items()]
+    own = [(old, new) for old, new in pairs if old and new and old[1] == name_of(query, before)]
+    for old, new in own:
+        if new[1] != name_of(query, after) or old[2] not in kept.variables or new[2] not in keeps.variables:
+            message = f"{old[0]} cannot go on as {new[0]}: no such state variable goes on with that operator's state"
+            raise Invalid("map.operator", message, f"Before: {', '.join(kept.variables)}. Now: {', '.join(keeps.variables)}.")
+    if len({new[2] for _, new in own}) < len(own):
+        raise Invalid("map.operator", f"More than one state variable of {name_of(query, before)} is to go on as one", "Drop the others.")
+    return {old[2]: new[2] for old, new in own}
 
 
 def _numbered(name: str) -> tuple[str, int]:

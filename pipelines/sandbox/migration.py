@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.sandbox import given_rows, placing, snapshots, unsafe_rows
+from pipelines.sandbox import given_rows, placing, snapshots, unsafe_rows, variables
 from pipelines.sandbox.conversion import LOGS, STATE, entries, identify, put_in_place
 from pipelines.sandbox.counting import FAMILY
 from pipelines.sandbox.counts import Store
@@ -56,11 +56,13 @@ def _checkpoint(
     if ids:
         identify(aside, batch, ids)
     with followed(spark, folder, "reading it back"):
-        done = [replace(one, after=_contents(session, replace(one.store, checkpoint=str(aside)))) for one in done]  # 4
+        read_back = (_contents(session, replace(store, checkpoint=str(aside)), target) for store, target in stores)
+        done = [replace(one, after=after) for one, after in zip(done, read_back, strict=True)]  # 4
     if all(one.given == one.after for one in done):
         for operator in _operators(stores):
             shutil.rmtree(checkpoint / STATE / operator)
             (aside / STATE / operator).rename(checkpoint / STATE / operator)  # 5
+            placing.describe(checkpoint.resolve() / STATE, int(operator))
         put_in_place(checkpoint, aside, batch)
     return done
 
@@ -69,13 +71,7 @@ def _store(
     session: Any, task: MigrationTask, writer: PartitionWriter, aside: Path, store: Store, target: Target, ids: Ids, folder: Path
 ) -> MigratedStore:
     place = folder / f"rows-{store.operator}-{store.store}"
-    with followed(session, folder, "reading state"):
-        rows = _rows(session, store)
-        held = _placed(rows, target, store)
-    with followed(session, folder, "migrating rows"):  # 2
-        given = given_rows.of(rows.select("key", "value"), task, target)
-        given_rows.encode(given, target, place)
-        contents = given_rows.check(session, given, place)
+    held, contents = (_variables if target.families else _columns)(session, task, store, target, place, folder)
     with followed(session, folder, "writing state"):  # 3
         for partition in range(target.shape.partitions):
             written = _written(session, writer, aside, store, target, partition, place, folder / "entries")
@@ -83,6 +79,30 @@ def _store(
                 ids.setdefault(store.operator, {}).setdefault(partition, []).append(written)
     shutil.rmtree(place)
     return MigratedStore(store, held, contents, Contents(0, ""))
+
+
+def _columns(session: Any, task: MigrationTask, store: Store, target: Target, place: Path, folder: Path) -> tuple[int, Contents]:
+    """How many rows there were, and what the new ones are, which are at `place` then."""
+    with followed(session, folder, "reading state"):
+        rows = _rows(session, store)
+        held = _placed(rows, target, store)
+    with followed(session, folder, "migrating rows"):  # 2
+        given = given_rows.of(rows.select("key", "value"), task, target)
+        given_rows.encode(given, target, place)
+        return held, given_rows.check(session, given, place)
+
+
+def _variables(session: Any, task: MigrationTask, store: Store, target: Target, place: Path, folder: Path) -> tuple[int, Contents]:
+    """The same of a store with state variables."""
+    with followed(session, folder, "reading state"):
+        rows = variables.placed(variables.rows(session, store), target.shape.partitions)
+        held, is_spread = variables.counted(rows)
+        if not is_spread:
+            raise CannotMigrate(f"Rows of operator {store.operator} are not in the partitions that their keys say")
+    with followed(session, folder, "migrating rows"):  # 2
+        variables.written(variables.changed(rows, target.families), place)
+        frame = session.read.schema(variables.SCHEMA).parquet(str(place))
+        return held, given_rows.summed(variables.hashed(frame, given_rows.HASH))
 
 
 def _lay(checkpoint: Path, aside: Path, stores: Sequence[tuple[Store, Target]]) -> None:
@@ -94,6 +114,7 @@ def _lay(checkpoint: Path, aside: Path, stores: Sequence[tuple[Store, Target]]) 
             shutil.copyfile(entry, aside / log / entry.name)
     for operator, contract in _operators(stores).items():
         shutil.copytree(contract, aside / STATE / operator, copy_function=shutil.copyfile)
+        placing.describe(aside / STATE, int(operator))
 
 
 def _operators(stores: Sequence[tuple[Store, Target]]) -> dict[str, str]:
@@ -111,9 +132,11 @@ def _rows(session: Any, store: Store) -> Any:
     return frame.select(*structs, PARTITION)
 
 
-def _contents(session: Any, store: Store) -> Contents:
+def _contents(session: Any, store: Store, target: Target) -> Contents:
     from pyspark.sql import functions as F
 
+    if target.families:
+        return given_rows.summed(variables.hashed(variables.rows(session, store), given_rows.HASH))
     return given_rows.summed(_rows(session, store).select(F.xxhash64("key", "value").alias(given_rows.HASH)))
 
 
@@ -138,7 +161,8 @@ def _written(
         conf = session.sparkContext._jsc.sc().conf()
         snapshots.write(session._jvm, conf, home, store.batch + 1, target.shape.codec, _pairs(part), scratch)
         return None
-    return writer.write(_frame(session, part), str(aside), store, target.shape, partition)
+    rows = variables.partition(session, part) if target.families else _frame(session, part)
+    return writer.write(rows, str(aside), store, target.shape, partition)
 
 
 def _pairs(part: Path) -> Iterator[tuple[bytes, bytes]]:

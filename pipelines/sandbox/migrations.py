@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.domain.conversions import Shape
+from pipelines.domain.state_variables import Family
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.rewrites import Contents
 
@@ -41,6 +42,8 @@ class Target:
     """How many of the key's columns, its first, say which partition a row is in; 0 for all."""
     copies: tuple[tuple[str, str], ...] = ()
     """What stands in the key and in the value of each row, as SQL over either."""
+    families: tuple[Family, ...] = ()
+    """Of a store with state variables the column families that get rows, with where they come from; the others begin empty."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,13 @@ class MigrationTask:
 def _target(raw: Mapping[str, Any]) -> Target:
     expressions, never_null, key = (tuple(raw[name]) for name in ("expressions", "never_null", "key"))
     copies = tuple((key, value) for key, value in raw["copies"])
-    return Target(Shape(**raw["shape"]), raw["contract"], expressions, never_null, key, raw["spread_by"], copies)
+    families = tuple(_family(one) for one in raw["families"])
+    return Target(Shape(**raw["shape"]), raw["contract"], expressions, never_null, key, raw["spread_by"], copies, families)
+
+
+def _family(raw: Mapping[str, Any]) -> Family:
+    keys, values = ((raw[part][0], raw[part][1]) for part in ("keys", "values"))
+    return Family(raw["before"], raw["after"], keys, values)
 
 
 def _placing(raw: Mapping[str, Any]) -> Placing:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipelines.domain.conversions import Shape
-from pipelines.sandbox.counting import DEFAULT_STORE, FORMAT_CONF
+from pipelines.sandbox.counting import DEFAULT_STORE, FORMAT_CONF, LIST_COUNTERS
 from pipelines.sandbox.counts import Store
 
 PROVIDER_CONF = "spark.sql.streaming.stateStore.providerClass"
@@ -58,7 +58,9 @@ class PartitionWriter:
     def _families(self, shape: Shape) -> Any:
         """The column families of a store by name: the one that a store without state variables has, else those that Spark's file lists."""
         if shape.families:
-            return self._map({family.colFamilyName(): self._info(family) for family in self._listed(shape.families)})
+            listed = {family.colFamilyName(): family for family in self._listed(shape.families)}
+            lists = {name for name in listed if any(f"{prefix}{name}" in listed for prefix in LIST_COUNTERS)}
+            return self._map({name: self._info(family, name in lists) for name, family in listed.items()})
         option, of = self._jvm.scala.Option.apply, self._jvm.org.apache.spark.sql.types.DataType.fromJson
         key, value = of(shape.key), of(shape.value)
         package = self._package
@@ -75,8 +77,9 @@ class PartitionWriter:
             stream.close()
         yield from (families.apply(at) for at in range(families.size()))
 
-    def _info(self, schema: Any) -> Any:
-        return self._package.StatePartitionWriterColumnFamilyInfo(schema, False)
+    def _info(self, schema: Any, has_many: bool = False) -> Any:
+        """`has_many`: a key has several values, one row each; they are written in the order of the rows."""
+        return self._package.StatePartitionWriterColumnFamilyInfo(schema, has_many)
 
     def _map(self, entries: Mapping[str, Any]) -> Any:
         made = self._jvm.java.util.HashMap()

@@ -52,10 +52,10 @@ def _move(checkpoint: Path, placing: Placing) -> None:
         if before != after and not (aside / str(after) / VERSIONED).is_dir():
             shutil.rmtree(aside / str(after) / METADATA)
             shutil.copytree(contract / str(after) / METADATA, aside / str(after) / METADATA, copy_function=shutil.copyfile)
-        _describe(aside / str(after), state, after)
+        describe(state, after, aside / str(after))
     for operator in dict.fromkeys(store.operator for store in placing.added):
         shutil.copytree(contract / str(operator), aside / str(operator), copy_function=shutil.copyfile)
-        _describe(aside / str(operator), state, operator)
+        describe(state, operator, aside / str(operator))
     shutil.rmtree(state, ignore_errors=not state.is_dir())
     if any(aside.iterdir()):
         aside.rename(state)
@@ -63,9 +63,10 @@ def _move(checkpoint: Path, placing: Placing) -> None:
         aside.rmdir()
 
 
-def _describe(folder: Path, state: Path, operator: int) -> None:
-    """Metadata that names its schema files by their whole paths names them, and its operator, where they will be."""
-    for entry in (path for path in (folder / VERSIONED).glob("*") if path.name.isdigit()):
+def describe(state: Path, operator: int, folder: Path | None = None) -> None:
+    """Has metadata that names its schema files by their whole paths name them, and its operator, where they will be: below `state`. It is
+    in `folder` now, in its place if that is not said."""
+    for entry in (path for path in ((folder or state / str(operator)) / VERSIONED).glob("*") if path.name.isdigit()):
         version, text = entry.read_text().split("\n", 1)
         raw = json.loads(text)
         raw["operatorInfo"]["operatorId"] = operator

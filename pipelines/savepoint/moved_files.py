@@ -54,7 +54,8 @@ def moved(checkpoint: Storage, source: str, offset: int, at_ms: float, others: I
     ends = offset + bool(new)
     entries = (*kept, *(_entry(path, changed_ms, ends, next(iter(known.items()))) for path, changed_ms in new))
     names = source_log.cut(SourceLog(entries, log.interval), ends)
-    again = tuple(entry.path for entry in log.entries if entry.timestamp_ms >= at_ms)
+    since = (entry.path for entry in log.entries if entry.timestamp_ms >= at_ms)
+    again = tuple(path for path in since if (local := local_path(path)) is not None and local.is_file())
     return MovedLog({f"{folder}/{name}": data for name, data in names.items()}, ends, tuple(str(path) for path, _ in new), again)
 
 

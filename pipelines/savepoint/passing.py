@@ -34,6 +34,11 @@ class Passing:
     def query(self) -> QueryName:
         return self.batch.query
 
+    @property
+    def bytes(self) -> int:
+        """Of what is written."""
+        return sum(map(len, self.written.values()))
+
 
 def passing(place: QueryLocation, look: Look, failed: FailedBatch) -> Passing:
     """Reads it from the job's own checkpoint, at `place`, whose newest committed batch is that of `look`.

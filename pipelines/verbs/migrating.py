@@ -10,20 +10,23 @@ from pipelines.verbs.verb import option
 
 MIGRATE = (
     "Rewrite its state for the changed code before the job begins: aggregations and sessions by columns, or by a function that makes the "
-    "new rows of the old ones; joins by the columns of their sides, deduplications by those of their key. Operators that are new begin "
-    "empty, those in another place are moved."
+    "new rows of the old ones; joins by the columns of their sides, deduplications by those of their key, state variables by theirs. "
+    "Operators that are new begin empty, those in another place are moved."
 )
 DROP = (
     "Drop the state of an operator (QUERY.NUMBER), a state variable or a query, by its name as the verdict says it; what the changed code "
     "drops has to be accepted so. May be given again."
 )
-MAP = "Which operator goes on with which state, where the plans do not tell: the number before and now. May be given again."
+MAP = (
+    "Which operator goes on with which state, where the plans do not tell: the number before and now. Or a state variable that has another "
+    "name now (QUERY.NUMBER.OLD=QUERY.NUMBER.NEW). May be given again."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Migrating:
     """What is done with state for changed code. `migrate` is a function's name with the text of its file, or `columns` with
-    nothing; `map` names operators before and now."""
+    nothing; `map` names operators, or state variables, before and now."""
 
     migrate: Mapping[str, str] | None = option(MIGRATE, None, metavar="columns|FILE:function", reads=Reads.FUNCTION)
     drop: tuple[str, ...] = option(DROP, (), flag="--drop", metavar="NAME")

@@ -36,7 +36,8 @@ def moved(source: MovedSource) -> str:
     parts = [f"source {source.source} of {source.query}: {words(source.before)} → {words(source.after)}"]
     unit = source.unit.removesuffix("s")
     if source.skipped:
-        parts.append(f"{formats.plural(source.skipped, unit)} skipped: the state never gets them")
+        most = "at most " if source.at_most else ""
+        parts.append(f"{most}{formats.plural(source.skipped, unit)} skipped: the state never gets them")
     if source.again:
         late = "what is older than its watermark counts as late"
         parts.append(f"{formats.plural(source.again, unit)} read again, which the state has already; {late}")

@@ -12,12 +12,13 @@ from pipelines.domain.conversions import IN_PANDAS, JOIN, SESSIONS, Shape
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.json_text import read_json
 from pipelines.domain.migrations import AGGREGATION, COLUMNS, ByColumns
+from pipelines.domain.operator_places import VARIABLES
 from pipelines.domain.plannings import NEW, OLD, PlannedOperator, Planning
 from pipelines.domain.savepoints import Operator
 from pipelines.domain.session_windows import Columns
 from pipelines.sandbox.migrations import Target
 from pipelines.savepoint import migration
-from pipelines.workspace import joins, state_changes
+from pipelines.workspace import joins, state_changes, variables
 from pipelines.workspace.placements import Placed
 from pipelines.workspace.state_changes import Change
 
@@ -50,6 +51,8 @@ def decided(asked: Asked, planning: Planning, placed: Sequence[Placed], folder: 
                 yield from _of_key(one, operator, at, planning, folder)
             elif operator.name == IN_PANDAS:
                 yield from _of_group(one, operator, at, asked, folder)
+            elif operator.name in VARIABLES:
+                yield from variables.decided(one, operator, at, asked.drop, asked.told, folder)
 
 
 def _of_key(placed: Placed, operator: Operator, at: int, planning: Planning, folder: Path) -> Iterator[Change]:

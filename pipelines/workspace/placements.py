@@ -8,7 +8,8 @@ from pathlib import Path
 
 from pipelines.checkpoint import listing, operators, state_schema
 from pipelines.checkpoint.listing import Listing
-from pipelines.domain import contracts, deduplications, operator_places
+from pipelines.domain import contracts, deduplications, operator_places, state_variables
+from pipelines.domain.contracts import Keeps
 from pipelines.domain.conversions import HDFS, IN_PANDAS, JOIN, SESSIONS, Shape
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.ids import folder_of
@@ -54,16 +55,16 @@ def decide(known: Known, planning: Planning, drop: Collection[str], told: Mappin
     Raises Invalid (`map.operator`), Unsupported (`migrate.ambiguous`, `migrate.operators`)."""
     image, query = known.image, known.image.query
     then, now = (planning.operators(side, query) for side in (OLD, NEW))
-    dropped = {operator for operator in known.kept if name_of(query, operator) in drop}
+    gone = {operator for operator in known.kept if name_of(query, operator) in drop}
     then = then if contracts.fits(known.kept, known.old) else {}
-    places = operator_places.place(known.kept, known.new, then, now, dropped, operator_places.mapped(query, told))
+    places = operator_places.place(known.kept, known.new, then, now, gone, operator_places.mapped(query, told))
     _refuse_ambiguous(image, known, places)
     _refuse_columns(image, known, places)
     moves = tuple(operator_places.placements(query, known.kept, known.new, places))
     contract = folder / NEW / CONTRACT / folder_of(query)
     placing = _placing(image, places, moves, checkpoint, contract) if moves else None
     names = (name_of(query, operator) for operator in places.dropped)
-    return Placed(known, checkpoint, places, moves, placing, (*names, *_variables(query, known, places)))
+    return Placed(known, checkpoint, places, moves, placing, (*names, *_variables(query, known, places, drop, told)))
 
 
 def _refuse_ambiguous(image: QueryImage, known: Known, places: Places) -> None:
@@ -84,16 +85,25 @@ def _refuse_columns(image: QueryImage, known: Known, places: Places) -> None:
         if kept.name not in MIGRATED and not kept.variables and contracts.types(kept) != contracts.types(keeps):
             message = (
                 f"{name_of(image.query, old)} ({kept.name}) keeps other columns than before, and those of aggregations, sessions, joins, "
-                "deduplications and applyInPandasWithState alone are migrated"
+                "deduplications, applyInPandasWithState and state variables alone are migrated"
             )
             hint = f"Keep it as it was; or drop its state, so that it begins empty: --drop {name_of(image.query, old)}."
             raise Unsupported("migrate.operators", f"{message}: {'; '.join(contracts.differences(kept, keeps))}", hint)
 
 
-def _variables(query: str, known: Known, places: Places) -> Iterator[str]:
+def _variables(query: str, known: Known, places: Places, drop: Collection[str], told: Mapping[str, str]) -> Iterator[str]:
+    """Names of the state variables that are dropped."""
     for at, old in places.pairs.items():
-        lost = (name for name in known.kept[old].variables if name not in known.new[at].variables)
+        kept, keeps = known.kept[old], known.new[at]
+        lost = state_variables.lost(
+            kept, keeps, dropped(query, old, kept, drop), operator_places.renamed(query, told, old, at, kept, keeps)
+        )
         yield from (operator_places.variable_name(query, old, name) for name in lost)
+
+
+def dropped(query: str, operator: int, kept: Keeps, drop: Collection[str]) -> tuple[str, ...]:
+    """The state variables of an operator that are to be dropped, by what the user named."""
+    return tuple(name for name in kept.variables if operator_places.variable_name(query, operator, name) in drop)
 
 
 def _placing(image: QueryImage, places: Places, moves: tuple[Placement, ...], checkpoint: str, contract: Path) -> Placing:

@@ -190,7 +190,9 @@ def _past_batch(context: Context, going: Going) -> tuple[RestorePlan, Go]:
     going = replace(going, passing=passing.passing(place, take.look, failed))
     shown, go = _by_way_of(context, going, take, safety.NOTHING)
     error = None if going.force else passing.remembered(place, failed)
-    return replace(shown, passed=failed, refusal=shown.refusal or (errors.refusal(error) if error else None)), go
+    refused = shown.refusal or (errors.refusal(error) if error else None)
+    written = going.passing.bytes if going.passing is not None else 0
+    return replace(shown, passed=failed, new_bytes=shown.new_bytes + written, refusal=refused), go
 
 
 def _moved(context: Context, going: Going) -> tuple[RestorePlan, Go]:

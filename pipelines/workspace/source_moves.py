@@ -103,7 +103,8 @@ def _of_files(context: Context, manifest: Manifest, image: QueryImage, offset: S
     log: MovedLog = moved_files.moved(checkpoint, offset.source, end, _time_ms(context, position), others)
     after = json.dumps({"logOffset": log.offset}, separators=(",", ":"))
     examples = (*log.skipped, *log.again)[:MOST_EXAMPLES]
-    told = MovedSource(image.query, offset.source, offset.offset, after, len(log.skipped), len(log.again), "files", examples)
+    counts = len(log.skipped), len(log.again)
+    told = MovedSource(image.query, offset.source, offset.offset, after, *counts, "files", examples, at_most=bool(log.skipped))
     return Move(told, log.written)
 
 

@@ -18,7 +18,7 @@ from pipelines.sandbox.pool import Pool
 from pipelines.sandbox.readings import Far
 from pipelines.savepoint import conversion
 from tests.bench.peak import Peak
-from tests.bench.test_rescaling import JOIN_STORES, MILLIONS, counted, joined
+from tests.bench.test_rescaling import JOIN_STORES, KEYS, MILLIONS, counted, joined
 from tests.savepoint.matrix import FORMAT_2, HDFS, configured
 
 pytestmark = [pytest.mark.bench, pytest.mark.spark, pytest.mark.timeout(3600)]
@@ -31,8 +31,9 @@ PARTITIONS = 4
     [(counted, "stateStoreSave", ("default",), "update"), (joined, "symmetricHashJoin", JOIN_STORES, "append")],
 )
 def test_conversion(spark: Any, tmp_path: Path, query: Callable[[Any], Any], operator: str, stores: tuple[str, ...], mode: str) -> None:
-    session = configured(spark, HDFS | {"spark.sql.shuffle.partitions": str(PARTITIONS)})
-    session.range(MILLIONS * 1_000_000).write.parquet(str(tmp_path / "keys"))
+    one_version = {"spark.sql.streaming.maxBatchesToRetainInMemory": "1"}
+    session = configured(spark, HDFS | one_version | {"spark.sql.shuffle.partitions": str(PARTITIONS)})
+    session.range(KEYS).write.parquet(str(tmp_path / "keys"))
     checkpoint, home = tmp_path / "checkpoint", tmp_path / "task"
     keys = session.readStream.schema("id LONG").parquet(str(tmp_path / "keys"))
     writer = query(keys).writeStream.outputMode(mode).format("noop").option("checkpointLocation", str(checkpoint))
@@ -55,8 +56,8 @@ def test_conversion(spark: Any, tmp_path: Path, query: Callable[[Any], Any], ope
     with peak:
         done = states.rewrite(Pool(), home, task, OWN, watch)
     ended = time.perf_counter()
-    assert all(read.before == read.after for read in done.stores) and done.stores[0].before.rows == MILLIONS * 1_000_000
+    assert all(read.before == read.after for read in done.stores) and done.stores[0].before.rows == KEYS
     spent = " · ".join(
         f"{step} {after - at:.1f} s" for (step, at), after in zip(steps.items(), [*list(steps.values())[1:], ended], strict=True)
     )
-    print(f"{query.__name__}, {MILLIONS} million keys, to RocksDB: {ended - began:.1f} s ({spent}), {peak}")
+    print(f"{query.__name__}, {MILLIONS:g} million keys, to RocksDB: {ended - began:.1f} s ({spent}), {peak}")

@@ -43,7 +43,28 @@ def for_a_while(*key: str, wide: bool = False) -> Query:
     return query
 
 
+def below(*key: str, wide: bool = False, within: bool = False) -> Query:
+    """The same with the cast below the watermark, which no projection passes."""
+
+    def query(spark: Any, base: Path) -> Any:
+        from pyspark.sql import functions as F
+
+        few = queries.events(spark, base).withColumn("n", F.col("n") % 45)
+        few = (few.withColumn("n", F.col("n").cast("long")) if wide else few).withWatermark("ts", "2 minutes")
+        once = few.dropDuplicatesWithinWatermark(list(key)) if within else few.dropDuplicates(list(key))
+        return once.select("ts", "key", "n")
+
+    return query
+
+
 EXACT = {
+    "wider below the watermark, hdfs": (HDFS, below("key", "ts", "n"), below("key", "n", "ts", wide=True), "kept widened kept"),
+    "wider below the watermark and within it, format2": (
+        FORMAT_2,
+        below("key", "n", within=True),
+        below("key", "n", wide=True, within=True),
+        "kept widened",
+    ),
     "wider, in another place, format2": (FORMAT_2, distinct("key", "ts", "n"), distinct("n", "key", "ts", wide=True), "widened kept kept"),
     "one less, hdfs": (HDFS, distinct("key", "n", "ts"), distinct("key", "ts"), "kept kept dropped"),
     "one less, one wider, without event time, rocksdb": (

@@ -45,6 +45,13 @@ def test_what_was_changed_since_is_read_again_and_the_offset_stays(tmp_path: Pat
     assert log.written["sources/0/1"] == b"v1"
 
 
+def test_a_file_that_is_gone_is_not_read_again(tmp_path: Path) -> None:
+    lay(tmp_path / "in", tmp_path / "checkpoint")
+    (tmp_path / "in/day=1/1.json").unlink()
+    log = moved(open_storage(str(tmp_path / "checkpoint")), "0", 1, -math.inf, ())
+    assert [path.rpartition("/")[2] for path in log.again] == ["0.json"] and log.written["sources/0/1"] == b"v1"
+
+
 def test_files_of_another_machine_are_refused(tmp_path: Path) -> None:
     log = tmp_path / "sources" / "0"
     log.mkdir(parents=True)

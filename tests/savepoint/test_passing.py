@@ -65,6 +65,11 @@ def test_the_file_source_has_seen_the_planned_files(checkpoint: Path) -> None:
     assert b"12.json" in written["sources/0/12"]
 
 
+def test_what_is_written_has_a_size(checkpoint: Path) -> None:
+    made = left_out(checkpoint)
+    assert made.bytes == sum(len(data) for data in made.written.values()) > 0
+
+
 def test_it_replaces_that_log_and_that_entry_with_their_checksums_alone(checkpoint: Path) -> None:
     gives_way = partial(targets.gives_way, instead=left_out(checkpoint).written)
     assert all(map(gives_way, (f"offsets/{COMMITTED}", f"offsets/.{COMMITTED}.crc", "sources/0/8", "sources/0/.8.crc")))

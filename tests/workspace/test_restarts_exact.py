@@ -172,6 +172,7 @@ def test_restarts_and_a_poison_batch_lose_and_double_nothing(server: Server, tmp
     plan = server.face.plan(leave_out)
     assert plan.passed == decision.batch and plan.refusal is None
     assert plan.saves == (f"before batch {decision.batch.batch} was left out",)
+    assert plan.files > 0 and plan.bytes > 0 and plan.new_bytes > 0, "what it costs, as of any other plan"
     do(server.face, leave_out)
     write(tmp_path / "without", [number for number in range(FILES) if number != POISON])
     do(server.face, RunScript(name="without", script="sums.py", code=STRICT, args=(str(tmp_path / "without"), *args[1:]), conf=CONF))

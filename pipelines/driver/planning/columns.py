@@ -69,8 +69,10 @@ class Columns:
         if own is None or not _is_widening(own.child()):
             return None
         bare = own.child().child()
-        named = bare if _class(bare) == "AttributeReference" else self._alone(bare)
-        return named.toAttribute(), self._of_columns([*columns, named], plan.child())
+        if _class(bare) == "AttributeReference":
+            return bare, self._of_columns([*columns, bare], plan.child())
+        narrow = own.withNewChildren(self._seq(bare))
+        return narrow.toAttribute(), self._of_columns([narrow if one is own else one for one in columns], plan.child())
 
     def _optimized(self, named: Any, child: Any, plan: Any) -> Any:
         return self._optimizer.execute(self._project(named.withNewChildren(self._seq(child)), plan))
