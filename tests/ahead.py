@@ -12,4 +12,5 @@ from tests import java, local_files, runtimes
 if __name__ == "__main__":
     local_files.prepare()
     java.prepare()
-    sys.stderr.write(f"PySpark {runtimes.USUAL}: {runtimes.python()}\n")
+    for version in (runtimes.USUAL, runtimes.NEWER):
+        sys.stderr.write(f"PySpark {version}: {runtimes.python(version)}\n")

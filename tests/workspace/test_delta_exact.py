@@ -87,12 +87,17 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 def test_a_fork_has_tables_of_its_own_with_the_rows_of_one_that_nobody_interrupted(server: Server, tmp_path: Path) -> None:
+    fork_has_tables_of_its_own(server, tmp_path, runtimes.USUAL)
+
+
+def fork_has_tables_of_its_own(server: Server, tmp_path: Path, spark: str) -> None:
+    """On a PySpark: forked with other code, stopped, gone on after its parent's tables are gone."""
     face, into, lake = server.face, tmp_path / "in", tmp_path / "lake"
     own = face.layout.output(job("b")) / "tables"
-    conf = {**CONF, **delta.conf(), "spark.sql.shuffle.partitions": "1"}
+    conf = {**CONF, **delta.conf(spark), "spark.sql.shuffle.partitions": "1"}
     put(into, 0, 4)
     args = (str(into), str(lake))
-    do(face, RunScript(name="a", script="job.py", code=CODE, args=args, conf=conf, master="local[2]", python=runtimes.python()))
+    do(face, RunScript(name="a", script="job.py", code=CODE, args=args, conf=conf, master="local[2]", python=runtimes.python(spark)))
     await_rows(server, "a", lake, expected(4), expected(4))
     savepoint = do(face, Take("a"))
     assert [image.table and image.table.left for image in savepoint.queries] == ["", ""]

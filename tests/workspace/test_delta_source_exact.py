@@ -36,9 +36,9 @@ from tests.workspace.test_runtimes_exact import CONF, KEYS
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.timeout(600),
+    pytest.mark.timeout(1200),
     pytest.mark.usefixtures("kept_jvms"),
-    pytest.mark.skipif(bool(delta.missing()), reason=delta.missing()),
+    pytest.mark.skipif(bool(delta.missing(runtimes.NEWER)), reason=delta.missing(runtimes.NEWER)),
 ]
 CODE = """
 import sys
@@ -94,7 +94,7 @@ def await_rows(server: Server, name: str, table: Path, rows: list[tuple[Any, ...
         ).text[-4000:]
         return written(table) == rows
 
-    until(are_there, 120)
+    until(are_there)
 
 
 def operations(table: Path) -> list[str]:
@@ -116,12 +116,17 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 def test_the_rows_are_those_of_one_that_nobody_touched(server: Server, tmp_path: Path) -> None:
+    has_the_rows_of_one_that_nobody_touched(server, tmp_path, runtimes.NEWER)
+
+
+def has_the_rows_of_one_that_nobody_touched(server: Server, tmp_path: Path, spark: str) -> None:
+    """On a PySpark: 1. killed; 2. forked with other code; 3. taken back in time; 4. promoted; 5. refused what the table has no more."""
     face, table, into = server.face, tmp_path / "table", tmp_path / "sums"
     own = face.layout.output(job("b")) / "tables" / "sums"
-    conf = {**CONF, **delta.conf(), "spark.sql.shuffle.partitions": "1"}
+    conf = {**CONF, **delta.conf(spark), "spark.sql.shuffle.partitions": "1"}
     grow(table, 0, 2)
     args = (str(table), str(into))
-    do(face, RunScript(name="a", script="job.py", code=CODE, args=args, conf=conf, master="local[2]", python=runtimes.python()))
+    do(face, RunScript(name="a", script="job.py", code=CODE, args=args, conf=conf, master="local[2]", python=runtimes.python(spark)))
     await_rows(server, "a", into, expected(4))
     savepoint = do(face, Take("a"))
     (image,) = savepoint.queries
@@ -134,7 +139,7 @@ def test_the_rows_are_those_of_one_that_nobody_touched(server: Server, tmp_path:
     grow(table, 3, 1)
     os.kill(pid, signal.SIGKILL)
     await_rows(server, "a", into, expected(8))
-    until(lambda: [part.amount for part in face.ask(ListOperators("a"))[0].sources[0].backlog] == [0], 60)
+    until(lambda: [part.amount for part in face.ask(ListOperators("a"))[0].sources[0].backlog] == [0])
     (source,) = face.ask(ListOperators("a"))[0].sources
     assert (offsets.words(source.end), offsets.words(source.latest)) == ("version 4", "version 4")
     assert do(face, AskHoldings(savepoint.id)).holdings.usable is Usable.YES  # type: ignore[union-attr]
@@ -147,7 +152,7 @@ def test_the_rows_are_those_of_one_that_nobody_touched(server: Server, tmp_path:
     plan = face.plan(back)
     assert plan.refusal is None and [sink.action for sink in plan.sinks] == ["cut"]
     do(face, back)
-    until(lambda: "RESTORE" in operations(into), 120)
+    until(lambda: "RESTORE" in operations(into))
     await_rows(server, "a", into, expected(8))
 
     assert face.plan(Promote("b", state=StateFrom.SAVEPOINT)).restore.sinks[0].action == "cut"  # type: ignore[union-attr]
