@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import address, navigation, notices, session
 from dashboard.dialogs import redraw
@@ -62,19 +63,21 @@ def page() -> None:
     if not name:
         _choose()
         return
+    head = st.container()
+    actions.see(name)
+    notices.draw(name)  # before the job is asked for: what a click began is shown at once
     try:
         detail = session.shared(ShowJob(name))
     except NotFound as error:
         _gone(name, error)
         return
     with errors_shown():
-        _draw(name, detail)
+        _draw(name, detail, head)
 
 
-def _draw(name: str, detail: JobDetail) -> None:
-    actions.see(name)
-    on = header.draw(name, detail)
-    notices.draw(name)
+def _draw(name: str, detail: JobDetail, head: DeltaGenerator) -> None:
+    with head:
+        on = header.draw(name, detail)
     operations.under_way(lambda operation: operation.job == name, key="job")
     live(lambda: _live(name, _shape(detail)), on)
 
