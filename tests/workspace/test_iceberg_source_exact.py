@@ -1,5 +1,5 @@
-"""A job that reads a growing Iceberg table and writes another: killed, forked in the middle of a snapshot, taken back in time, promoted and
-moved, it has the rows of one that nobody touched."""
+"""A job that reads a growing Iceberg table and writes another: forked in the middle of a snapshot, killed, moved and taken back in time, it
+has the rows of one that nobody touched."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from pipelines.domain.decisions import StateFrom
 from pipelines.domain.holdings import Usable
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.holdings import AskHoldings
 from pipelines.verbs.jobs import ListOperators, ReadLog
-from pipelines.verbs.promote import Promote
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.take import Take
@@ -34,7 +32,6 @@ from tests.workspace.test_runtimes_exact import CONF, KEYS
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.timeout(600),
-    pytest.mark.usefixtures("kept_jvms"),
     pytest.mark.skipif(bool(iceberg.missing()), reason=iceberg.missing()),
 ]
 CODE = """
@@ -99,13 +96,12 @@ def test_the_rows_are_those_of_one_that_nobody_touched(server: Server, tmp_path:
     assert (image.sources, image.tables) == (("iceberg",), (str(events),))
     assert offsets.words(image.offsets[0].offset) == f"snapshot {begun}, 1 file of it read"
 
-    grow(table, files, 2, 1)
-    await_rows(server, "a", sums, "main", expected(6))
-    pid = server.newest("a").pid
-    assert pid is not None
-    grow(table, files, 3, 1)
-    os.kill(pid, signal.SIGKILL)
+    do(face, Fork(savepoint.id, name="b", code=CHANGED))
+    grow(table, files, 2, 2)
+    await_rows(server, "b", sums, "b", expected(8, changed_from=SAVED))
     await_rows(server, "a", sums, "main", expected(8))
+    (image,) = do(face, Take("b")).queries
+    assert (image.sources, image.tables) == (("iceberg",), (str(events),)), "it reads the table by its name"
     until(lambda: [part.amount for part in face.ask(ListOperators("a"))[0].sources[0].backlog] == [0], 60)
     (source,) = face.ask(ListOperators("a"))[0].sources
     read = f"snapshot {iceberg_tables.newest(table)}, 2 files of it read"
@@ -116,33 +112,26 @@ def test_the_rows_are_those_of_one_that_nobody_touched(server: Server, tmp_path:
     )
     held = do(face, AskHoldings(savepoint.id)).holdings
     assert held is not None and held.usable is Usable.YES and held.until_ms is not None
+    server.stop("b", savepoint=False)
 
-    do(face, Fork(savepoint.id, name="b", code=CHANGED))
-    await_rows(server, "b", sums, "b", expected(8, changed_from=SAVED))
-    (image,) = do(face, Take("b")).queries
-    assert (image.sources, image.tables) == (("iceberg",), (str(events),)), "it reads the table by its name"
+    skipping = Fork(savepoint.id, name="c", offsets={"0": f'{{"snapshot_id":{table.metadata.snapshots[2].snapshot_id}}}'})
+    assert [(moved.skipped, moved.again) for moved in face.plan(skipping).moved] == [(1, 0)]
+    do(face, skipping)
+    pid = server.newest("a").pid
+    assert pid is not None
+    grow(table, files, 4, 1)
+    os.kill(pid, signal.SIGKILL)
+    await_rows(server, "c", sums, "c", [row for row in expected(10) if row[1] != 2 * SAVED])
+    server.stop("c", savepoint=False)
+    await_rows(server, "a", sums, "main", expected(10))
     server.stop("a", savepoint=False)
-
     back = Resume("a", batch=savepoint.queries[0].batch)
     plan = face.plan(back)
     assert plan.refusal is None and [sink.action for sink in plan.sinks] == ["cut"]
     newest = iceberg.head(sums)
     do(face, back)
     until(lambda: iceberg.head(sums) != newest, 120)
-    await_rows(server, "a", sums, "main", expected(8))
-
-    do(face, Promote("b", state=StateFrom.VARIANT))
-    await_rows(server, "a", sums, "main", expected(8, changed_from=SAVED))
-    grow(table, files, 4, 1)
-    for name, branch in (("a", "main"), ("b", "b")):
-        await_rows(server, name, sums, branch, expected(10, changed_from=SAVED))
-    server.stop("b", savepoint=False)
-
-    skipping = Fork(savepoint.id, name="c", offsets={"0": f'{{"snapshot_id":{table.metadata.snapshots[2].snapshot_id}}}'})
-    assert [(moved.skipped, moved.again) for moved in face.plan(skipping).moved] == [(1, 0)]
-    do(face, skipping)
-    await_rows(server, "c", sums, "c", [row for row in expected(10) if row[1] != 2 * SAVED])
-    server.stop("c", savepoint=False)
+    await_rows(server, "a", sums, "main", expected(10))
     server.stop("a", savepoint=False)
     iceberg_tables.expire(table, begun)
     refused = face.plan(Fork(savepoint.id, name="d")).refusal
