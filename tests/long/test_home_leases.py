@@ -1,4 +1,4 @@
-"""Two machines and one checkpoint in a bucket, or in HDFS: real drivers and storages, a partition, a kill, a theft.
+"""Two machines and one checkpoint in a bucket: real drivers, the conditions of a real S3 server, a partition, a kill, a theft.
 
 What makes them two machines: each has run folders of its own, so neither can ask the kernel whether the other's run is gone.
 """
@@ -17,18 +17,19 @@ import psutil
 import pytest
 
 from pipelines.checkpoint import commits, logs, sink_log
-from pipelines.domain.home_leases import LEASE_FILE, LEASE_FOLDER, PERIOD_VARIABLE, HomeLease, newest, parsed
-from pipelines.domain.job_places import is_hdfs
+from pipelines.domain.home_leases import LEASE_FILE, PERIOD_VARIABLE, HomeLease, parsed
 from pipelines.storage.addresses import open_storage
 from tests import s3_connector
 from tests.driver.process import Driver, Drivers
 from tests.driver.test_lease import STEADY, jvm_of
 from tests.partition import partition
+from tests.storage.s3_server import S3Server
 from tests.waiting import until
 
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.timeout(900),
+    pytest.mark.skipif(bool(s3_connector.missing()), reason=s3_connector.missing() or "it is there"),
 ]
 PERIOD_S = 20.0
 """Of leases: a machine that is busy renews them in time."""
@@ -37,12 +38,9 @@ PATIENCE_S = 300.0
 
 @dataclass
 class Home:
-    """The job's folder in the bucket or in HDFS, as any machine sees it."""
+    """The job's folder in the bucket, as any machine sees it."""
 
     url: str
-    server: str
-    """The server's part of what a driver is told of it: a URL without a path."""
-    conf: Mapping[str, str]
 
     @property
     def place(self) -> str:
@@ -55,14 +53,9 @@ class Home:
 
     @property
     def lease(self) -> HomeLease:
-        found = parsed(open_storage(self.place).read(self._newest()))
+        found = parsed(open_storage(self.place).read(LEASE_FILE))
         assert found is not None
         return found
-
-    def put(self, lease: HomeLease) -> None:
-        """Over whatever is there, as no driver does."""
-        storage = open_storage(self.place)
-        storage.write(f"{LEASE_FOLDER}/{self._number() + 1}" if is_hdfs(self.url) else LEASE_FILE, lease.text.encode())
 
     def rows(self) -> list[int]:
         import pyarrow.parquet as parquet
@@ -72,44 +65,31 @@ class Home:
         tables = (parquet.read_table(io.BytesIO(output.read(file.path.rpartition("/counts/")[2]))) for file in files)
         return sorted(value for table in tables for value in table["value"].to_pylist())
 
-    def _newest(self) -> str:
-        return f"{LEASE_FOLDER}/{self._number()}" if is_hdfs(self.url) else LEASE_FILE
-
-    def _number(self) -> int:
-        return newest(entry.path.rpartition("/")[2] for entry in open_storage(self.place).list(LEASE_FOLDER))
-
 
 class Machine:
-    """Where drivers of the job start, which reach the storage at `endpoint`."""
+    """Where drivers of the job start, which reach the bucket at `endpoint`."""
 
     def __init__(self, folder: Path, home: Home, endpoint: str) -> None:
         self.drivers = Drivers(folder)
         self._home = home
-        self._is_hdfs = is_hdfs(home.url)
-        self._place = home.place.replace(home.server, f"hdfs://{endpoint.partition('://')[2]}") if self._is_hdfs else home.place
-        self._variables = {PERIOD_VARIABLE: str(PERIOD_S)} | ({} if self._is_hdfs else {"AWS_ENDPOINT_URL": endpoint})
+        self._variables = {"AWS_ENDPOINT_URL": endpoint, PERIOD_VARIABLE: str(PERIOD_S)}
 
     def start(self, run: str) -> Driver:
-        output, checkpoints = f"{self._place}/output", f"{self._place}/checkpoints/run-1"
+        output, checkpoints = f"{self._home.place}/output", f"{self._home.place}/checkpoints/run-1"
         told: Mapping[str, Any] = {"checkpoints": checkpoints, "output": output}
-        return self.drivers.start(run, STEADY, output, conf=self._home.conf, environment=self._variables, told=told)
-
-
-@pytest.fixture(params=["s3", "hdfs"])
-def home(request: pytest.FixtureRequest) -> Home:
-    if request.param == "s3" and (lacks := s3_connector.missing()):
-        pytest.skip(lacks)
-    url = request.getfixturevalue(f"{request.param}_url")
-    if request.param == "hdfs":
-        return Home(url, request.getfixturevalue("hdfs").url, {})
-    return Home(url, request.getfixturevalue("s3_server").endpoint, s3_connector.conf())
+        return self.drivers.start(run, STEADY, output, conf=s3_connector.conf(), environment=self._variables, told=told)
 
 
 @pytest.fixture
-def machines(tmp_path: Path, home: Home) -> Iterator[tuple[Machine, Machine, Any]]:
-    """The first reaches the storage by way of what can be cut."""
-    with partition(home.server) as between:
-        both = Machine(tmp_path / "one", home, between.endpoint), Machine(tmp_path / "other", home, home.server)
+def home(s3_url: str) -> Home:
+    return Home(s3_url)
+
+
+@pytest.fixture
+def machines(tmp_path: Path, home: Home, s3_server: S3Server) -> Iterator[tuple[Machine, Machine, Any]]:
+    """The first reaches the bucket by way of what can be cut."""
+    with partition(s3_server.endpoint) as between:
+        both = Machine(tmp_path / "one", home, between.endpoint), Machine(tmp_path / "other", home, s3_server.endpoint)
         try:
             yield *both, between
         finally:
@@ -156,9 +136,9 @@ def test_two_machines_never_commit_to_one_checkpoint(home: Home, machines: tuple
     assert "it was not renewed" in fifth.log and home.lease.run == "run-5"
 
     stolen = replace(home.lease, run="run-9", holder="a thief")
-    home.put(stolen)
+    open_storage(home.place).write(LEASE_FILE, stolen.text.encode())
     assert "was taken by another driver" in ended_with(fifth, "checkpoint.lease_lost")
-    home.put(replace(stolen, released=True))
+    open_storage(home.place).write(LEASE_FILE, replace(stolen, released=True).text.encode())
 
     last = one.start("run-6")
     goes_on(last, home)

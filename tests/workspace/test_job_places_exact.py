@@ -145,7 +145,7 @@ def test_a_job_at_a_home_is_exact(server: Server, home: Home, tmp_path: Path) ->
     server.stop("there", savepoint=False)
     expected = written(server, "here", tmp_path / "here")
     assert expected and written(server, "there", tmp_path / "there") == expected
-    for back in (Resume("there", from_savepoint=taken.id), Resume("there", batch=2)):
+    for back in (Resume("there", batch=2), Resume("there", from_savepoint=taken.id)):
         do(server.face, back)
         reaches(server, "there", FILES)
         server.stop("there", savepoint=False)
