@@ -227,6 +227,7 @@ df = events.groupBy("k").transformWithState(Counter(), "k string, n long", "upda
         variant("body", CHANGED, "sum(row.v", "sum(2 * row.v", says="handleInputRows"),
         variant("a variable less", CHANGED, '        self.last = handle.getValueState("last", "n long")\n', "", says="init", shows=False),
         variant("a variable's schema", REWRITE, '("count", "n long")', '("count", "n string")'),
+        variant("a column more of a variable", REWRITE, '("last", "n long")', '("last", "n long, m long")'),
     ),
     rocksdb_only=True,
 )
