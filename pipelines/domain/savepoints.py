@@ -2,8 +2,7 @@
 
 On disk (`data/README.md` specifies it): `savepoints/<id>/manifest.json` (a `Manifest`, written last: it publishes), beside
 `code/<script>`, `queries/<query>/checkpoint/…` (Spark's files) and `queries/<query>/sink/…` (the file sink's log, cut to the batch).
-`queries/<query>/table/…` holds the Delta table that the query writes to, at that batch.
-`verified.json`, `checksums.json` and `annotation.json` come later and are each written once or replaced whole.
+`queries/<query>/table/…` holds its Delta table. `verified.json`, `checksums.json` and `annotation.json` come later, written once or whole.
 """
 
 from __future__ import annotations
