@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 from fastapi_offline import FastAPIOffline
 
 from pipelines import __version__, verbs
-from pipelines.api import bodies, failures, flink, metrics, routes, server, stream
+from pipelines.api import bodies, failures, flink, metrics, parameters, routes, server, stream
 from pipelines.api.feed import Feed
 from pipelines.api.idempotency import Once
 from pipelines.api.shared_reads import ShareReads
@@ -31,7 +31,8 @@ Savepoints for Spark Structured Streaming: watch jobs, take savepoints, fork the
   slowly), 413 (it is too large), 421 (this server has another name) or 503 (it has not started yet). A standby answers every change, and
   what asks for operations, with 503 (`server.standby`): its message names the server that has the workspace. An answer that nobody reads
   for a minute is broken off.
-* `dry_run` answers the plan that would run, with status 200, and changes nothing.
+* `dry_run` (in the body; of a DELETE in the query) answers the plan that would run, with status 200, and changes nothing.
+* A parameter or a field that a call does not have is refused (422), and the hint names those that it has.
 * A refusal is a problem (RFC 9457, `application/problem+json`): beside `type`, `title`, `status`, `detail` and `instance` it has
   `"error": {"group", "code", "message", "hint"}`. Its group decides the status ([what they mean](problems)); programs look at the code.
 * Calls that change something answer when the change is recorded; the supervisor carries it out. Watch the job, or the operation.
@@ -71,8 +72,8 @@ def create_api(
     api.state.once = Once()
     api.state.feed = Feed(lambda: api.state.face, generation)
     api.state.layout = layout or getattr(face, "layout", None)
-    api.include_router(server.router, prefix="/v1")
-    api.include_router(stream.router, prefix="/v1")
+    for router in (server.router, stream.router):
+        api.include_router(router, prefix="/v1", dependencies=[Depends(parameters.known)])
     api.include_router(metrics.router)
     api.include_router(flink.router)
     routes.add(api, verbs.every())

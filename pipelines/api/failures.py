@@ -7,15 +7,18 @@ import logging
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pipelines.api import problems
+from pipelines.api import parameters, problems
 from pipelines.api.body_limit import LimitBody
 from pipelines.domain.errors import Invalid, NotFound, TidemarkError
 from pipelines.domain.texts import shown_in_line
 
 log = logging.getLogger(__name__)
+UNKNOWN_FIELD = ("unexpected_keyword_argument", "extra_forbidden")
+"""What pydantic calls a field that is not declared."""
 
 
 def answer_failures(api: FastAPI) -> None:
@@ -62,7 +65,17 @@ async def _malformed(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
     wrong = "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors())
     docs = f"{request.scope.get('root_path', '')}/docs shows what this call takes."
-    return problems.answer(Invalid("request.invalid", wrong, docs), request.scope["path"])
+    hint = " ".join(filter(None, (_known_instead(request, error), docs)))
+    return problems.answer(Invalid("request.invalid", wrong, hint), request.scope["path"])
+
+
+def _known_instead(request: Request, error: RequestValidationError) -> str:
+    """Which fields the body has, where one is not among them."""
+    route = request.scope.get("route")
+    for problem in error.errors():
+        if problem["type"] in UNKNOWN_FIELD and isinstance(route, APIRoute) and tuple(problem["loc"][:-1]) == ("body",):
+            return parameters.taken(str(problem["loc"][-1]), parameters.in_body(route))
+    return ""
 
 
 async def _no_such_route(request: Request, error: Exception) -> JSONResponse:

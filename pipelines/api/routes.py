@@ -13,6 +13,7 @@ from pydantic import ConfigDict, with_config
 from pydantic import Field as Bounds
 
 from pipelines import verbs
+from pipelines.api import parameters
 from pipelines.api.answers import Writer
 from pipelines.api.bodies import face_of, refusals
 from pipelines.api.body_limit import MOST_BYTES
@@ -50,6 +51,7 @@ def add(api: FastAPI, kinds: Iterable[type[Asked[Any]]]) -> None:
             responses=_responses(kind, http),
             response_model=_answers(kind, http),
             route_class_override=ChangeRoute if issubclass(kind, Change) else None,
+            dependencies=[Depends(parameters.known)],
         )
 
 

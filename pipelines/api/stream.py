@@ -87,15 +87,23 @@ async def _listening(request: Request, job: str, last: str) -> AsyncIterator[Lis
 
 
 async def _updates(own: Feed, listener: Listener) -> AsyncIterator[ServerSentEvent]:
-    """What the listener is told, until it or its time ends."""
+    """What the listener is told, until it or its time ends. The time ends the wait alone: what is being sent goes out whole."""
+    until_s = asyncio.get_running_loop().time() + feed.LONGEST_S
+    for told in listener.first:
+        yield _sent(own, told)
+    while (later := await _next(listener, until_s)) is not None:
+        yield _sent(own, later)
+
+
+async def _next(listener: Listener, until_s: float) -> Told | None:
+    """What the listener is told next; None at the end of it, and of its time (of the loop's clock)."""
+    if asyncio.get_running_loop().time() >= until_s:
+        return None
     try:
-        async with asyncio.timeout(feed.LONGEST_S):
-            for told in listener.first:
-                yield _sent(own, told)
-            while (later := await listener.queue.get()) is not None:
-                yield _sent(own, later)
+        async with asyncio.timeout_at(until_s):
+            return await listener.queue.get()
     except TimeoutError:
-        return
+        return None
 
 
 def _sent(own: Feed, told: Told) -> ServerSentEvent:

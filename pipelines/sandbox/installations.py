@@ -11,6 +11,7 @@ from pathlib import Path
 from pipelines.domain.errors import Invalid, TidemarkError, Unavailable
 from pipelines.sandbox import installer, processes
 from pipelines.sandbox.states import timeout_s
+from pipelines.storage import users
 
 LOG_FILE = "installer.log"
 ERROR = "ERROR: "
@@ -20,13 +21,14 @@ MOST_CHARACTERS = 2_000
 OFFLINE = re.compile("NewConnectionError|NameResolutionError|ConnectTimeoutError|ProxyError|Temporary failure in name resolution")
 CONFLICTING = re.compile("ResolutionImpossible|conflicting dependencies|Double requirement given")
 UNKNOWN = re.compile("No matching distribution found|Could not find a version")
+CLOSED = re.compile(r"\[Errno 13\] Permission denied")
 PYTHON_VARIABLES = "PYTHON"
 
 
 def make(folder: Path, request: installer.Request, files: Mapping[str, bytes], watch: Callable[[], None]) -> Path:
     """An environment in `folder`, which it names no more once it has been moved to its place. What `watch` raises ends the process.
 
-    Raises Invalid (`environment.unknown`, `.conflict`, `.failed`), Unavailable (`environment.offline`, `sandbox.timeout`).
+    Raises Invalid (`environment.unknown`, `.conflict`, `.closed`, `.failed`), Unavailable (`environment.offline`, `sandbox.timeout`).
     """
     installer.write(folder, request, dict(files))
     environ = {name: value for name, value in os.environ.items() if not name.startswith(PYTHON_VARIABLES)}
@@ -47,6 +49,9 @@ def refusal(log: str) -> TidemarkError:
         return Invalid("environment.conflict", message, "Loosen one of the requirements that contradict each other.")
     if UNKNOWN.search(log):
         return Invalid("environment.unknown", message, "Correct the package's name or its version, or say where it is (--find-links).")
+    if CLOSED.search(log) and users.other() is not None:
+        hint = f"{users.name()} installs it, and has to be able to read what is named: chmod it, or carry it with the version ({{code}}/…)."
+        return Invalid("environment.closed", message, hint)
     return Invalid("environment.failed", message, "Correct the requirements; what they name must install with pip on this machine.")
 
 

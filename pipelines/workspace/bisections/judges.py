@@ -15,6 +15,7 @@ from pipelines.domain.bisections import Answer, answer_of
 from pipelines.domain.errors import Conflict, Unavailable
 from pipelines.sandbox import processes
 from pipelines.sandbox.states import timeout_s
+from pipelines.workspace import run_as
 from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
 
@@ -69,6 +70,7 @@ def by_script(context: Context, script: str, query: str, ticket: Ticket) -> Judg
 
 def _ran(folder: Path, rows: Rows, script: str, said: dict[str, str], ticket: Ticket) -> Answer:
     (folder / SCRIPT).write_text(script)
+    run_as.let_judge(rows.files)
     _lay(folder / rows.view, rows.files)
     command = [sys.executable, str(folder / SCRIPT)]
     code = processes.run(command, folder, {**os.environ, **said}, LOG, ticket.check, timeout_s())

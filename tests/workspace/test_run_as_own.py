@@ -1,0 +1,80 @@
+"""What a job brings with it as another user: its packages are installed as that user, and a bisection's script judges as that user."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipelines.domain.errors import Invalid
+from pipelines.domain.runs import QUERIES_FILE, RunState
+from pipelines.storage import users
+from pipelines.verbs.bisect import Bisect
+from pipelines.verbs.face import do
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.take import Take
+from pipelines.workspace import environments, versions
+from tests import wheels
+from tests.other_user import NAME, passable
+from tests.savepoint.golden import lay_checkpoint, lay_output
+from tests.workspace.conftest import CODE, NEWEST, House, query_line
+from tests.workspace.test_environments import CARRIED, carried, requirements
+from tests.workspace.test_run_as_exact import python_of
+
+JUDGE = f"""
+import getpass, os, pathlib, sys
+assert getpass.getuser() == {NAME!r} and "TIDEMARK_TOKEN" not in os.environ
+assert all(path.read_bytes() for path in pathlib.Path(sys.argv[-1], "output").rglob("*.parquet"))
+sys.exit(int(os.environ["TIDEMARK_BATCH"]) >= 11)
+"""
+
+
+@pytest.fixture
+def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """One that the other user gets to, as it does to this process's Python; empty where code may not be another user's."""
+    with passable() as folder:
+        python = python_of(folder)
+        if python:
+            monkeypatch.setattr(sys, "executable", python)
+            monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path.endswith("-packages")))
+            monkeypatch.setenv("TIDEMARK_TOKEN", "secret")
+            users.assume(users.Other(users.named(NAME), folder / "ws"))
+        yield folder if python else Path()
+
+
+def test_packages_are_installed_by_the_user_and_belong_to_the_server(folder: Path) -> None:
+    if folder == Path():
+        return
+    house = House(folder / "ws")
+    run = do(house.face, RunScript(name="a", script="job.py", code=CODE, requirements=CARRIED, files=carried("1.0")))
+    version = environments.entered(house.face.context, versions.get(house.face.context, run.version))
+    place = Path(version.python).parents[1]
+    assert {path.lstat().st_uid for path in (place, *place.rglob("*"))} == {os.getuid()}
+    told = [version.python, "-I", "-c", "import getpass, tiny; print(getpass.getuser(), tiny.NUMBER)"]
+    assert subprocess.check_output(told, text=True, cwd="/", env={}, **users.switch()) == f"{NAME} 1.0\n"
+    wheels.lay(folder / "wheels", "tiny", "1.0")
+    (folder / "wheels").chmod(0o700)
+    with pytest.raises(Invalid) as refused:
+        do(house.face, RunScript(name="b", script="job.py", code=CODE, requirements=requirements(folder / "wheels", "tiny")))
+    assert refused.value.code == "environment.closed" and f"{NAME} installs it" in refused.value.hint
+    house.face.close()
+
+
+def test_the_script_of_a_bisection_is_that_users_and_reads_the_rows(folder: Path) -> None:
+    if folder == Path():
+        return
+    house = House(folder / "ws")
+    run = house.begin()
+    checkpoint, sink = Path(run.checkpoints) / "counts", house.face.layout.output(run.job) / "counts"
+    lay_checkpoint("rocksdb_format2", checkpoint)
+    lay_output("rocksdb_format2", sink)
+    house.append(run, QUERIES_FILE, query_line(str(checkpoint), str(sink)))
+    house.see(run, RunState.STOPPED)
+    good, bad = do(house.face, Take("a", 9)).id, do(house.face, Take("a", NEWEST)).id
+    found = do(house.face, Bisect(job="a", good=good, bad=bad, script=JUDGE))
+    assert (found.right, found.wrong) == (10, 11)
+    house.face.close()
