@@ -117,7 +117,8 @@ def test_those_that_were_used_last_stay(cache: Path, tmp_path: Path) -> None:
     assert [bool(options(python)) for python in pythons] == [True, False, *[True] * (classes.KEPT - 1)]
 
 
-def test_one_that_is_made_keeps_nobody_waiting_for_another(cache: Path, tmp_path: Path) -> None:
+def test_one_that_is_made_keeps_nobody_waiting_for_another(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(classes.SUBMIT_OPTIONS, raising=False)
     slow = interpreter(tmp_path / "slow", f"touch {tmp_path}/begun; while [ ! -e {tmp_path}/over ]; do sleep 0.01; done")
     maker = classes.make_beside(JAVA, slow)
     assert maker is not None
@@ -134,6 +135,8 @@ def test_a_folder_with_files_on_the_class_path_ends_what_an_archive_is_for(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """Java archives none that has one, and takes one whose class path goes on with one; before Spark's jars it leaves nothing of it."""
+    for each in classes.CLASS_PATH:
+        monkeypatch.delenv(each, raising=False)
     folder = tmp_path / "conf"
     folder.mkdir()
     python = interpreter(tmp_path, f"env >> {tmp_path}/environ; {keeping('classes')}")

@@ -131,6 +131,7 @@ def test_a_spark_without_a_client_of_hdfs_is_told_by_the_plan(
 ) -> None:
     (tmp_path / "spark" / "jars").mkdir(parents=True)
     monkeypatch.setenv("SPARK_HOME", str(tmp_path / "spark"))
+    monkeypatch.delenv("SPARK_DIST_CLASSPATH", raising=False)
     error = refused(house, f"{hdfs_url}/home")
     assert error.code == "home.connector" and "SPARK_DIST_CLASSPATH" in error.hint
     monkeypatch.setenv("SPARK_DIST_CLASSPATH", "/opt/hadoop/share/hadoop/common/*")
