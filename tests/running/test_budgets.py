@@ -76,7 +76,7 @@ def pytest_configure(config):
     budgets.read = lambda: budgets.Budgets({"slow": MINUTES}, {"others": 5}, areas)
     budgets.register(config)
 """
-SLOW = "import time\n\ndef test_slow():\n    end = time.process_time() + 0.3\n    while time.process_time() < end: pass\n"
+SLOW = "import time\n\ndef test_slow():\n    end = time.process_time() + 0.8\n    while time.process_time() < end: pass\n"
 
 
 def run(folder: Path, minutes: float, area: float, *arguments: str) -> subprocess.CompletedProcess[str]:
