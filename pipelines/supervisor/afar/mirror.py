@@ -10,6 +10,7 @@ from pipelines.domain.bounds import Count
 from pipelines.domain.errors import Corrupt, NotFound
 from pipelines.domain.segments import SEGMENTS, Piece, decode, following, spans
 from pipelines.storage import documents
+from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 
 MIRRORED_FILE = "mirrored.json"
@@ -28,8 +29,9 @@ class Mirror:
     def __init__(self, home: Storage, folder: Path) -> None:
         self._home = home
         self._folder = folder
-        self._file = folder / MIRRORED_FILE
-        self._number = documents.decode(Mirrored, self._file.read_bytes(), MIRRORED_FILE).number if self._file.is_file() else 0
+        self._files = open_storage(str(folder))
+        noted = folder / MIRRORED_FILE
+        self._number = documents.decode(Mirrored, noted.read_bytes(), MIRRORED_FILE).number if noted.is_file() else 0
 
     def pull(self) -> None:
         """Applies all segments that are there and new, in their order. What a killed mirror applied already changes nothing.
@@ -45,15 +47,13 @@ class Mirror:
             for piece in decode(data, span.name):
                 self._apply(piece, span.name)
             self._number = span.last
-            _replace(self._file, documents.encode(Mirrored(span.last)))
+            self._files.write(MIRRORED_FILE, documents.encode(Mirrored(span.last)))
 
     def _apply(self, piece: Piece, segment: str) -> None:
-        path = self._folder / piece.path
-        path.parent.mkdir(exist_ok=True)
         if piece.offset is None:
-            _replace(path, piece.data)
+            self._files.write(piece.path, piece.data)
         else:
-            _grow(path, piece.offset, piece.data, segment)
+            _grow(self._folder / piece.path, piece.offset, piece.data, segment)
 
 
 def _grow(path: Path, offset: int, data: bytes, segment: str) -> None:
@@ -71,12 +71,3 @@ def _grow(path: Path, offset: int, data: bytes, segment: str) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    aside = path.with_name(f".{path.name}.mirrored")
-    with aside.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    aside.replace(path)
