@@ -20,16 +20,13 @@ async def known(request: Request) -> None:
     """Refuses a query with a parameter that the call has not (Invalid, `request.parameter`): a POST with `?dry_run=true` would be done,
     because its `dry_run` belongs into its body, and a list with a misspelt filter would be the whole list."""
     route = request.scope.get("route")
-    unknown = [name for name in request.query_params if isinstance(route, APIRoute) and name not in in_query(route)]
-    if unknown and isinstance(route, APIRoute):
-        name = unknown[0]
-        raise Invalid("request.parameter", f"This call has no query parameter {shown_in_line(name)!r}", _instead(route, name))
-
-
-def _instead(route: APIRoute, name: str) -> str:
-    if name in in_body(route):
-        return f"Put {name} into its body, which is JSON."
-    return taken(name, in_query(route)) or "It has none."
+    if not request.query_params or not isinstance(route, APIRoute):
+        return
+    names = in_query(route)
+    unknown = next((name for name in request.query_params if name not in names), None)
+    if unknown is not None:
+        instead = f"Put {unknown} into its body, which is JSON." if unknown in in_body(route) else taken(unknown, names) or "It has none."
+        raise Invalid("request.parameter", f"This call has no query parameter {shown_in_line(unknown)!r}", instead)
 
 
 def taken(name: str, names: Sequence[str]) -> str:

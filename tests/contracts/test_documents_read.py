@@ -51,8 +51,8 @@ from pipelines.savepoint.process_marks import ProcessMark
 from pipelines.savepoint.progress_file import Said
 from pipelines.savepoint.worker import Found
 from pipelines.storage.documents import Numbered
-from pipelines.supervisor.afar.attendant import EndAsked
 from pipelines.supervisor.afar.mirror import Mirrored
+from pipelines.supervisor.afar.starting import EndAsked
 from pipelines.supervisor.facts import Terminated
 from pipelines.workspace.json_lines import Idle, Size
 from pipelines.workspace.opening import Marker

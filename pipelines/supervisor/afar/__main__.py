@@ -12,7 +12,8 @@ from pathlib import Path
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.runs import EXIT_FILE, Exit
 from pipelines.supervisor.afar import attendant
-from pipelines.supervisor.afar.attendant import APPLICATION_FILE, THIS_PYTHON, Attendant
+from pipelines.supervisor.afar.attendant import APPLICATION_FILE, Attendant
+from pipelines.supervisor.afar.starting import THIS_PYTHON, write
 
 PAUSE_S = 10.0
 """Before a process that failed ends: it is started again at once."""
@@ -28,7 +29,7 @@ def main(python: str, folder: Path) -> int:
     except Exception as error:  # noqa: BLE001  whatever it is, the run's folder says so, or the supervisor begins this anew
         traceback.print_exc()
         if isinstance(error, TidemarkError) and not (folder / APPLICATION_FILE).is_file():
-            attendant.write(folder, EXIT_FILE, Exit("failed", 1, error.code, f"{error.message}. {error.hint}", now_ms()))
+            write(folder, EXIT_FILE, Exit("failed", 1, error.code, f"{error.message}. {error.hint}", now_ms()))
         else:
             time.sleep(PAUSE_S)
         return 1

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import TypeVar
 
 from pipelines.domain import segments, yarn
-from pipelines.domain.bounds import Moment
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.log_levels import ASKED_FILE
 from pipelines.domain.runs import EXIT_FILE, LOG_FILE, SPEC_FILE, Exit, RunSpec
@@ -29,15 +28,12 @@ from pipelines.storage import documents, folders
 from pipelines.storage.addresses import open_storage
 from pipelines.supervisor.afar.mirror import Mirror
 from pipelines.supervisor.afar.resource_manager import ResourceManager
+from pipelines.supervisor.afar.starting import ENDED_FILE, write
 
 T = TypeVar("T")
-THIS_PYTHON = "-"
-"""Stands for the Python of the server."""
 SUBMISSION = "pipelines.driver.afar"
 SUBMISSION_LOG = "submission.log"
 APPLICATION_FILE = "application.json"
-ENDED_FILE = "end-application.json"
-"""Asks for the end of the application, whatever it does."""
 LOOK_S = 1.0
 ASK_S = 2.0
 """Between two questions to YARN."""
@@ -49,13 +45,6 @@ class Submitted:
     """YARN's id of the run's application."""
 
     application: str
-
-
-@dataclass(frozen=True)
-class EndAsked:
-    """When somebody asked for the end of the application."""
-
-    at_ms: Moment
 
 
 class Attendant:
@@ -133,7 +122,7 @@ class Attendant:
             if application is None or application.is_over:
                 break
             self._trying(partial(self._order, name, application.waits))
-            self._stop.wait(LOOK_S) if not self._stop.is_set() else time.sleep(LOOK_S)
+            time.sleep(LOOK_S)
         self._patiently(self._mirror.pull)
         return application
 
@@ -180,11 +169,6 @@ class Attendant:
         if str(error) != self._said:
             self._said = str(error)
             _say(f"{type(error).__name__}: {error}")
-
-
-def write(folder: Path, name: str, value: object) -> None:
-    """A document of the run's folder, whole or not at all."""
-    open_storage(str(folder)).write(name, documents.encode(value))
 
 
 def enter_log(folder: Path) -> None:

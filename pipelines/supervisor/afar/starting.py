@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.domain import masters
+from pipelines.domain.bounds import Moment
 from pipelines.domain.runs import EXIT_FILE, SPEC_FILE, RunSpec
 from pipelines.domain.versions import Version
 from pipelines.sandbox import environment
 from pipelines.storage import documents
-from pipelines.supervisor.afar import attendant
-from pipelines.supervisor.afar.attendant import ENDED_FILE, EndAsked, write
+from pipelines.storage.addresses import open_storage
 
+THIS_PYTHON = "-"
+"""Stands for the Python of the server."""
+ENDED_FILE = "end-application.json"
+"""Asks for the end of a run's application, whatever it does."""
 HANGS_MS = 120_000
 MODULE = "pipelines.supervisor.afar"
 
 
+@dataclass(frozen=True)
+class EndAsked:
+    """When somebody asked for the end of the application."""
+
+    at_ms: Moment
+
+
 def command(version: Version) -> Sequence[str]:
     """Starts it, with the run's folder as its last argument."""
-    return [*environment.command("", MODULE), version.python or attendant.THIS_PYTHON]
+    return [*environment.command("", MODULE), version.python or THIS_PYTHON]
 
 
 def is_of(version: Version) -> bool:
@@ -34,6 +46,11 @@ def end(folder: Path, now_ms: int) -> bool:
         write(folder, ENDED_FILE, EndAsked(now_ms))
         return False
     return now_ms - documents.decode(EndAsked, asked.read_bytes(), ENDED_FILE).at_ms >= HANGS_MS
+
+
+def write(folder: Path, name: str, value: object) -> None:
+    """A document of the run's folder, whole or not at all."""
+    open_storage(str(folder)).write(name, documents.encode(value))
 
 
 def goes_on(folder: Path) -> bool:
