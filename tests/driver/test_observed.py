@@ -1,5 +1,6 @@
 """What a real job observes, through a driver that is killed and one that goes on: each batch's numbers once, equal to what it had.
 
+What Spark had not told yet of a committed batch when it was killed (its listeners come after the batch) is lost.
 The same drivers send Spark's own metrics to a StatsD server and to files.
 """
 
@@ -24,6 +25,7 @@ from tests.api.receivers import bound, lines
 from tests.catalog.making import job, run
 from tests.driver import killing
 from tests.driver.process import Driver, Drivers
+from tests.driver.process import batches as batches_of
 
 JOB = JobName("counts")
 FILES = 12
@@ -84,6 +86,7 @@ def test_each_batch_counts_once_with_the_numbers_that_it_had(drivers: Drivers, t
         first = drivers.start("r-1", CODE, str(tmp_path / "in"), job=JOB, conf=conf)
         first.until(lambda driver: bool(driver.progress))
         assert killing.kill_when(first, drivers.checkpoints(JOB) / "counts" / "offsets", str.isdigit, 60)
+        lost = set(batches_of(drivers.checkpoints(JOB) / "counts", "commits")) - {line.batch for _, _, line, _ in told(first, RunId("r-1"))}
         second = drivers.start("r-2", CODE, str(tmp_path / "in"), job=JOB, conf=conf)
         assert second.wait() == 0, second.log
         assert lines(statsd, "counts.driver.spark.streaming.counts.states-rowsTotal:")
@@ -102,9 +105,11 @@ def test_each_batch_counts_once_with_the_numbers_that_it_had(drivers: Drivers, t
     catalog.close()
     begins = [line.t[0] for line in found.values()]
     assert set(found) == {f"checks.{name}" for name in expected(0)} and len(set(begins)) == 1
+    assert 0 not in lost and FILES - len(lost) >= 3
+    known = [file for file in range(FILES) if file not in lost]
     for name, line in found.items():
-        assert list(line.t) == [begins[0] + file * MINUTE_MS for file in range(FILES)]
-        assert line.value == tuple(pytest.approx(expected(file)[name.removeprefix("checks.")]) for file in range(FILES))
+        assert list(line.t) == [begins[0] + file * MINUTE_MS for file in known]
+        assert line.value == tuple(pytest.approx(expected(file)[name.removeprefix("checks.")]) for file in known)
     for row in newest:
         values = {one.name.removeprefix("checks."): one for one in row.observed}
         assert values.pop("newest").text == f"2026-11-20 09:{row.batch:02d}:00"
