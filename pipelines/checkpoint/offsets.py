@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -12,6 +13,10 @@ FOLDER = "offsets"
 NEWEST = 2
 VOID = "-"
 """What Spark writes for a source that has no offset yet."""
+BY_NAME = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
+"""The conf that an entry pins where Spark finds its sources by name (version 2)."""
+_METADATA = "sourceMetadataInfo"
+"""What an entry of version 2 says of each source besides."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,23 @@ def with_offsets(data: bytes, anew: Mapping[str, str]) -> bytes:
     else:
         lines = [f"{name}:{anew[name]}" if (name := line.partition(":")[0]) in anew else line for line in lines]
     return "\n".join((version, metadata, *lines)).encode()
+
+
+def with_sources(batch: int, data: bytes, pairs: Mapping[str, str | None], *, by_name: bool) -> bytes:
+    """The entry `data` for code whose sources, in their order, are the keys of `pairs`: each at the offset of the source that it stood for,
+    or at none. Its watermark, time and other confs stay. `by_name` writes version 2, else version 1. Raises Corrupt, Unsupported."""
+    entry = parse(batch, data)
+    raw = logs.json_object(path(batch), data.decode().split("\n")[1] or "{}")
+    about = logs.text_map(path(batch), raw, _METADATA)
+    raw.pop(_METADATA, None)
+    raw["conf"] = {**entry.conf, BY_NAME: str(by_name).lower()} if by_name or BY_NAME in entry.conf else dict(entry.conf)
+    offsets = {source: entry.offsets.get(old) if old is not None else None for source, old in pairs.items()}
+    if by_name:
+        raw[_METADATA] = {source: about[old] for source, old in pairs.items() if old in about}
+        lines = [f"{source}:{offset}" for source, offset in offsets.items() if offset is not None]
+    else:
+        lines = [VOID if offset is None else offset for offset in offsets.values()]
+    return "\n".join((f"v{2 if by_name else 1}", json.dumps(raw, ensure_ascii=False, separators=(",", ":")), *lines)).encode()
 
 
 def read(storage: Storage, batch: int) -> Offsets:

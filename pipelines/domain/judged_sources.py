@@ -3,56 +3,62 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import zip_longest
 
+from pipelines.domain import source_places
 from pipelines.domain.plannings import PlannedQuery, PlannedSource
 from pipelines.domain.savepoints import QueryImage
+from pipelines.domain.source_places import SourcePlaces, Sources, name_of
 from pipelines.domain.verdicts import Outcome, Part
 
-OFFSETS = "Offsets are kept by place: keep the sources that were there in their order, or name them (readStream.name)."
-FILES = {"parquet", "json", "csv", "text", "orc", "xml", "avro"}
+OFFSETS = "Give all sources names (readStream.name), or none."
+MOVED = "Their offsets are moved there, and what is new is read from its beginning, with --migrate columns."
+TELL_WHICH = "Say which goes on as which (--map {0}={1}), or drop what is gone (--drop {0})."
 
 
 def judged(image: QueryImage, before: PlannedQuery | None, after: PlannedQuery) -> Iterator[Part]:
     """What is wrong with the sources; nothing where they are those that they were."""
-    named = [offset.source for offset in image.offsets if not offset.source.isdecimal()]
-    if named:
-        yield from _by_name(image, tuple(named), after)
-        return
-    if len(after.sources) != len(image.offsets):
-        reason = f"The savepoint has offsets of {len(image.offsets)} sources, and the code reads {len(after.sources)}."
-        yield _part(image, Outcome.CANNOT_START, reason, OFFSETS)
-        return
-    earlier = before.sources if before is not None else ()
-    for at, (source, was) in enumerate(zip_longest(after.sources, earlier[: len(after.sources)])):
-        yield from _compared(image, at, source, was, image.sources[at] if at < len(image.sources) else "")
-
-
-def _by_name(image: QueryImage, named: tuple[str, ...], after: PlannedQuery) -> Iterator[Part]:
     names = [source.name for source in after.sources]
-    if "" in names:
-        yield _part(image, Outcome.CANNOT_START, "The savepoint's sources have names, and one of the code has none.", OFFSETS)
+    if any(names) and not all(names):
+        yield _part(image, Outcome.CANNOT_START, "Some of the code's sources have names, and some have none.", OFFSETS)
         return
-    gone = [name for name in named if name not in names]
-    if gone:
-        yield _part(image, Outcome.PARTLY_KEPT, f"Sources that are not read any more: {', '.join(gone)}.", "")
+    old, new = source_places.before(image, before), source_places.now(after)
+    places = source_places.place(image.query, old, new)
+    yield from _placed(image, old, new, places)
+    for now, was in places.pairs.items():
+        yield from _compared(image, now, new[now], old[was])
 
 
-def _compared(image: QueryImage, at: int, source: PlannedSource, was: PlannedSource | None, noted: str) -> Iterator[Part]:
-    kind = noted or (was.kind if was is not None else "")
-    if kind and kind.lower() != source.kind.lower():
-        yield _part(image, Outcome.CANNOT_START, f"Source {at} was {kind} and is {source.kind}: its offset means nothing there.", OFFSETS)
-    elif was is not None and was.digest != source.digest:
+def _placed(image: QueryImage, old: Sources, new: Sources, places: SourcePlaces) -> Iterator[Part]:
+    query = image.query
+    moved = tuple(f"Source {now} goes on at the offset of source {was}." for now, was in places.moved.items())
+    begun = () if places.is_named else tuple(f"Source {now} ({_what(new[now])}) is new." for now in places.added)
+    if moved or begun:
+        yield Part(query, None, "", Outcome.NEEDS_REWRITING, (*moved, *begun), MOVED)
+    before, after = places.ambiguous
+    if before:
+        olds, news = (", ".join(sources) for sources in places.ambiguous)
+        reason = f"Of the savepoint's sources {olds} any may go on as {news}."
+        yield _part(image, Outcome.NEEDS_REWRITING, reason, TELL_WHICH.format(name_of(query, before[0]), name_of(query, after[0])))
+    for source in places.dropped:
+        name = name_of(query, source)
+        reason = f"Source {source} ({_what(old[source])}) is not read any more: its offset is dropped."
+        yield Part(query, None, "", Outcome.PARTLY_KEPT, (reason,), f"Accept that with --drop {name}.", dropped=(name,))
+
+
+def _compared(image: QueryImage, name: str, source: PlannedSource, was: PlannedSource) -> Iterator[Part]:
+    if was.digest and was.digest != source.digest:
         moved = was.place != source.place
         what = (
-            f"Source {at} read {was.place or was.kind} and reads {source.place or source.kind}"
+            f"Source {name} read {was.place or was.kind} and reads {source.place or source.kind}"
             if moved
-            else f"Source {at} has other options"
+            else f"Source {name} has other options"
         )
-        if moved and source.kind.lower() in FILES:
-            yield _part(image, Outcome.CANNOT_START, f"{what}: Spark keeps to the folder of the files that it has read.", OFFSETS)
-        else:
-            yield _part(image, Outcome.CHANGED_MEANING, f"{what}: it goes on at the old offset.", "Look whether that is meant.")
+        yield _part(image, Outcome.CHANGED_MEANING, f"{what}: it goes on at the old offset.", "Look whether that is meant.")
+
+
+def _what(source: PlannedSource) -> str:
+    """`json /events`."""
+    return f"{source.kind} {source.place}".strip() or "of an unknown kind"
 
 
 def _part(image: QueryImage, outcome: Outcome, reason: str, hint: str) -> Part:

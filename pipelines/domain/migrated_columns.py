@@ -16,12 +16,13 @@ from pipelines.domain.types import is_wider
 
 COUNTED = {('"long"', "0L"), ('"boolean"', "false"), ('"boolean"', "true")}
 """Types of columns with what they begin with, where they are never null."""
-BENEATH = "what {} is computed of, since operators came and went"
+BENEATH = "what {} is computed of, since operators or sources came and went"
 
 
 def by_columns(query: str, old: PlannedOperator | None, new: PlannedOperator, names: Sequence[str], *, beneath: bool = False) -> ByColumns:
     """How the aggregates of `new` come out of those of `old`, whose columns of state are called `names`, each name once. `beneath`: what
-    is computed below may be another, because operators come and go; then an aggregate is kept where it alone and its key are the same.
+    is computed below may be another, because operators or sources come and go; then an aggregate is kept where it alone and its key are the
+    same.
 
     Raises Unsupported (`migrate.columns`) where they cannot be matched."""
     if old is None or not old.aggregates or not new.aggregates:

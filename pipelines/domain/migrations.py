@@ -15,6 +15,7 @@ from pipelines.domain.errors import Conflict, Invalid, Refusal, TidemarkError, U
 from pipelines.domain.operator_places import VARIABLES, Placement
 from pipelines.domain.rewrites import FIRST_SPARK, OperatorKey, OperatorRewrite, dotted, version_of
 from pipelines.domain.savepoints import QueryImage
+from pipelines.domain.source_places import SourcePlacement
 
 COLUMNS = "columns"
 """What stands for the migration by columns in place of a function's name."""
@@ -103,7 +104,9 @@ class Migration:
     placements: tuple[Placement, ...] = ()
     """Operators whose state was moved, dropped, or begun empty."""
     dropped: tuple[str, ...] = ()
-    """Names of what of the state was dropped: operators, variables, queries."""
+    """Names of what of the state was dropped: operators, variables, queries, sources."""
+    sources: tuple[SourcePlacement, ...] = ()
+    """Sources whose offset was moved, dropped, or that begin anew."""
 
 
 def asked(migrate: Mapping[str, str] | None) -> tuple[str, str] | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from pipelines.domain import contracts
 from pipelines.domain.bounds import Count
@@ -27,6 +28,9 @@ VARIABLES = {
 """Those that keep state variables."""
 PLACED = {**CONVERTED, **VARIABLES, LIMIT: "limit"}
 """Spark's names of the operators whose outputs were measured to be equal after they moved or began empty -> what they are."""
+Name = TypeVar("Name")
+SOURCE = re.compile(r"(.+)\.sources\.([^.]+)")
+"""What a source is called where it is accepted or told: `counts.sources.0`; by its name where it has one."""
 VARIABLE = re.compile(r"(.+\.[0-9]+)\.([^.]*[^.0-9][^.]*)")
 """The name of a state variable: that of its operator, then its own, which is no number."""
 NAME = "An operator is named by its query and its number, as the verdict names it: counts.0"
@@ -84,7 +88,9 @@ def choices(pairs: Iterable[OperatorPair]) -> Mapping[str, tuple[str, ...]]:
 
 def mapped(query: str, told: Mapping[str, str]) -> Mapping[int, int]:
     """What is said of the operators of `query`, by their numbers before; raises Invalid (`map.operator`)."""
-    pairs = [(_numbered(old), _numbered(new)) for old, new in told.items() if not (VARIABLE.fullmatch(old) and VARIABLE.fullmatch(new))]
+    others = (SOURCE, VARIABLE)
+    of_operators = ((old, new) for old, new in told.items() if not any(one.fullmatch(old) and one.fullmatch(new) for one in others))
+    pairs = [(_numbered(old), _numbered(new)) for old, new in of_operators]
     for (before, _), (after, _) in pairs:
         if before != after:
             raise Invalid("map.operator", f"An operator of {before} cannot go on as one of {after}", "Both are of one query.")
@@ -134,14 +140,14 @@ def place(
         return [one for one in old if one not in pairs.values()], [one for one in new if one not in pairs]
 
     same = {operator: planned.digest for operator, planned in then.items()}, {operator: planned.digest for operator, planned in now.items()}
-    pairs |= _alone(*free(), lambda before: same[0].get(before), lambda after: same[1].get(after))
+    pairs |= alone(*free(), lambda before: same[0].get(before), lambda after: same[1].get(after))
     if [kept[one].name for one in sorted(old)] == [new[one].name for one in sorted(new)] and not dropped:
         before, after = free()
         kinds = [[of[one].name for one in ones] for of, ones in ((kept, before), (new, after))]
         fits = {one for one in after if one in before and by_number and contracts.types(kept[one]) == contracts.types(new[one])}
         pairs |= {one: one for one in after if one in before and (one in fits or all(of.count(new[one].name) == 1 for of in kinds))}
-    pairs |= _alone(*free(), lambda one: contracts.types(kept[one]), lambda one: contracts.types(new[one]))
-    pairs |= _alone(*free(), lambda one: contracts.keys(kept[one]), lambda one: contracts.keys(new[one]))
+    pairs |= alone(*free(), lambda one: contracts.types(kept[one]), lambda one: contracts.types(new[one]))
+    pairs |= alone(*free(), lambda one: contracts.keys(kept[one]), lambda one: contracts.keys(new[one]))
     before, after = free()
     keys = [[contracts.keys(of[one]) for one in ones] for of, ones in ((kept, before), (new, after))]
     unclear = (
@@ -172,9 +178,9 @@ def _told(kept: Contract, new: Contract, dropped: Collection[int], told: Mapping
         yield at, old
 
 
-def _alone(
-    before: Iterable[int], after: Iterable[int], then: Callable[[int], object], now: Callable[[int], object]
-) -> Iterator[tuple[int, int]]:
+def alone(
+    before: Iterable[Name], after: Iterable[Name], then: Callable[[Name], object], now: Callable[[Name], object]
+) -> Iterator[tuple[Name, Name]]:
     """Pairs (now, before) of those that are alike, and like no other."""
     olds, news = list(before), list(after)
     for at in news:

@@ -11,15 +11,17 @@ from pipelines.verbs.verb import option
 MIGRATE = (
     "Rewrite its state for the changed code before the job begins: aggregations and sessions by columns, or by a function that makes the "
     "new rows of the old ones; joins by the columns of their sides, deduplications by those of their key, state variables by theirs. "
-    "Operators that are new begin empty, those in another place are moved."
+    "Operators that are new begin empty, those in another place are moved; so are the offsets of sources that are in another place or have "
+    "another name, and new sources are read from their beginning."
 )
 DROP = (
-    "Drop the state of an operator (QUERY.NUMBER), a state variable or a query, by its name as the verdict says it; what the changed code "
-    "drops has to be accepted so. May be given again."
+    "Drop the state of an operator (QUERY.NUMBER), a state variable or a query, or the offset of a source (QUERY.sources.NAME), by its "
+    "name as the verdict says it; what the changed code drops has to be accepted so. May be given again."
 )
 MAP = (
     "Which operator goes on with which state, where the plans do not tell: the number before and now. Or a state variable that has another "
-    "name now (QUERY.NUMBER.OLD=QUERY.NUMBER.NEW). May be given again."
+    "name now (QUERY.NUMBER.OLD=QUERY.NUMBER.NEW), or which source goes on at which offset (QUERY.sources.OLD=QUERY.sources.NEW, a name or "
+    "a place). May be given again."
 )
 
 

@@ -8,8 +8,7 @@ from pipelines.domain.conversions import ConversionPlan, StateStore
 from pipelines.domain.decisions import PromotePlan
 from pipelines.domain.disposals import Disposal, DisposePlan
 from pipelines.domain.lockstep import LockStepPlan
-from pipelines.domain.migrations import COLUMNS, Migration, MigrationPlan
-from pipelines.domain.operator_places import Placement
+from pipelines.domain.migrations import COLUMNS, MigrationPlan
 from pipelines.domain.restores import RestorePlan, SinkPlan
 from pipelines.domain.rewrites import OperatorRewrite, RewritePlan
 from pipelines.domain.savepoints import ExportPlan, TakePlan
@@ -106,37 +105,6 @@ def migration(plan: MigrationPlan) -> Facts:
         ("rewritten", f"at most {formats.size(plan.bytes)} of state, read and written anew by Spark, and read back"),
         ("rehearsed", "one batch of the changed code on a copy of the result, with every sink replaced; where that fails nothing is left"),
     ]
-
-
-def migrated(done: Migration) -> str:
-    """What a migration did: `its state was migrated by columns. counts, operator 0: 12 rows became 12; kept sum(n); added count(1)`."""
-    parts = [
-        "; ".join(
-            [
-                f"{one.query}, operator {one.operator}: {one.rows_before:,} rows became {one.rows_after:,}",
-                *(f"{aggregate.becomes} {aggregate.text}" for aggregate in one.aggregates),
-                *one.remarks,
-            ]
-        )
-        for one in done.operators
-    ]
-    places = [*map(_placement, done.placements), *(f"{name} was dropped" for name in _left(done))]
-    return " ".join([f"its state was migrated by {done.by}.", *(f"{part}." for part in (*places, *parts)), done.rehearsal]).strip()
-
-
-def _placement(placement: Placement) -> str:
-    """`counts, operator 0 (dedupe) was dropped`, `… was operator 1`, `… begins empty`."""
-    number = placement.before if placement.after is None else placement.after
-    subject = f"{placement.query}, operator {number} ({verdicts.OPERATORS.get(placement.name, placement.name)})"
-    if placement.after is None:
-        return f"{subject} was dropped"
-    return f"{subject} begins empty" if placement.before is None else f"{subject} was operator {placement.before}"
-
-
-def _left(done: Migration) -> list[str]:
-    """What was dropped besides operators: queries and state variables."""
-    operators = {f"{one.query}.{one.before}" for one in done.placements}
-    return [name for name in done.dropped if name not in operators]
 
 
 def conversion(plan: ConversionPlan) -> Facts:

@@ -119,7 +119,7 @@ def _of_rows(target: Target, now: PlannedOperator, shape: Shape) -> Target:
 def _by_columns(
     placed: Placed, operator: Operator, then: PlannedOperator | None, now: PlannedOperator, was: Shape, is_now: Shape
 ) -> ByColumns:
-    known, query, beneath = placed.known, placed.known.image.query, placed.placing is not None
+    known, query, beneath = placed.known, placed.known.image.query, placed.is_placed
     if not contracts.fits(known.kept, known.old):
         message = f"The code that query {query} had does not keep what the savepoint holds"
         raise Unsupported("migrate.columns", message, migrations.BY_FUNCTION)

@@ -17,8 +17,8 @@ from pipelines.domain.verdicts import Outcome, Verdict, drops_elsewhere
 from pipelines.domain.versions import Version
 from pipelines.savepoint import targets
 from pipelines.verbs.fork import Fork, Variant
+from pipelines.words import migrations as migration_words
 from pipelines.words import offsets
-from pipelines.words import plans as plans_words
 from pipelines.workspace import (
     environments,
     events,
@@ -114,7 +114,7 @@ def begin(context: Context, fork: PlannedFork, ticket: Ticket) -> Run:
         for moved in origin.moved if origin is not None else ():
             events.say(context, "job.source_moved", fork.job, run.id, f"{fork.job}: {offsets.moved(moved)}")
         if origin is not None and origin.migration is not None:
-            events.say(context, "job.migrated", fork.job, run.id, f"{fork.job}: {plans_words.migrated(origin.migration)}")
+            events.say(context, "job.migrated", fork.job, run.id, f"{fork.job}: {migration_words.told(origin.migration)}")
         return run
 
 

@@ -1,7 +1,8 @@
 """Migrations of a restored copy's state for changed code, before its run is written down, so that a failure leaves nothing that is listed.
 
 The steps: (1) Spark plans both codes on nothing: what the new one would keep, and of which aggregates; (2) it is decided which operator
-goes on with which state, and which aggregations are rewritten, and how; (3) the sandbox's Spark does it and reads the rewritten ones back;
+goes on with which state, which source at which offset (these are moved at once), and which aggregations are rewritten, and how; (3) the
+sandbox's Spark does it and reads the rewritten ones back;
 (4) the changed code runs one batch from a copy of the result, with every sink replaced.
 """
 
@@ -28,7 +29,7 @@ from pipelines.sandbox.migrations import MigratedStore, MigrationTask
 from pipelines.savepoint import migration, rescaling
 from pipelines.savepoint.rescaling import Held
 from pipelines.verbs.migrating import Migrating
-from pipelines.workspace import aggregations, checks, environments, placements, rehearsals, run_confs, states, verifications
+from pipelines.workspace import aggregations, checks, environments, placements, rehearsals, run_confs, source_offsets, states, verifications
 from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.context import Context
 from pipelines.workspace.placements import Placed
@@ -95,8 +96,10 @@ def migrate(
             planning = checks.planned(context, manifest, version, asked.new_queries, folder, ticket, takes_apart=True)  # 1
             placed, left = _placed(manifest, version, asked, planning, checkpoints, folder)  # 2
             changes = tuple(aggregations.decided(asked, planning, placed, folder))
-            if not changes and not any(one.placing for one in placed) and not asked.drop:
+            if not changes and not any(one.is_placed for one in placed) and not asked.drop:
                 raise migrations.fits()
+            for one in placed:
+                source_offsets.move(one.sources, one.checkpoint)
             runtime = environments.entered(context, environments.make(context, version, ticket)).runtime
             done = _in_sandbox(context, manifest, version, asked, changes, placed, runtime, folder, ticket)  # 3
             kept = replace(manifest, queries=tuple(image for image in manifest.queries if image.query not in left))
@@ -106,13 +109,15 @@ def migrate(
     digest = hashlib.sha256(asked.code.encode()).hexdigest() if asked.code else ""
     moves = tuple(move for one in placed for move in one.placements)
     told = tuple(_told(change, store) for change, store in zip(changes, done, strict=False) if change.is_told)
-    return Migration(asked.by, digest, told, said, moves, asked.drop)
+    sources = tuple(move for one in placed for move in one.sources.placements)
+    return Migration(asked.by, digest, told, said, moves, asked.drop, sources)
 
 
 def _placed(
     manifest: Manifest, version: Version, asked: Asked, planning: Planning, checkpoints: str, folder: Path
 ) -> tuple[tuple[Placed, ...], frozenset[str]]:
-    """Where the operators of each query go, and the queries that the code does not start any more. What is dropped must be accepted."""
+    """Where the operators and sources of each query go, and the queries that the code does not start any more. What is dropped must be
+    accepted."""
     if planning.unsupported:
         raise Unsupported("migrate.refused", f"{planning.unsupported}: nothing is guessed", "Its state stays as it is.")
     new = planning.side(NEW)
@@ -133,8 +138,8 @@ def _placed(
         if image.query in started
     )
     _accepted({*left, *(name for one in placed for name in one.lost)}, asked)
-    if not asked.is_last and any(one.placing for one in placed):
-        message = "Operators come, go or move, and their state cannot be rescaled or moved to another store in the same step"
+    if not asked.is_last and any(one.is_placed for one in placed):
+        message = "Operators or sources come, go or move, and state cannot be rescaled or moved to another store in the same step"
         raise Unsupported("migrate.steps", message, "Begin it first; then take a savepoint of it, and fork that.")
     return placed, left
 

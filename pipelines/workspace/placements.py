@@ -1,4 +1,5 @@
-"""Where the state of a query's operators goes under changed code, and what is dropped, decided from what Spark planned of both codes."""
+"""Where the state of a query's operators and the offsets of its sources go under changed code, and what is dropped, decided from what Spark
+planned of both codes."""
 
 from __future__ import annotations
 
@@ -24,6 +25,8 @@ from pipelines.sandbox.migrations import Placing
 from pipelines.savepoint import conversion
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
+from pipelines.workspace import source_offsets
+from pipelines.workspace.source_offsets import PlacedSources
 
 KEEP = "Keep the operators as they were, or begin the query anew under another name."
 MIGRATED = (AGGREGATION, SESSIONS, JOIN, IN_PANDAS, *deduplications.KINDS)
@@ -32,16 +35,22 @@ SCHEMA = "/schema"
 
 @dataclass(frozen=True)
 class Placed:
-    """Where the operators of one query go."""
+    """Where the operators and sources of one query go."""
 
     known: Known
     checkpoint: str
     places: Places
     placements: tuple[Placement, ...]
     placing: Placing | None
-    """For the sandbox; None where all stay where they are."""
+    """For the sandbox; None where all operators stay where they are."""
     lost: tuple[str, ...]
     """Names of what is dropped."""
+    sources: PlacedSources
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether operators or sources come, go or move, so that what is computed of them may be another."""
+        return self.placing is not None or bool(self.sources.placements)
 
     def operators(self) -> Iterator[tuple[Operator, int]]:
         """Each operator whose state is kept, as the savepoint has it, with its number in the new code."""
@@ -50,9 +59,9 @@ class Placed:
 
 
 def decide(known: Known, planning: Planning, drop: Collection[str], told: Mapping[str, str], checkpoint: str, folder: Path) -> Placed:
-    """Where the operators of a query go; its contract under the new code is in `folder`, its copy in `checkpoint`.
+    """Where the operators and sources of a query go; its contract under the new code is in `folder`, its copy in `checkpoint`.
 
-    Raises Invalid (`map.operator`), Unsupported (`migrate.ambiguous`, `migrate.operators`)."""
+    Raises Invalid (`map.operator`, `map.source`), Unsupported (`migrate.ambiguous`, `migrate.operators`, `migrate.sources`)."""
     image, query = known.image, known.image.query
     then, now = (planning.operators(side, query) for side in (OLD, NEW))
     gone = {operator for operator in known.kept if name_of(query, operator) in drop}
@@ -63,8 +72,10 @@ def decide(known: Known, planning: Planning, drop: Collection[str], told: Mappin
     moves = tuple(operator_places.placements(query, known.kept, known.new, places))
     contract = folder / NEW / CONTRACT / folder_of(query)
     placing = _placing(image, places, moves, checkpoint, contract) if moves else None
+    sources = source_offsets.decide(image, planning, drop, told)
     names = (name_of(query, operator) for operator in places.dropped)
-    return Placed(known, checkpoint, places, moves, placing, (*names, *_variables(query, known, places, drop, told)))
+    lost = (*names, *_variables(query, known, places, drop, told), *sources.lost)
+    return Placed(known, checkpoint, places, moves, placing, lost, sources)
 
 
 def _refuse_ambiguous(image: QueryImage, known: Known, places: Places) -> None:

@@ -14,7 +14,7 @@ from pipelines.domain.versions import Version
 from pipelines.savepoint.adoptions import Adopting
 from pipelines.savepoint.passing import Passing
 from pipelines.storage.addresses import open_storage
-from pipelines.words import plans as plans_words
+from pipelines.words import migrations as migration_words
 from pipelines.words import restarts as restart_words
 from pipelines.workspace import events, histories, job_places, query_names, repairs, restores, runs, spark_changes
 from pipelines.workspace.aggregations import Asked
@@ -76,7 +76,7 @@ def restored(context: Context, going: Going, frozen: Version, manifest: Manifest
         if going.passing is not None:
             events.say(context, "job.batch_passed", going.job, run.id, restart_words.passed(going.job, going.passing.batch))
         for done in noted:
-            events.say(context, "job.migrated", going.job, run.id, f"{going.job}: {plans_words.migrated(done)}")
+            events.say(context, "job.migrated", going.job, run.id, f"{going.job}: {migration_words.told(done)}")
         return run
     except BaseException:
         if context.files.wanted(going.job).run != going.run:

@@ -13,7 +13,7 @@ from pipelines.domain.migrations import Aggregate, Becomes, MigratedOperator, Mi
 from pipelines.domain.restores import SinkPlan
 from pipelines.domain.rewrites import OperatorRewrite
 from pipelines.domain.savepoints import ExportPlan, TakePlan
-from pipelines.words import plans
+from pipelines.words import migrations, plans
 from tests import samples
 
 SINK = SinkPlan(QueryName("counts"), "parquet", "/out", "cut", "It is cut back to batch 7.")
@@ -90,7 +90,7 @@ def test_a_migration_says_its_steps_and_what_it_did() -> None:
     assert steps["rewritten"].startswith("at most 12.0 kB") and [name for name, _ in facts if name in steps][-1] == "rehearsed"
     kept, added = Aggregate(Becomes.KEPT, "sum(n)"), Aggregate(Becomes.ADDED, "count(1)")
     done = MigratedOperator("counts", 0, 12, 12, "sum long", "sum long, count long", (kept, added))
-    told = plans.migrated(Migration("columns", "", (done,), "Rehearsed: batch 5 of counts put out 3 rows."))
+    told = migrations.told(Migration("columns", "", (done,), "Rehearsed: batch 5 of counts put out 3 rows."))
     assert told == (
         "its state was migrated by columns. counts, operator 0: 12 rows became 12; kept sum(n); added count(1). "
         "Rehearsed: batch 5 of counts put out 3 rows."

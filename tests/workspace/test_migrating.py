@@ -44,7 +44,7 @@ def test_below_operators_that_came_an_aggregate_is_kept_where_it_alone_and_its_k
         "q", operator(before, COUNT), operator(replace(COUNT, own="c"), after), ["sum", "count"], beneath=True
     )
     assert made.expressions == ("value.`count`", "value.`sum`") and made.changes
-    assert made.gaps == ("what sum(n) is computed of, since operators came and went",)
+    assert made.gaps == ("what sum(n) is computed of, since operators or sources came and went",)
     with pytest.raises(Unsupported):
         migrated_columns.by_columns("q", operator(before), operator(replace(after, own="sum by j")), ["sum"], beneath=True)
 

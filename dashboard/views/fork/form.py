@@ -36,7 +36,7 @@ def settings(manifest: Manifest, variant: Variant, with_parent: bool) -> tuple[V
         st.html('<div class="tm-section"><h2>New job</h2></div>')
         name = st.text_input("Name", variant.name, key=f"fork_name_{key}", max_chars=100)
         variant = replace(variant, name=name or "", sinks=_sinks(key, variant, manifest), store=_store(key, variant, manifest))
-        if any(image.operators for image in manifest.queries):
+        if manifest.begun:
             variant = migrated(key, variant)
         present = sorted({operator.partitions for image in manifest.queries for operator in image.operators})
         known = {image.query for image in manifest.queries}
@@ -170,9 +170,9 @@ def migrated(key: str, variant: Variant) -> Variant:
         required=True,
         format_func=MIGRATIONS.__getitem__,
         key=f"fork_migrate_{key}",
-        help="For code that keeps other columns than before, or whose operators come, go or move. By columns: each aggregate that is "
-        "computed as before keeps its state; one that is new begins as if no row had come yet; a new column of a join is null in the rows "
-        "that wait. By a function: it makes the new rows of the old ones.",
+        help="For code that keeps other columns than before, or whose operators or sources come, go or move. By columns: each aggregate "
+        "that is computed as before keeps its state; one that is new begins as if no row had come yet; a new column of a join is null "
+        "in the rows that wait. By a function: it makes the new rows of the old ones.",
     )
     variant = replace(variant, migrate=how or Migrate.NOT)
     if variant.migrate is not Migrate.BY_FUNCTION:

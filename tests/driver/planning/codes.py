@@ -69,8 +69,8 @@ ON_EVERY = (
     variant("filter before", CHANGED, "events = source()", "events = source().where('v > 1')", says="v > 1"),
     variant("watermark", CHANGED, "10 minutes", "20 minutes", says="20 minutes", shows=False),
     variant("column read", CHANGED, "k string, v int, w int", "k string, w int, v int", shows=False),
-    variant("one source more", START, "events = source()", "events = source().union(source())", says="1 sources"),
-    variant("other folder", START, "{input}", "{input}2", says="folder"),
+    variant("one source more", REWRITE, "events = source()", "events = source().union(source())", says="is new"),
+    variant("other folder", REWRITE, "{input}", "{input}2", says="is not read any more"),
     variant("stateless", PARTLY, "df =", "kept = ", "\n#end", "\ndf = source().select('k')", says="is dropped"),
 )
 AGGREGATION = Case(

@@ -1,0 +1,48 @@
+"""What a migration did, in words."""
+
+from __future__ import annotations
+
+from pipelines.domain.migrations import Migration
+from pipelines.domain.operator_places import Placement
+from pipelines.domain.source_places import SourcePlacement, name_of
+from pipelines.words import verdicts
+
+
+def told(done: Migration) -> str:
+    """What a migration did: `its state was migrated by columns. counts, operator 0: 12 rows became 12; kept sum(n); added count(1)`."""
+    parts = [
+        "; ".join(
+            [
+                f"{one.query}, operator {one.operator}: {one.rows_before:,} rows became {one.rows_after:,}",
+                *(f"{aggregate.becomes} {aggregate.text}" for aggregate in one.aggregates),
+                *one.remarks,
+            ]
+        )
+        for one in done.operators
+    ]
+    places = [*map(_placement, done.placements), *map(_source, done.sources), *(f"{name} was dropped" for name in _left(done))]
+    return " ".join([f"its state was migrated by {done.by}.", *(f"{part}." for part in (*places, *parts)), done.rehearsal]).strip()
+
+
+def _placement(placement: Placement) -> str:
+    """`counts, operator 0 (dedupe) was dropped`, `… was operator 1`, `… begins empty`."""
+    number = placement.before if placement.after is None else placement.after
+    subject = f"{placement.query}, operator {number} ({verdicts.OPERATORS.get(placement.name, placement.name)})"
+    if placement.after is None:
+        return f"{subject} was dropped"
+    return f"{subject} begins empty" if placement.before is None else f"{subject} was operator {placement.before}"
+
+
+def _source(placement: SourcePlacement) -> str:
+    """`counts, source 0 (json) was dropped`, `… goes on as source clicks`, `… is read from its beginning`."""
+    source = placement.after if placement.before is None else placement.before
+    subject = f"{placement.query}, source {source} ({placement.kind or 'of an unknown kind'})"
+    if placement.after is None:
+        return f"{subject} was dropped"
+    return f"{subject} is read from its beginning" if placement.before is None else f"{subject} goes on as source {placement.after}"
+
+
+def _left(done: Migration) -> list[str]:
+    """What was dropped besides operators: queries and state variables."""
+    told = {f"{one.query}.{one.before}" for one in done.placements} | {name_of(one.query, one.before) for one in done.sources if one.before}
+    return [name for name in done.dropped if name not in told]
