@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pipelines.domain.ids import JobName, QueryName, RunId
 from pipelines.domain.jobs import Run, Wanted
 from pipelines.domain.migrations import Migration
+from pipelines.domain.probations import Probation
 from pipelines.domain.resources import ALL, Resources
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
@@ -16,7 +17,7 @@ from pipelines.savepoint.passing import Passing
 from pipelines.storage.addresses import open_storage
 from pipelines.words import plans as plans_words
 from pipelines.words import restarts as restart_words
-from pipelines.workspace import events, histories, job_places, query_names, repairs, restores, runs, spark_changes
+from pipelines.workspace import events, histories, job_places, probations, query_names, repairs, restores, runs, spark_changes
 from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.context import Context
 from pipelines.workspace.query_names import QueryNames
@@ -45,6 +46,8 @@ class Going:
     """What its driver may take of this machine."""
     passing: Passing | None = None
     """The batch that is left out."""
+    probation: Probation | None = None
+    """How the run is watched, where it is."""
 
 
 def left_sink_logs(context: Context, newest: Run) -> dict[str, str]:
@@ -103,6 +106,8 @@ def begin(
     spec = replace(spec, attempt=going.attempt, lead=listed.lead if listed else None)
     spec = replace(spec, taken_topics=before.taken_topics, own_tables=before.own_tables)
     runs.write_spec(context, spec)
+    if going.probation is not None:
+        probations.keep(context, job, run, probations.before(going.probation, savepoint))
     if listed is not None and listed.resources != going.taken:
         repairs.save(context, replace(listed, resources=going.taken))
     context.files.write(context.layout.wanted_file(job), Wanted(run))
