@@ -16,11 +16,9 @@ from pipelines.domain.jobs import Run
 from pipelines.domain.restarts import FailedBatch, Failure, RestartDecision
 from pipelines.domain.runs import RESTART_FILE, Exit
 from pipelines.supervisor import probations
-from pipelines.verbs.resume import Resume
 from pipelines.workspace import events, failures, repairs, resumes, runs, sources
 from pipelines.workspace import restarts as decisions
 from pipelines.workspace.context import Context
-from pipelines.workspace.tickets import Ticket
 
 _CHANCES = 2**16
 
@@ -85,13 +83,12 @@ def say(context: Context, run: Run, decision: RestartDecision) -> None:
 
 
 def begin(context: Context, run: Run) -> None:
-    """Begins the next run of a job whose time has come, whatever is known of its code, which ran already. Where that is refused the job
-    stays failed, and says why."""
+    """Begins the next run of a job whose time has come. Where that is refused the job stays failed, and says why."""
     decision = run.restart
     if decision is None:
         return
     try:
-        resumes.planned(context, Resume(run.job, force=True), attempt=decision.attempt).do(Ticket())
+        resumes.restart(context, run.job, decision.attempt)
     except TidemarkError as error:
         given_up = replace(decision, at_ms=None, why=f"its restart was refused: {error.message}")
         decisions.keep(context, run, given_up)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from pipelines.domain import errors
 from pipelines.domain.ids import JobName, QueryName, RunId
 from pipelines.domain.jobs import Run, Wanted
 from pipelines.domain.migrations import Migration
 from pipelines.domain.probations import Probation
 from pipelines.domain.resources import ALL, Resources
+from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
+from pipelines.savepoint import sinks
 from pipelines.savepoint.adoptions import Adopting
 from pipelines.savepoint.passing import Passing
 from pipelines.storage.addresses import open_storage
@@ -54,6 +57,12 @@ def left_sink_logs(context: Context, newest: Run) -> dict[str, str]:
     """Sink logs that the newest run may not have carried yet; the driver leaves alone those that it has."""
     spec = context.files.spec(newest.job, newest.id)
     return {query: folder for query, folder in spec.sink_logs.items() if next(iter(open_storage(folder).list()), None)}
+
+
+def refused(shown: RestorePlan, going: Going) -> RestorePlan:
+    """The plan of going back in time, refused where a sink would pass over what is done again."""
+    error = None if going.force or going.partitions is not None else sinks.refused_going_back(shown.sinks)
+    return replace(shown, refusal=shown.refusal or (errors.refusal(error) if error else None))
 
 
 def rehearse(context: Context, going: Going, frozen: Version, manifest: Manifest, ticket: Ticket) -> None:

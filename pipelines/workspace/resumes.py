@@ -12,12 +12,12 @@ from dataclasses import replace
 
 from pipelines.domain import errors
 from pipelines.domain.errors import Conflict, Invalid
-from pipelines.domain.ids import QueryName, RunId, SavepointId
+from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId
 from pipelines.domain.jobs import Run
 from pipelines.domain.probations import Probation
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Manifest, Reason
-from pipelines.savepoint import passing, rescaling, restore, rewind, sinks
+from pipelines.savepoint import passing, rescaling, restore, rewind
 from pipelines.savepoint.adoptions import Adopting
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.take import Take
@@ -58,6 +58,12 @@ Go = Callable[[Context, Ticket, Probation | None], Run]
 def plan(context: Context, change: Resume) -> Planned[Run, RestorePlan]:
     """Plans a new run of a job that is not running; raises what `planned` does."""
     return planned(context, change)
+
+
+def restart(context: Context, job: JobName, attempt: int) -> Run:
+    """Begins the next run of a job from its checkpoint, as the restart of that number, whatever is known of its code, which ran already.
+    Raises what resuming it raises."""
+    return planned(context, Resume(job, force=True), attempt=attempt).do(Ticket())
 
 
 def planned(
@@ -144,7 +150,7 @@ def _from_savepoint(context: Context, going: Going, savepoint: str) -> tuple[Res
         return resumed.restored(context, replace(going, probation=probation), frozen, manifest, ticket)
 
     shown = spark_changes.told_of_savepoint(context, shown, manifest, going.version)
-    return replace(_judged(context, _refused(shown, going), manifest, going), saves=safe.labels), go
+    return replace(_judged(context, resumed.refused(shown, going), manifest, going), saves=safe.labels), go
 
 
 def _safety(context: Context, going: Going, manifest: Manifest) -> Safety:
@@ -152,12 +158,6 @@ def _safety(context: Context, going: Going, manifest: Manifest) -> Safety:
     if going.adopts is not None:
         return safety.before_an_upgrade(context, going.newest)
     return safety.before_going_back(context, going.job, {image.query: image.batch for image in manifest.queries}, manifest.id)
-
-
-def _refused(shown: RestorePlan, going: Going) -> RestorePlan:
-    """The plan of going back in time, refused where a sink would pass over what is done again."""
-    error = None if going.force or going.partitions is not None else sinks.refused_going_back(shown.sinks)
-    return replace(shown, refusal=shown.refusal or (errors.refusal(error) if error else None))
 
 
 def _judged(context: Context, shown: RestorePlan, manifest: Manifest | None, going: Going) -> RestorePlan:
@@ -173,7 +173,7 @@ def _to_batch(context: Context, going: Going, batch: int) -> tuple[RestorePlan, 
     rewind = savepoints.planned_take(context, going.job, target, Reason.REWIND)
     safe = safety.before_going_back(context, going.job, rewind.plan.batches, f"batch {batch}")
     shown, go = _by_way_of(context, going, rewind, safe)
-    return _refused(shown, going), go
+    return resumed.refused(shown, going), go
 
 
 def _past_batch(context: Context, going: Going) -> tuple[RestorePlan, Go]:
