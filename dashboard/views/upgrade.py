@@ -9,12 +9,13 @@ import streamlit as st
 from dashboard import navigation, permitted, session
 from dashboard.components.code_editor import syntax_diagnostics
 from dashboard.health import health_chip
-from dashboard.views import acceptance, changes, restore_plans, verdicts
+from dashboard.views import acceptance, changes, probation, restore_plans, verdicts
 from dashboard.views.acceptance import Accepted
 from dashboard.views.commands import commands
 from dashboard.views.fork import code_changes, drafts, editor, form
 from dashboard.views.fork.drafts import Variant
 from dashboard.views.job import resume
+from dashboard.views.probation import Typed
 from dashboard.widgets import chip, draw_again, empty_state, error_box, errors_shown, facts, page_header, section
 from pipelines.domain.access import Role
 from pipelines.domain.errors import Invalid, TidemarkError
@@ -25,7 +26,7 @@ from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
-from pipelines.words import plans, resources, savepoints
+from pipelines.words import plans, probations, resources, savepoints
 
 START = "upgrade_start"
 OWN = "The job's own checkpoint"
@@ -72,10 +73,10 @@ def _draw(name: str, detail: JobDetail, original: Version) -> None:
     with left:
         variant = editor.code(original, "its last version", key, kept, lambda changed: st.session_state.update({key: changed}))
     with right:
-        savepoint, variant = _form(name, detail, key, original, variant)
+        savepoint, variant, watched = _form(name, detail, key, original, variant)
         st.session_state[key] = variant
         draw_again((variant.code, variant.files) != (kept.code, kept.files), START)
-        outlook = _outlook(name, detail, original, savepoint, variant)
+        outlook = _outlook(name, detail, original, savepoint, variant, watched)
         said = _plan(key, detail, original, variant, outlook)
     if said != Accepted(variant.drop, variant.map):
         st.session_state[key] = replace(variant, drop=said.drop, map=said.map)
@@ -91,7 +92,7 @@ def _draw(name: str, detail: JobDetail, original: Version) -> None:
         st.rerun()
 
 
-def _form(name: str, detail: JobDetail, key: str, original: Version, variant: Variant) -> tuple[str, Variant]:
+def _form(name: str, detail: JobDetail, key: str, original: Version, variant: Variant) -> tuple[str, Variant, Typed]:
     known = {str(savepoint.id): savepoint for savepoint in session.workspace().ask(ListSavepoints(name))}
     selected = session.selected("savepoint")
     options = ["", *known]
@@ -110,14 +111,15 @@ def _form(name: str, detail: JobDetail, key: str, original: Version, variant: Va
         holder = "savepoint" if savepoint else "checkpoint"
         queries = {image.query for image in known[savepoint].queries} if savepoint else {query.query for query in detail.queries}
         variant = form.fields(key, form.migrated(key, variant), queries, holder, original)
-    return savepoint or "", variant
+        watched = probation.fields(key)
+    return savepoint or "", variant, watched
 
 
 def _own(detail: JobDetail) -> str:
     return f"{OWN}, after batch {detail.summary.batch:,}" if detail.summary.batch is not None else OWN
 
 
-def _outlook(name: str, detail: JobDetail, original: Version, savepoint: str, variant: Variant) -> Outlook:
+def _outlook(name: str, detail: JobDetail, original: Version, savepoint: str, variant: Variant, watched: Typed) -> Outlook:
     """The outlook of the upgrade."""
     try:
         change = changed(name, original, savepoint, variant)
@@ -126,6 +128,7 @@ def _outlook(name: str, detail: JobDetail, original: Version, savepoint: str, va
             raise Invalid("version.syntax", f"Line {diagnostic.line}: {diagnostic.message}", "The editor marks the place.")
         if not why_not and change == Resume(name, from_savepoint=savepoint):
             why_not = "Nothing is changed yet; to go on with the same code, resume it."
+        change = watched.on(change)
         plan = session.workspace().plan(change) if not why_not else None
     except TidemarkError as error:
         return Outlook(None, refusal=error, why_not=error.message)
@@ -168,7 +171,7 @@ def _plan(key: str, detail: JobDetail, original: Version, variant: Variant, outl
         if outlook.plan and outlook.plan.savepoint:
             restore_plans.draw(outlook.plan)
         else:
-            facts([("State", _own(detail)), ("Query id", "kept"), ("Code", _difference(original, variant)), *_limits(outlook.plan)])
+            facts([("State", _own(detail)), ("Query id", "kept"), ("Code", _difference(original, variant)), *_more(outlook.plan)])
         if outlook.plan:
             verdicts.of_plan(outlook.plan, variant.asked())
             said = acceptance.accepted(outlook.plan.verdict, key)
@@ -177,9 +180,11 @@ def _plan(key: str, detail: JobDetail, original: Version, variant: Variant, outl
     return said
 
 
-def _limits(plan: RestorePlan | None) -> list[tuple[str, str]]:
-    """What it may take and what holds it, as a fact; nothing where it has no limit."""
-    return [("Limits", resources.held(plan.resources, plan.means))] if plan and plan.means else []
+def _more(plan: RestorePlan | None) -> list[tuple[str, str]]:
+    """What it may take and what holds it, and how it is watched; nothing of what it has not."""
+    limits = [("Limits", resources.held(plan.resources, plan.means))] if plan and plan.means else []
+    watched = probations.plan(plan.probation) if plan and plan.probation else []
+    return [*limits, *((name.capitalize(), text) for name, text in watched)]
 
 
 def _difference(original: Version, variant: Variant) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from pipelines.catalog import observed
@@ -26,7 +27,25 @@ FROM progress WHERE job = $job AND at_ms BETWEEN $since AND $until AND at_ms + b
 ORDER BY at_ms DESC, batch DESC LIMIT $limit
 """
 EVER_MS = 2**62
+_FIRST = """
+WITH first AS (
+    SELECT query, batch, max(batch_ms) AS ms FROM progress WHERE run = $run GROUP BY query, batch
+    QUALIFY row_number() OVER (PARTITION BY query ORDER BY batch) <= $most
+)
+SELECT query, count(*) AS ended, min(batch) FILTER (ms > $longest) AS batch, arg_min(ms, batch) FILTER (ms > $longest) AS ms
+FROM first GROUP BY query ORDER BY query
+"""
 _SPANS_MS = (3_600_000, 86_400_000)
+
+
+@dataclass(frozen=True)
+class FirstBatches:
+    """How many batches of a query ended, and the first of them that took too long (with its ms), None where none did."""
+
+    query: str
+    ended: int
+    batch: int | None
+    ms: float | None
 
 
 def newest(reader: Reader, job: str, *, limit: int = 100, query: str = "", until_ms: int | None = None) -> list[BatchRow]:
@@ -39,6 +58,12 @@ def newest(reader: Reader, job: str, *, limit: int = 100, query: str = "", until
         if len(rows) >= limit:
             break
     return [_batch(row) for row in rows]
+
+
+def first(reader: Reader, run: str, *, most: int | None, longest_ms: int | None) -> list[FirstBatches]:
+    """The `most` first batches of each query of a run (all if None), and the first of them that took longer than `longest_ms`."""
+    limits = {"most": EVER_MS if most is None else most, "longest": EVER_MS if longest_ms is None else longest_ms}
+    return [FirstBatches(**found) for found in dicts(reader, _FIRST, {"run": run, **limits})]
 
 
 def late_rows(reader: Reader, job: str, query: str, since_ms: int) -> int:

@@ -19,6 +19,7 @@ from pipelines.domain.migrations import Migration
 from pipelines.domain.moved_sources import MovedSource
 from pipelines.domain.observed import ObservedNow
 from pipelines.domain.operators import Waiting
+from pipelines.domain.probations import Probation
 from pipelines.domain.resources import Resources
 from pipelines.domain.restart_strategies import RestartStrategy
 from pipelines.domain.restarts import RestartDecision
@@ -211,6 +212,8 @@ class JobDetail:
     """The newest committed batch of each query that has one."""
     cluster: Cluster | None = None
     """Where the Spark of its newest run is; None before its first query starts."""
+    probation: Probation | None = None
+    """Of its newest run; None for a run that has none."""
 
 
 @dataclass(frozen=True)

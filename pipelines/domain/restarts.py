@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pipelines.domain.bounds import Count, Moment
 from pipelines.domain.home_leases import LEASED, LOST
-from pipelines.domain.ids import QueryName
+from pipelines.domain.ids import QueryName, VersionId
 from pipelines.domain.restart_strategies import RestartStrategy, Strategy, initial_backoff_ms, max_backoff_ms
 
 POISON_AFTER = 3
@@ -60,10 +60,12 @@ class RestartDecision:
     backoff_ms: Count = 0
     """The delay before chance changed it, from which the next one grows."""
     why: str = ""
-    """Why there is none."""
+    """Why there is none, or why the job goes back."""
     batch: FailedBatch | None = None
     poison: Count = 0
     """How often the batch failed, where it is a poison batch; else 0."""
+    back: VersionId | None = None
+    """The version that the job goes back to: the run was on probation. `why` says what it failed at."""
 
 
 @dataclass(frozen=True)

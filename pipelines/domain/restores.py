@@ -10,6 +10,7 @@ from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId, Version
 from pipelines.domain.lockstep import LockStepPlan
 from pipelines.domain.migrations import MigrationPlan
 from pipelines.domain.moved_sources import MovedSource
+from pipelines.domain.probations import Probation
 from pipelines.domain.resources import ALL, Means, Resources
 from pipelines.domain.restarts import FailedBatch
 from pipelines.domain.rewrites import RewritePlan
@@ -83,3 +84,5 @@ class RestorePlan:
     """The batch that is left out: what it would have read counts as read, its state stays as it is."""
     lock_step: LockStepPlan | None = None
     """Whose offsets its batches will have; None for a run that plans its batches itself."""
+    probation: Probation | None = None
+    """How the run is watched, and the way back that it has; None for a run that is not."""

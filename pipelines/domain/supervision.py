@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from pipelines.domain.ids import RunId
 from pipelines.domain.jobs import StopWanted, Wanted
+from pipelines.domain.probations import MISSED
 from pipelines.domain.resources import EXCEEDED
 from pipelines.domain.runs import EXIT_STATES, Exit, RunState
 
@@ -49,6 +50,10 @@ class Seen:
     """When this supervisor sent SIGTERM."""
     exceeded: str = ""
     """How it went beyond the memory that the job may have; empty where it did not."""
+    missed: str = ""
+    """Which limit of its probation it missed; empty for none."""
+    is_cut_back: bool = False
+    """Whether what it wrote is cut back after it missed one: nothing is lost with a batch that is ended."""
     restart_ms: int | None = None
     """When the job's next run begins, after this one failed; None where none does."""
 
@@ -119,11 +124,11 @@ def _alive(stop: StopWanted | None, seen: Seen, now_ms: int) -> Action | None:
         return Kill()
     if seen.exit:
         return Kill() if now_ms - seen.exit.at_ms >= LINGER_MS else None
-    if stop is None:
+    if stop is None and not seen.missed:
         return None
     if seen.terminated_ms is None:
         return Terminate()
-    patience_ms = CANCEL_GRACE_MS if stop.at_once else STOP_PATIENCE_MS
+    patience_ms = CANCEL_GRACE_MS if (stop.at_once if stop else seen.is_cut_back) else STOP_PATIENCE_MS
     return Kill() if now_ms - seen.terminated_ms >= patience_ms else None
 
 
@@ -133,6 +138,8 @@ def _gone(stop: StopWanted | None, seen: Seen, now_ms: int) -> Action | None:
         return None if lingers and not seen.exceeded else Kill()
     if seen.exceeded:
         return RecordExit(Exit("failed", seen.return_code, EXCEEDED, f"it was ended for its memory limit: {seen.exceeded}", now_ms))
+    if seen.missed and stop is None:
+        return RecordExit(Exit("failed", seen.return_code, MISSED, f"it was ended in its probation: {seen.missed}", now_ms))
     return RecordExit(seen.exit or _unsaid(stop, seen, now_ms))
 
 

@@ -137,6 +137,11 @@ def refused_going_back(sinks: Iterable[SinkPlan]) -> Conflict | None:
     )
 
 
+def uncut(sinks: Iterable[SinkPlan]) -> list[str]:
+    """The sinks that keep what is written after a savepoint when their job goes back to it, in words."""
+    return [f"the {sink.sink or 'sink'} of {sink.query}" for sink in sinks if sink.action != "cut" and sink.sink.lower() not in ROWLESS]
+
+
 def refusal(decided: Iterable[Decision]) -> TidemarkError | None:
     """The refusal of the first sink that has one."""
     return next((decision.refusal for decision in decided if decision.refusal is not None), None)

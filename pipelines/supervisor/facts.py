@@ -8,10 +8,12 @@ from pathlib import Path
 from pipelines.domain.bounds import Moment
 from pipelines.domain.ids import VersionId
 from pipelines.domain.jobs import Run
+from pipelines.domain.probations import Stand, Way
 from pipelines.domain.processes import Process
 from pipelines.domain.runs import QUERIES_FILE, RunState
 from pipelines.domain.supervision import TERMINATED_FILE, Seen
 from pipelines.supervisor import held, processes
+from pipelines.workspace import probations
 from pipelines.workspace.context import Context
 
 
@@ -27,6 +29,8 @@ def look(context: Context, run: Run) -> tuple[Seen, Process | None]:
     process = context.files.process(run.job, run.id)
     alive = process is not None and processes.alive(process)
     terminated = context.files.find(Terminated, folder / TERMINATED_FILE)
+    probation = probations.of_run(context, run.job, run.id) if run.state.live else None
+    given_up = probation if probation and probation.stand is Stand.BACK else None
     seen = Seen(
         run=run.id,
         started_ms=process.began_ms if process else None,
@@ -39,6 +43,8 @@ def look(context: Context, run: Run) -> tuple[Seen, Process | None]:
         streams=streams(context, run.version),
         terminated_ms=terminated.at_ms if terminated else None,
         exceeded=held.exceeded(context, folder, process if alive else None) if run.state.live else "",
+        missed=given_up.why if given_up else "",
+        is_cut_back=given_up is not None and given_up.way is Way.SAVEPOINT,
         restart_ms=run.restart.at_ms if run.restart and run.state is RunState.RESTARTING else None,
     )
     return seen, process

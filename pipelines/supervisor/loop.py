@@ -13,6 +13,7 @@ from pipelines.domain.jobs import Run
 from pipelines.supervisor.alerts import Alerter
 from pipelines.supervisor.commands import SPARK, Driver
 from pipelines.supervisor.holdings import Asker
+from pipelines.supervisor.probations import Watch
 from pipelines.supervisor.quiet import Quiet
 from pipelines.supervisor.reconciler import Reconciler
 from pipelines.supervisor.schedules import WORKS, Scheduler
@@ -34,6 +35,7 @@ class Supervisor:
         self.warmth = Warmth(workspace.context.sparks)
         self._reconciler = Reconciler(workspace.context, driver, self.warmth)
         self._quiet = Quiet(workspace.context)
+        self._probations = Watch(workspace.context)
         self._sampler = Sampler(workspace.context)
         self._watcher = Watcher(workspace.context, self._sampler)
         self._complained: dict[JobName, str] = {}
@@ -48,16 +50,19 @@ class Supervisor:
         for job in sorted(live.keys() | stopping | restarting):
             self._attend(job, live.get(job))
         self._quiet.keep({run.id for run in live.values()})
+        self._probations.keep({run.id for run in live.values()})
         self._watcher.tick()
         self.warmth.tick()
 
     def settle(self) -> None:
-        """Waits for the savepoints of stops, which are taken beside the passes."""
+        """Waits for what is done beside the passes: the savepoints of stops, and jobs that go back."""
         self._reconciler.stopper.settle()
+        self._reconciler.returner.settle()
 
     def close(self) -> None:
         """Waits for them, too; what was not begun is left to the next supervisor."""
         self._reconciler.stopper.close()
+        self._reconciler.returner.close()
 
     def _follow(self, live: list[Run]) -> None:
         ingestion.workspace_events(self._context)
@@ -82,6 +87,9 @@ class Supervisor:
             mark = self._quiet.mark(live)
             self._reconciler.reconcile(job)
             self._quiet.note(live, mark)
+        if live is not None and self._probations.look(live):
+            self._quiet.forget(live.id)
+            self._context.changed.set()
 
     def _complain(self, job: JobName, error: Exception) -> None:
         message = f"{type(error).__name__}: {error}"

@@ -56,6 +56,10 @@ class Quiet:
         else:
             self._known.pop(run.id, None)
 
+    def forget(self, run: RunId) -> None:
+        """Has the next pass look closely at a run."""
+        self._known.pop(run, None)
+
     def keep(self, live: set[RunId]) -> None:
         """Forgets all other runs."""
         for gone in self._known.keys() - live:

@@ -7,6 +7,7 @@ from pathlib import Path
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run, Wanted
+from pipelines.domain.probations import MISSED
 from pipelines.domain.processes import PROCESS_FILE, Process
 from pipelines.domain.resources import EXCEEDED
 from pipelines.domain.runs import EXIT_FILE, EXIT_STATES, LOG_FILE, SPEC_FILE, Exit, RunSpec, RunState
@@ -29,6 +30,7 @@ from pipelines.sandbox.members import Member
 from pipelines.supervisor import facts, held, processes, restarts
 from pipelines.supervisor.afar import starting
 from pipelines.supervisor.commands import Driver
+from pipelines.supervisor.returns import Returner
 from pipelines.supervisor.stops import Stopper
 from pipelines.supervisor.warmth import Warmth
 from pipelines.workspace import environments, events, ingestion, run_as, runs, versions
@@ -46,6 +48,7 @@ class Reconciler:
         self._driver = driver
         self._warmth = warmth
         self.stopper = Stopper(context)
+        self.returner = Returner(context)
 
     def reconcile(self, job: JobName) -> None:
         """One pass over a job; the caller holds it."""
@@ -85,6 +88,9 @@ class Reconciler:
                 self._record(run, process, exit_)
                 return True
             case Restart():
+                if run.restart is not None and run.restart.back is not None:
+                    self.returner.begin(run)
+                    return False
                 restarts.begin(self._context, run)
                 return True
             case FinishStop(stop, savepoint):
@@ -162,7 +168,7 @@ class Reconciler:
     def _record(self, run: Run, process: Process | None, ended: Exit) -> None:
         """The end of a run: (1) its file, (2) what the driver wrote last, (3) what becomes of the job, (4) the catalog, (5) the events."""
         folder = self._context.layout.run(run.job, run.id)
-        if self._context.files.exit(run.job, run.id) is None or ended.error_class == EXCEEDED:
+        if self._context.files.exit(run.job, run.id) is None or ended.error_class in (EXCEEDED, MISSED):
             self._context.files.write(folder / EXIT_FILE, ended)
         ingestion.follow(self._context, ingestion.of_run(self._context, run.job, run.id))
         stopping = self._context.files.wanted(run.job).stop is not None

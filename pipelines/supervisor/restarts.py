@@ -15,6 +15,7 @@ from pipelines.domain.errors import TidemarkError
 from pipelines.domain.jobs import Run
 from pipelines.domain.restarts import FailedBatch, Failure, RestartDecision
 from pipelines.domain.runs import RESTART_FILE, Exit
+from pipelines.supervisor import probations
 from pipelines.workspace import events, failures, repairs, resumes, runs, sources
 from pipelines.workspace import restarts as decisions
 from pipelines.workspace.context import Context
@@ -24,9 +25,11 @@ _CHANCES = 2**16
 
 def after(context: Context, run: Run, ended: Exit, *, stopping: bool) -> RestartDecision | None:
     """Decides what becomes of the job after `run` ended like this, and keeps it; None where it did not fail, or somebody stops it."""
-    if stopping or ended.reason not in ("failed", "killed"):
-        return None
-    decision = _decide(context, run, ended)
+    decision = probations.after(context, run, ended, stopping=stopping)
+    if decision is None:
+        if stopping or ended.reason not in ("failed", "killed"):
+            return None
+        decision = _decide(context, run, ended)
     context.files.write(context.layout.run(run.job, run.id) / RESTART_FILE, decision)
     return decision
 
@@ -65,7 +68,9 @@ def _failure(run: Run, ended: Exit, batch: FailedBatch | None, backoff_ms: int =
 
 def say(context: Context, run: Run, decision: RestartDecision) -> None:
     """The event of a decision; that a job which was never restarted is not restarted now is none."""
-    if decision.at_ms is not None:
+    if decision.back is not None:
+        events.say(context, "job.probation_failed", run.job, run.id, f"{run.job} goes back to version {decision.back}: {decision.why}")
+    elif decision.at_ms is not None:
         of = f" of {decision.most}" if decision.most is not None else ""
         delay_s = max(0, decision.at_ms - context.now_ms()) / 1_000
         events.say(context, "restart.planned", run.job, run.id, f"{run.job} restarts in {delay_s:.1f} s, attempt {decision.attempt}{of}")

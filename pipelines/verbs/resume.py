@@ -10,6 +10,7 @@ from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
 from pipelines.verbs.forget import JOB
 from pipelines.verbs.migrating import Migrating
+from pipelines.verbs.probation import OnProbation
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.resources import Taking
 from pipelines.verbs.revision import FORCE, NEW_QUERY, Revision
@@ -23,11 +24,12 @@ RESUMING = Kind("Resuming", "Resumed", makes=True, about="{job} from {subject}")
 
 
 @dataclass(frozen=True)
-class Resume(Change[Run, RestorePlan], Migrating, Taking, Revision):
+class Resume(Change[Run, RestorePlan], OnProbation, Migrating, Taking, Revision):
     """Resume a job that does not run. It begins from its own checkpoint, from a retained `batch` of it, after the batch at which it failed
     (`past_batch`), or from one of its savepoints, and keeps its query id. What is given besides makes a new version of it: an upgrade; an
     earlier `version` takes one back. The present point is saved before a step back, an upgrade, and before a batch is left out. Where its
-    state is migrated, it goes on from a copy of that savepoint."""
+    state is migrated, it goes on from a copy of that savepoint. Changed code may be on probation: the job goes back by itself where it
+    fails."""
 
     job: str = named(JOB)
     from_savepoint: str = option(

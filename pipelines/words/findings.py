@@ -9,7 +9,7 @@ from pipelines.domain.holdings import Usable
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
 from pipelines.domain.schedules import Outcome
-from pipelines.words import backlog, catching_up, formats, holdings, limits, restarts
+from pipelines.words import backlog, catching_up, formats, holdings, limits, probations, restarts
 
 _BEHIND = 1.15
 
@@ -60,6 +60,9 @@ def _waiting(job: JobSummary, now_ms: float) -> Finding:
     """A job that failed and begins again by itself."""
     run = job.run
     ended, decision = (run.exit, run.restart) if run else (None, None)
+    if ended and decision and decision.back:
+        words = _short(probations.decision(decision, goes_on=True))
+        return Finding(job.job.name, Problem.WAITING, Urgency.WARNING, "going back", words, ended.error_class, ended.at_ms)
     words = _short(". ".join(filter(None, (restarts.attempt(decision) if decision else "", restarts.cause(ended)))))
     since = ended.at_ms if ended else None
     title = restarts.waits(decision.at_ms if decision else None, now_ms)

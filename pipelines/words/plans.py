@@ -13,7 +13,7 @@ from pipelines.domain.restores import RestorePlan, SinkPlan
 from pipelines.domain.rewrites import OperatorRewrite, RewritePlan
 from pipelines.domain.savepoints import ExportPlan, TakePlan
 from pipelines.domain.verdicts import Verdict
-from pipelines.words import formats, offsets, resources, restarts, verdicts
+from pipelines.words import formats, offsets, probations, resources, restarts, verdicts
 from pipelines.words.formats import Facts
 
 WAYS: Mapping[str, str] = {
@@ -80,6 +80,7 @@ def restore(plan: RestorePlan) -> Facts:
         *([("in lock-step", lock_step(plan.lock_step))] if plan.lock_step else []),
         *_verdict(plan.verdict),
         *([("saved first", f"{_labels(plan.saves)}, so nothing is lost")] if plan.saves else []),
+        *(probations.plan(plan.probation) if plan.probation else []),
     ]
 
 

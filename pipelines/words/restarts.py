@@ -6,7 +6,7 @@ from pipelines.domain.jobs import Job, Run
 from pipelines.domain.restart_strategies import Strategy
 from pipelines.domain.restarts import FailedBatch, RestartDecision, SourceSpan
 from pipelines.domain.runs import Exit
-from pipelines.words import formats, offsets
+from pipelines.words import formats, offsets, probations
 
 MENDS = (
     "Fork the job from now with changed code: the savepoint holds the batch before this one. Or resume it with changed code, which does "
@@ -58,6 +58,8 @@ def next_step(run: Run, now_ms: float) -> str:
     decision = run.restart
     if decision is None:
         return ""
+    if decision.back is not None:
+        return probations.decision(decision, goes_on=run.state.goes_on)
     if decision.at_ms is None:
         return f"not restarted: {decision.why}"
     if not run.state.goes_on:

@@ -1,4 +1,4 @@
-"""The batch that a run failed at: planned, and not committed, in the checkpoint of its query; with what it reads of each source."""
+"""The batch that a run is at, or failed at: planned, and not committed, in the checkpoint of its query; what it reads of each source."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from pathlib import PurePosixPath
 
 from pipelines.checkpoint import commits, compact_log, logs, offsets, source_log
 from pipelines.domain.errors import TidemarkError
-from pipelines.domain.ids import JobName, QueryName
+from pipelines.domain.ids import JobName, QueryName, RunId
 from pipelines.domain.json_text import read_json
+from pipelines.domain.probations import Took
 from pipelines.domain.restarts import FailedBatch, SourceSpan
+from pipelines.domain.runs import QueryStarted
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.workspace import events, sources
@@ -31,6 +33,20 @@ def batch_of(context: Context, job: JobName, run: str, query: str) -> FailedBatc
     except TidemarkError as error:
         events.say(context, "restart.batch_unknown", job, run, f"the batch that {query} was at cannot be told: {error.message}")
         return None
+
+
+def under_way(context: Context, job: JobName, run: RunId, at_ms: int) -> tuple[Took, ...]:
+    """The batch that each query of the run is at, with the time since it was planned, or since the query started where that was later."""
+    started = sources.started_queries(context, job, run)
+    return tuple(took for query in started if (took := _at(open_storage(query.checkpoint), query, at_ms)) is not None)
+
+
+def _at(storage: Storage, query: QueryStarted, at_ms: int) -> Took | None:
+    batch = _unfinished(storage)
+    if batch is None:
+        return None
+    planned = (entry.modified_ms for entry in storage.list(offsets.FOLDER) if PurePosixPath(entry.path).name == str(batch))
+    return Took(query.query, batch, max(0, at_ms - max([query.at_ms, *planned])))
 
 
 def _unfinished(storage: Storage) -> int | None:

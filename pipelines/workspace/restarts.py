@@ -41,7 +41,7 @@ def _set(context: Context, name: JobName, change: SetRestartStrategy) -> Job:
 def cancel(context: Context, run: Run) -> None:
     """Ends the wait of a run that is restarting; nothing for any other."""
     if run.state is RunState.RESTARTING and run.restart is not None:
-        keep(context, run, replace(run.restart, at_ms=None, why="it was stopped while it waited"))
+        keep(context, run, replace(run.restart, at_ms=None, back=None, why="it was stopped while it waited"))
         events.say(context, "restart.cancelled", run.job, run.id, f"{run.job} was stopped while it waited for its restart")
 
 

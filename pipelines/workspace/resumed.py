@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from pipelines.domain import errors
 from pipelines.domain.ids import JobName, QueryName, RunId
 from pipelines.domain.jobs import Run, Wanted
 from pipelines.domain.migrations import Migration
+from pipelines.domain.probations import Probation
 from pipelines.domain.resources import ALL, Resources
+from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
+from pipelines.savepoint import sinks
 from pipelines.savepoint.adoptions import Adopting
 from pipelines.savepoint.passing import Passing
 from pipelines.storage.addresses import open_storage
 from pipelines.words import migrations as migration_words
 from pipelines.words import restarts as restart_words
-from pipelines.workspace import events, histories, job_places, query_names, repairs, restores, runs, spark_changes
+from pipelines.workspace import events, histories, job_places, probations, query_names, repairs, restores, runs, spark_changes
 from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.context import Context
 from pipelines.workspace.query_names import QueryNames
@@ -45,12 +49,20 @@ class Going:
     """What its driver may take of this machine."""
     passing: Passing | None = None
     """The batch that is left out."""
+    probation: Probation | None = None
+    """How the run is watched, where it is."""
 
 
 def left_sink_logs(context: Context, newest: Run) -> dict[str, str]:
     """Sink logs that the newest run may not have carried yet; the driver leaves alone those that it has."""
     spec = context.files.spec(newest.job, newest.id)
     return {query: folder for query, folder in spec.sink_logs.items() if next(iter(open_storage(folder).list()), None)}
+
+
+def refused(shown: RestorePlan, going: Going) -> RestorePlan:
+    """The plan of going back in time, refused where a sink would pass over what is done again."""
+    error = None if going.force or going.partitions is not None else sinks.refused_going_back(shown.sinks)
+    return replace(shown, refusal=shown.refusal or (errors.refusal(error) if error else None))
 
 
 def rehearse(context: Context, going: Going, frozen: Version, manifest: Manifest, ticket: Ticket) -> None:
@@ -103,6 +115,8 @@ def begin(
     spec = replace(spec, attempt=going.attempt, lead=listed.lead if listed else None)
     spec = replace(spec, taken_topics=before.taken_topics, own_tables=before.own_tables)
     runs.write_spec(context, spec)
+    if going.probation is not None:
+        probations.keep(context, job, run, probations.before(going.probation, savepoint))
     if listed is not None and listed.resources != going.taken:
         repairs.save(context, replace(listed, resources=going.taken))
     context.files.write(context.layout.wanted_file(job), Wanted(run))

@@ -1,7 +1,8 @@
 """Resumes: the same job begun again, from its own checkpoint, a retained batch of it, or one of its savepoints.
 
 The order: (1) a safety savepoint where the resume goes back in time or changes the version, (2) the new checkpoint, (3) `run.json`,
-(4) `wanted.json`. A crash before (4) leaves a run that nobody wants, removed with its checkpoint at the next opening; the job is as it was.
+and `probation.json` where it is watched, (4) `wanted.json`. A crash before (4) leaves a run that nobody wants, removed with its checkpoint
+at the next opening; the job is as it was.
 """
 
 from __future__ import annotations
@@ -10,12 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from pipelines.domain import errors
-from pipelines.domain.errors import Conflict, Invalid, Refusal
+from pipelines.domain.errors import Conflict, Invalid
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId
 from pipelines.domain.jobs import Run
+from pipelines.domain.probations import Probation
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Manifest, Reason
-from pipelines.savepoint import passing, rescaling, restore, rewind, sinks
+from pipelines.savepoint import passing, rescaling, restore, rewind
 from pipelines.savepoint.adoptions import Adopting
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.take import Take
@@ -25,6 +27,7 @@ from pipelines.workspace import (
     job_places,
     job_resources,
     migrations,
+    probations,
     query_names,
     repairs,
     resumable,
@@ -47,8 +50,8 @@ from pipelines.workspace.savepoints import PlannedTake
 from pipelines.workspace.tickets import Ticket
 from pipelines.workspace.verdicts import known, refusal, stand_in
 
-Go = Callable[[Context, Ticket], Run]
-"""Carries a resume out; the caller holds the job."""
+Go = Callable[[Context, Ticket, Probation | None], Run]
+"""Carries a resume out, on probation where that is given; the caller holds the job."""
 
 
 @plans(Resume)
@@ -89,14 +92,16 @@ def planned(
     )
     versions.check_here(context, version)
     begins, migrate = run or RunId(context.new_id("r")), migrations.asked(change, change.new_queries)
-    taken = job_resources.asked(repairs.known_job(context, name).resources, change, version)
+    may_take = repairs.known_job(context, name).resources
+    taken = job_resources.asked(may_take, change, version)
     going = Going(name, newest, begins, version, change.new_queries, attempt, partitions, change.force, migrate, adopts, taken)
     shown, go = _way(context, going, change)
     refused = shown.refusal or (None if change.force else refusal(shown.verdict, change))
     shown = replace(shown, run=going.run, version=version.id, builds=is_missing(context, version), refusal=refused)
     told = () if attempt else home_leases.told(context, name)
     shown = replace(shown, resources=taken, means=job_resources.means(taken), warnings=(*shown.warnings, *told))
-    return Planned(shown, lambda ticket: _resume(context, going, go, ticket, refused), version)
+    shown = probations.planned(context, change, newest, shown, may_take)
+    return Planned(shown, lambda ticket: _resume(context, going, go, ticket, shown), version)
 
 
 def _way(context: Context, going: Going, change: Resume) -> tuple[RestorePlan, Go]:
@@ -113,9 +118,9 @@ def _way(context: Context, going: Going, change: Resume) -> tuple[RestorePlan, G
     return _judged(context, shown, stand_in(context, going.job), going), go
 
 
-def _resume(context: Context, going: Going, go: Go, ticket: Ticket, refused: Refusal | None) -> Run:
-    if refused is not None:
-        raise refused.error
+def _resume(context: Context, going: Going, go: Go, ticket: Ticket, shown: RestorePlan) -> Run:
+    if shown.refusal is not None:
+        raise shown.refusal.error
     if not going.attempt:
         home_leases.refuse_foreign(context, going.job, ticket)
     with context.holding(going.job), safety.taken_back(context, going.job):
@@ -123,7 +128,7 @@ def _resume(context: Context, going: Going, go: Go, ticket: Ticket, refused: Ref
             raise Conflict(
                 "resume.overtaken", f"Another call started job {going.job} meanwhile", "Show the job; if it does not run, resume it again."
             )
-        return go(context, ticket)
+        return go(context, ticket, shown.probation)
 
 
 def _from_savepoint(context: Context, going: Going, savepoint: str) -> tuple[RestorePlan, Go]:
@@ -138,14 +143,14 @@ def _from_savepoint(context: Context, going: Going, savepoint: str) -> tuple[Res
     shown = resumed.restoring(context, going, going.version, manifest).plan()
     shown = told_of_savepoint(context, shown, manifest, is_accepted=going.force)
 
-    def go(context: Context, ticket: Ticket) -> Run:
+    def go(context: Context, ticket: Ticket, probation: Probation | None) -> Run:
         frozen = versions.freeze(context, going.version, ticket)
         resumed.rehearse(context, going, frozen, manifest, ticket)
         safety.keep(context, safe, ticket)
-        return resumed.restored(context, going, frozen, manifest, ticket)
+        return resumed.restored(context, replace(going, probation=probation), frozen, manifest, ticket)
 
     shown = spark_changes.told_of_savepoint(context, shown, manifest, going.version)
-    return replace(_judged(context, _refused(shown, going), manifest, going), saves=safe.labels), go
+    return replace(_judged(context, resumed.refused(shown, going), manifest, going), saves=safe.labels), go
 
 
 def _safety(context: Context, going: Going, manifest: Manifest) -> Safety:
@@ -153,12 +158,6 @@ def _safety(context: Context, going: Going, manifest: Manifest) -> Safety:
     if going.adopts is not None:
         return safety.before_an_upgrade(context, going.newest)
     return safety.before_going_back(context, going.job, {image.query: image.batch for image in manifest.queries}, manifest.id)
-
-
-def _refused(shown: RestorePlan, going: Going) -> RestorePlan:
-    """The plan of going back in time, refused where a sink would pass over what is done again."""
-    error = None if going.force or going.partitions is not None else sinks.refused_going_back(shown.sinks)
-    return replace(shown, refusal=shown.refusal or (errors.refusal(error) if error else None))
 
 
 def _judged(context: Context, shown: RestorePlan, manifest: Manifest | None, going: Going) -> RestorePlan:
@@ -174,7 +173,7 @@ def _to_batch(context: Context, going: Going, batch: int) -> tuple[RestorePlan, 
     rewind = savepoints.planned_take(context, going.job, target, Reason.REWIND)
     safe = safety.before_going_back(context, going.job, rewind.plan.batches, f"batch {batch}")
     shown, go = _by_way_of(context, going, rewind, safe)
-    return _refused(shown, going), go
+    return resumed.refused(shown, going), go
 
 
 def _past_batch(context: Context, going: Going) -> tuple[RestorePlan, Go]:
@@ -209,12 +208,12 @@ def _by_way_of(context: Context, going: Going, take: PlannedTake, safe: Safety) 
     """Plans to resume from a savepoint that is taken for it."""
     target = restore.Resume(going.job, job_places.checkpoints(context, going.job, going.run, job_places.of_job(context, going.job)))
 
-    def go(context: Context, ticket: Ticket) -> Run:
+    def go(context: Context, ticket: Ticket, probation: Probation | None) -> Run:
         frozen = versions.freeze(context, going.version, ticket)
         safety.keep(context, safe, ticket)
         manifest = savepoints.manifest(context, savepoints.publish(context, take, ticket).id)
         resumed.rehearse(context, going, frozen, manifest, ticket)
-        return resumed.restored(context, going, frozen, manifest, ticket)
+        return resumed.restored(context, replace(going, probation=probation), frozen, manifest, ticket)
 
     shown = told_of_batches(context, rewind.plan(take.look, target), going.job, take.look, is_accepted=going.force)
     if going.migrate is not None:
@@ -230,14 +229,15 @@ def _own(context: Context, going: Going) -> tuple[RestorePlan, Go]:
     safe = safety.before_an_upgrade(context, newest) if going.version.id != newest.version else safety.NOTHING
     shown = RestorePlan(SavepointId(""), going.job, True, newest.checkpoints, 0, 0, 0, "as it is", saves=safe.labels)
 
-    def go(context: Context, ticket: Ticket) -> Run:
+    def go(context: Context, ticket: Ticket, probation: Probation | None) -> Run:
         started = sources.started_before(context, going.job)
         names = query_names.continued(context, newest, going.version, going.new_queries, started)
         frozen = versions.freeze(context, going.version, ticket)
-        safety.keep(context, safe, ticket)
+        kept = safety.keep(context, safe, ticket)
         if not going.attempt and (manifest := stand_in(context, going.job)) is not None:
             resumed.rehearse(context, going, frozen, manifest, ticket)
-        return resumed.begin(context, going, frozen, newest.checkpoints, resumed.left_sink_logs(context, newest), "", names)
+        watched = replace(going, probation=replace(probation, savepoint=kept) if probation else None)
+        return resumed.begin(context, watched, frozen, newest.checkpoints, resumed.left_sink_logs(context, newest), "", names)
 
     # A restart asks nobody: its query finds out by itself.
     if going.attempt:

@@ -7,10 +7,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from pipelines.domain.errors import Conflict, TidemarkError
-from pipelines.domain.ids import JobName
+from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.jobs import Run
+from pipelines.domain.restores import SinkPlan
 from pipelines.domain.savepoints import Reason
 from pipelines.domain.watch import Watch
+from pipelines.savepoint import restored_sinks
 from pipelines.verbs.take import Take
 from pipelines.workspace import events, runs, savepoints
 from pipelines.workspace.context import Context
@@ -29,6 +31,8 @@ class Safety:
     skipped: str = ""
     job: JobName | None = None
     subject: str = ""
+    kept: SavepointId | None = None
+    """The savepoint that has that point already."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -45,7 +49,7 @@ def before_going_back(context: Context, job: JobName, target: Mapping[str, int],
         return Safety(None, f"no savepoint before the resume: {take.message}", job, place)
     batches = take.plan.batches
     is_past = any(batches.get(query, -1) > batch for query, batch in target.items())
-    return Safety(take) if is_past and not _is_kept(context, job, batches) else NOTHING
+    return Safety(take) if is_past and _kept(context, job, batches) is None else NOTHING
 
 
 def before_an_upgrade(context: Context, newest: Run) -> Safety:
@@ -54,15 +58,26 @@ def before_an_upgrade(context: Context, newest: Run) -> Safety:
     take = _present(context, job, f"the last of version {version}", Reason.BEFORE_UPGRADE)
     if isinstance(take, TidemarkError):
         return Safety(None, f"no savepoint before the upgrade: {take.message}", job, version)
-    return Safety(take) if not _is_kept(context, job, take.plan.batches) else NOTHING
+    kept = _kept(context, job, take.plan.batches)
+    return Safety(kept=kept) if kept is not None else Safety(take)
 
 
-def keep(context: Context, safety: Safety, watch: Watch) -> None:
-    """Takes the safety savepoint; writes an event where none can be taken."""
+def keep(context: Context, safety: Safety, watch: Watch) -> SavepointId | None:
+    """Takes the safety savepoint, and answers with the one that has the point; writes an event where none can be taken."""
     if safety.take is not None:
-        savepoints.publish(context, safety.take, watch)
-    elif safety.skipped:
+        return savepoints.publish(context, safety.take, watch).id
+    if safety.skipped:
         events.say(context, "savepoint.skipped", safety.job, safety.subject, safety.skipped)
+    return safety.kept
+
+
+def sinks(context: Context, safety: Safety) -> tuple[SinkPlan, ...]:
+    """What becomes of the sinks where the job goes back to that point."""
+    if safety.take is not None:
+        images = [query.image for query in safety.take.look.gathered]
+    else:
+        images = list(savepoints.manifest(context, safety.kept).queries) if safety.kept is not None else []
+    return tuple(restored_sinks.for_resume(image).plan for image in images)
 
 
 def _present(context: Context, job: JobName, label: str, reason: Reason) -> PlannedTake | TidemarkError:
@@ -72,15 +87,17 @@ def _present(context: Context, job: JobName, label: str, reason: Reason) -> Plan
         return error
 
 
-def _is_kept(context: Context, job: JobName, batches: Mapping[str, int]) -> bool:
-    """Whether the newest run's present point is a savepoint already (of its stop)."""
+def _kept(context: Context, job: JobName, batches: Mapping[str, int]) -> SavepointId | None:
+    """The savepoint that has the newest run's present point already (of its stop)."""
     newest = runs.newest(context, job)
-    return any(
-        newest is not None
+    kept = (
+        savepoint.id
+        for savepoint in savepoints.newest_first(context, job)
+        if newest is not None
         and savepoint.run == newest.id
         and {image.query: image.batch for image in savepoint.queries if image.begun} == dict(batches)
-        for savepoint in savepoints.newest_first(context, job)
     )
+    return next(kept, None)
 
 
 @contextmanager

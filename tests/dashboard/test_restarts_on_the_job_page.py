@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pipelines.domain.ids import QueryName, RunId
+from pipelines.domain.ids import QueryName, RunId, VersionId
 from pipelines.domain.restart_strategies import Strategy
 from pipelines.domain.restarts import FailedBatch, RestartDecision, SourceSpan
 from pipelines.domain.runs import Exit, RunState
@@ -41,6 +41,22 @@ def test_a_job_that_waits_for_its_restart(opened: Opener) -> None:
     assert "attempt 3 of 5. [CAST_INVALID_INPUT] The value" in words
     assert "The job restarts by itself from its checkpoint" in words
     assert {"Stop", "Resume"} <= {button.label for button in app.button}
+
+
+def test_a_job_that_goes_back_and_one_that_went_back_say_why(opened: Opener) -> None:
+    why = "batch 7 of counts failed: CAST_INVALID_INPUT"
+    back = RestartDecision(NOW_MS, why=why, batch=BATCH, back=VersionId("v-old"))
+    words = said(opened(failed(back, RunState.RESTARTING, 0), "job", job=JOB))
+    assert "Going back" in words and f"goes back to version v-old: {why}" in words
+    refused = replace(back, at_ms=None, why=f"{why}. Going back was refused: it is gone")
+    assert "did not go back to version v-old" in said(opened(failed(refused, RunState.FAILED, 0), "job", job=JOB))
+    face = failed(back, RunState.FAILED, 0)
+    detail = face.ask(ShowJob(JOB))
+    newest = replace(detail.runs[0], id=RunId("r-back"), version=VersionId("v-old"), state=RunState.RUNNING, exit=None, restart=None)
+    summary = judged(replace(detail.summary, state=RunState.RUNNING, run=newest))
+    face.answers(ShowJob, lambda question: replace(detail, summary=summary, runs=(newest, *detail.runs)))
+    words = said(opened(face, "job", job=JOB))
+    assert "Went back to version v-old" in words and f"was on probation, and {why}." in words
 
 
 def test_a_poison_batch_is_named_with_what_it_reads_and_the_ways_on(opened: Opener) -> None:

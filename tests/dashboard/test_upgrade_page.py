@@ -12,6 +12,7 @@ from dashboard.views import upgrade
 from dashboard.views.fork import drafts, editor
 from pipelines.domain import verdicts
 from pipelines.domain.ids import QueryName
+from pipelines.domain.probations import Probation, Terms, Way
 from pipelines.domain.verdicts import OperatorPair, OperatorPlan, Outcome, Part
 from pipelines.domain.versions import version
 from pipelines.verbs.check import Check
@@ -67,6 +68,22 @@ def test_changed_arguments_go_on_from_its_own_checkpoint(opened: Opener) -> None
     assert any("resume post_events --arg=--fast" in one.value for one in app.code)
     clicked(app, "upgrade_start")
     assert face.begun == [Resume(JOB, args=("--fast",))]
+
+
+def test_a_probation_is_typed_shown_in_the_plan_and_asked_for(opened: Opener) -> None:
+    face = FakeFace.sample()
+    probation = Probation(Terms(3, None, 30_000), Way.SAVEPOINT, ORIGINAL.id)
+    face.plans_as(Resume, replace(samples.restore_plan("", JOB, keeps_query_id=True), probation=probation))
+    app = opened(face, "upgrade", job=JOB)
+    app.text_area(key=f"fork_args_{key(face)}").set_value("--fast").run()
+    app.number_input(key=f"probation_batches_{key(face)}").set_value(3).run()
+    app.text_input(key=f"probation_longest_{key(face)}").set_value("soon").run()
+    assert "soon" in said(app) and app.button(key="upgrade_start").disabled
+    app.text_input(key=f"probation_longest_{key(face)}").set_value("30s").run()
+    assert f"to version {ORIGINAL.id}, to the savepoint before it" in said(app)
+    assert any("--probation-batches 3 --longest-batch 30s" in one.value for one in app.code)
+    clicked(app, "upgrade_start")
+    assert face.begun == [Resume(JOB, args=("--fast",), probation_batches=3, longest_batch_ms=30_000)]
 
 
 def test_typed_requirements_are_asked_for_and_shown_as_a_command(opened: Opener) -> None:

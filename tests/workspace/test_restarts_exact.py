@@ -15,9 +15,10 @@ import pytest
 from pipelines.domain.errors import Conflict
 from pipelines.domain.findings import Problem
 from pipelines.domain.jobs import Run
+from pipelines.domain.probations import MISSED, Stand, Way
 from pipelines.domain.restart_strategies import Strategy
 from pipelines.domain.restarts import FailedBatch
-from pipelines.domain.runs import RunState
+from pipelines.domain.runs import EXIT_FILE, RunState
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
@@ -25,6 +26,7 @@ from pipelines.verbs.jobs import ReadLog, ShowJob
 from pipelines.verbs.restart_strategy import SetRestartStrategy
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
+from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from tests.driver.process import CONF
 from tests.waiting import until
@@ -64,7 +66,10 @@ sums.select(F.col("window.start").alias("start"), "post", "rows", "amount").writ
 ).start(f"{output}/sums", format="parquet")
 spark.streams.awaitAnyTermination()
 """
+FAILS_FROM = f"2026-11-20T10:{20 * (FILES + 1) // 60:02d}:{20 * (FILES + 1) % 60:02d}Z"
 STRICT = CODE.replace("AMOUNT", 'F.col("value").cast("int")')
+WRONG = CODE.replace("AMOUNT", f"F.expr(\"CAST(IF(event_time >= TIMESTAMP'{FAILS_FROM}', 'seven', value) AS INT) * 1000\")")
+"""It counts what is not so, and fails at the second file that it reads."""
 FIXED = CODE.replace("AMOUNT", 'F.expr("try_cast(value AS INT)")')
 
 
@@ -96,7 +101,11 @@ def write(events: Path, files: Iterable[int]) -> None:
 
 
 def committed(server: Server, job: str) -> int:
-    commits = Path(server.newest(job).checkpoints) / "sums" / "commits"
+    return committed_in(server.newest(job))
+
+
+def committed_in(run: Run) -> int:
+    commits = Path(run.checkpoints) / "sums" / "commits"
     return max((int(path.name) for path in commits.glob("[0-9]*")), default=-1)
 
 
@@ -121,6 +130,68 @@ def idle(server: Server, job: str, files: int = FILES) -> bool:
     summary = server.face.ask(ShowJob(job)).summary
     assert not (summary.state is not None and summary.state.has_failed), ran(server, job)
     return (summary.batch or 0) >= files - 1 and summary.idle_since_ms is not None
+
+
+def goes_back_by_itself(server: Server, *folders: Path) -> None:
+    """Upgrades of `main`, whose new code fails while no server is there, misses a limit, and passes; `without` runs the old code on."""
+
+    def more(*numbers: int) -> None:
+        for folder in folders:
+            write(folder, numbers)
+
+    def same(files: int) -> None:
+        """Both have the rows of so many files, of which `main` has read one more, and `without` the poison one neither."""
+        whole = 2 * 2 * (files - 3)
+        until(lambda: idle(server, "main", files) and server.face.ask(Compare("main", "without")).equal >= whole)
+        compared = server.face.ask(Compare("main", "without"))
+        assert (compared.only_a, compared.only_b, compared.changed) == (0, 0, 0), compared
+        assert compared.equal == compared.rows_a == compared.rows_b, compared
+
+    old, first = server.newest("main").version, FILES
+    saved = server.stop("main", savepoint=True)
+    change = Resume("main", code=WRONG, probation_batches=9)
+    plan = server.face.plan(change).probation
+    assert plan is not None and (plan.way, plan.version) == (Way.SAVEPOINT, old)
+    wrong = do(server.face, change)
+    until(lambda: server.newest("main").state is RunState.RUNNING)
+    server.end()
+    began = committed_in(wrong)
+    more(first)
+    until(lambda: committed_in(wrong) > began)
+    more(first + 1)
+    exited = server.root / "jobs" / "main" / "runs" / wrong.id / EXIT_FILE
+    until(exited.exists)
+    server.start()
+    until(lambda: server.newest("main").version == old)
+    back = server.newest("main")
+    assert (back.from_savepoint, back.attempt) == (saved, 0)
+    more(first + 2)
+    same(first + 3)
+    failed = server.face.ask(ShowJob("main")).runs[1]
+    assert failed.id == wrong.id and failed.restart is not None and failed.restart.why.endswith("failed: CAST_INVALID_INPUT")
+
+    server.stop("main", savepoint=True)
+    slow = do(server.face, Resume("main", code=f"{WRONG}# slow\n", probation_batches=50, longest_batch_ms=1))
+    more(first + 3)
+    until(lambda: server.newest("main").version == old)
+    ended = server.face.ask(ShowJob("main")).runs[1]
+    assert ended.id == slow.id and ended.exit is not None and ended.exit.error_class == MISSED
+    more(first + 4)
+    same(first + 5)
+
+    server.stop("main", savepoint=True)
+    good = do(server.face, Resume("main", code=f"{STRICT}# the same\n", probation_batches=1))
+    more(first + 5)
+    until(lambda: stand(server) is Stand.PASSED)
+    same(first + 6)
+    assert server.newest("main").id == good.id
+    kinds = [event.kind for event in server.face.ask(ListEvents("main")) if "probation" in event.kind or "back" in event.kind]
+    assert kinds == ["job.probation_passed", *["job.went_back", "job.probation_failed"] * 2]
+
+
+def stand(server: Server) -> Stand | None:
+    probation = server.face.ask(ShowJob("main")).probation
+    return probation.stand if probation else None
 
 
 @pytest.mark.spark
@@ -181,6 +252,7 @@ def test_restarts_and_a_poison_batch_lose_and_double_nothing(server: Server, tmp
     comparison = server.face.ask(Compare("main", "without"))
     assert (comparison.only_a, comparison.only_b, comparison.changed) == (0, 0, 0), comparison
     assert comparison.equal == comparison.rows_a == comparison.rows_b, comparison
+    goes_back_by_itself(server, events, tmp_path / "without")
     with pytest.raises(Conflict, match=r"not known at which batch|is not waiting any more"):
         server.stop("main", savepoint=False)
         server.face.plan(leave_out)

@@ -36,6 +36,7 @@ from dashboard.widgets import command, empty_state, error_box, errors_shown, mes
 from pipelines.domain.errors import NotFound
 from pipelines.domain.jobs import JobDetail
 from pipelines.verbs.jobs import ShowJob
+from pipelines.words import probations
 
 STREAMING = ("Metrics", "Operators", "State", "Batches", "Savepoints", "Versions", "Logs", "Configuration", "Alerts", "Events")
 SCRIPT = ("Run", "Versions", "Logs", "Configuration", "Alerts", "Events")
@@ -92,6 +93,8 @@ def _live(name: str, shape: object) -> None:
         header.line(detail, now)
         watched.draw(detail)
         failure.draw(name, detail)
+        if notice := probations.notice(detail):
+            message_box(*notice, tone="blue")
         findings.draw(detail, now)
         _tabs(name, detail, now)
 

@@ -17,6 +17,7 @@ from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.jobs import JobDetail, Run
 from pipelines.domain.resources import EXCEEDED
 from pipelines.domain.restarts import MISFIT
+from pipelines.words import probations
 
 HINTS = (
     (MISFIT,
@@ -96,6 +97,8 @@ def draw(name: str, detail: JobDetail) -> None:
 def _advice(detail: JobDetail, run: Run, code: str, message: str, reason: str) -> str:
     """The hint, unless it restarts by itself; and why it does not, where it was restarted before."""
     decision = run.restart
+    if decision is not None and decision.back is not None:
+        return f"The job {escape(probations.decision(decision, goes_on=run.state.goes_on))}."
     if decision is not None and decision.at_ms is not None:
         return "The job restarts by itself from its checkpoint, and nothing is lost. Resume restarts it at once; Stop ends the wait."
     if decision is not None and decision.poison:

@@ -19,7 +19,7 @@ from pipelines.domain.savepoints import RetainedBatch
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ListBatches, ListJobs, ListRetained, ShowJob
 from pipelines.verbs.savepoints import ReadVerification, ShowSavepoint
-from pipelines.words import backlog, catching_up, clusters, formats, limits, resources, restarts, schedules, triggers
+from pipelines.words import backlog, catching_up, clusters, formats, limits, probations, resources, restarts, schedules, triggers
 from pipelines.words import observed as observed_words
 from pipelines.words import savepoints as words
 
@@ -126,6 +126,7 @@ def _job_pairs(detail: JobDetail, now_ms: int) -> list[tuple[str, str]]:
         ("memory, processors", resources.spelt(job.job.resources) or formats.MISSING),
         ("restart strategy", formats.MISSING if job.job.attached else restarts.strategy(job.job)),
         *restarts.poison(job.run),
+        *([("probation", probations.stand(detail.probation))] if detail.probation else []),
         ("schedule of its own", schedules.spelt_own(job.job.schedule) or formats.MISSING),
         ("idle since", formats.when(job.idle_since_ms, now_ms, None)),
         ("runs", "elsewhere: watched by its checkpoint" if job.job.attached else clusters.where(detail.cluster)),
