@@ -116,6 +116,7 @@ RAN = RunScript(name="a", script="a.py", code="x = 1\n", args=("--x", "1"), conf
 TYPED: dict[str, tuple[Asked[Any], str]] = {
     "savepoint": (Take(JOB, batch=7, label="it's"), f"savepoint {JOB} --batch 7 --label {QUOTED}"),
     "check": (Check(savepoint=FIRST, code="x = 1\n", script="a.py"), f"check {FIRST} --code a.py"),
+    "check as told": (Check(FIRST, map={"counts.0": "counts.1"}), f"check {FIRST} --map counts.0=counts.1"),
     "home": (Take(JOB, home="s3://lake/savepoints"), f"savepoint {JOB} --home s3://lake/savepoints"),
     "event": (Take(JOB, event_ms=AT_MS), f"savepoint {JOB} --event-time 2027-01-15T08:00:00+00:00"),
     "moment": (Take(JOB, at_ms=AT_MS + 7, to="/mnt/a"), f"savepoint {JOB} --at 2027-01-15T08:00:00.007+00:00 --to /mnt/a"),
