@@ -14,11 +14,11 @@ from pipelines.domain.disposals import Disposal, DisposeOutcome
 from pipelines.domain.errors import NotFound, refusal
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.holdings import HoldingsPlan
-from pipelines.domain.ids import ExperimentId, JobName, QueryName, RunId, SavepointId, VersionId
+from pipelines.domain.ids import ExperimentId, JobName, OperationId, QueryName, RunId, SavepointId, VersionId
 from pipelines.domain.job_limits import JobLimits, changed
 from pipelines.domain.job_places import at
 from pipelines.domain.jobs import Job
-from pipelines.domain.operations import Operation
+from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.resources import ALL, Means
 from pipelines.domain.resources import changed as taking
 from pipelines.domain.restart_strategies import USUAL
@@ -53,7 +53,7 @@ from pipelines.verbs.rename_query import RenamePlan, RenameQuery
 from pipelines.verbs.rescale import Rescale
 from pipelines.verbs.resources import ResourcesPlan, SetResources
 from pipelines.verbs.restart_strategy import RestartStrategyPlan, SetRestartStrategy
-from pipelines.verbs.resume import Resume
+from pipelines.verbs.resume import JobsResume, Resume, ResumeJobs, ResumeOutcome
 from pipelines.verbs.run import RunPlan, RunScript
 from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
 from pipelines.verbs.schedule import SetSchedule
@@ -61,7 +61,7 @@ from pipelines.verbs.set_limits import LimitsPlan, SetLimits
 from pipelines.verbs.state import ListStates, ReadState, ReadStatePlan
 from pipelines.verbs.state_difference import CompareState, StateDifferencePlan
 from pipelines.verbs.state_key import LookUpKey, LookUpKeyPlan
-from pipelines.verbs.stop import Stop, StopPlan
+from pipelines.verbs.stop import JobsStop, Stop, StopJobs, StopOutcome, StopPlan
 from pipelines.verbs.system import ExamplePlan, RebuildCatalog, RebuildPlan, StartExample
 from pipelines.verbs.take import Take
 from pipelines.verbs.tokens import CreateToken, NewToken, RevokeToken, ShownToken, TokenPlan
@@ -107,6 +107,45 @@ def _disposal(face: FakeFace, change: Dispose) -> Disposal:
     gone = [(name, NotFound("savepoint.not_found", f"there is no savepoint {name!r}", "List them.")) for name, s in named.items() if not s]
     refused = [DisposeOutcome(name, None, refusal(error)) for name, error in gone]
     return samples.disposed(*(s for s in named.values() if s), refused=refused)
+
+
+def _stops(face: FakeFace, change: StopJobs) -> JobsStop:
+    return JobsStop(tuple(_stop_outcome(face, Stop(job, change.savepoint, change.at_once, change.label)) for job in change.jobs))
+
+
+def _stop_outcome(face: FakeFace, change: Stop) -> StopOutcome:
+    if change.job not in face.runs:
+        return StopOutcome(change.job, None, refusal(_no_job(change.job)))
+    return StopOutcome(change.job, PLANS[Stop](face, change))
+
+
+def _stopped(face: FakeFace, change: StopJobs) -> JobsStop:
+    """Each stop is under way as an operation, which has ended when it is looked at again."""
+    return JobsStop(tuple(replace(one, operation=_stopping(face, one.job)) if one.plan else one for one in face.plan(change).outcomes))
+
+
+def _stopping(face: FakeFace, job: str) -> Operation:
+    running = Operation(OperationId(f"op-stop-{job}"), "stop", JobName(job), OperationState.RUNNING, samples.NOW_MS)
+    newest = next((saved.id for saved in face.ask(ListSavepoints(job))), "")
+    return face.under_way(running, running, samples.done(running, newest))
+
+
+def _resumes(face: FakeFace, change: ResumeJobs) -> JobsResume:
+    return JobsResume(tuple(_resume_outcome(face, Resume(job, force=change.force)) for job in change.jobs))
+
+
+def _resume_outcome(face: FakeFace, change: Resume) -> ResumeOutcome:
+    if change.job not in face.runs:
+        return ResumeOutcome(change.job, None, refusal(_no_job(change.job)))
+    return ResumeOutcome(change.job, _resumption(face, change))
+
+
+def _resumed(face: FakeFace, change: ResumeJobs) -> JobsResume:
+    return JobsResume(tuple(replace(one, run=begun(one.job)) if one.plan else one for one in face.plan(change).outcomes))
+
+
+def _no_job(name: str) -> NotFound:
+    return NotFound("job.not_found", f"There is no job {name}", "List them.")
 
 
 def _scheduled(face: FakeFace, change: SetSchedule) -> ScheduleState:
@@ -181,6 +220,8 @@ PLANS: Told = {
     Rescale: lambda face, it: samples.rescale_plan(it.job, it.partitions),
     Stop: lambda face, it: StopPlan(JobName(it.job), RunId(RUN), it.at_once, it.savepoint),
     Resume: lambda face, it: _resumption(face, it),
+    StopJobs: _stops,
+    ResumeJobs: _resumes,
     Take: lambda face, it: TakePlan(JobName(it.job), {QUERY: it.batch or 9}, 12, 2_000_000, 4_096, "link", it.to),
     Annotate: _annotation,
     AskHoldings: lambda face, it: HoldingsPlan(_of(face, it.savepoint).id, len(_of(face, it.savepoint).queries)),
@@ -264,6 +305,8 @@ ANSWERS: Told = {
     Forget: lambda face, it: None,
     Stop: lambda face, it: samples.ended("op-stop", "cancel" if it.at_once else "stop", it.job, "" if it.at_once else SAVEPOINT),
     Resume: lambda face, it: begun(it.job, it.from_savepoint),
+    StopJobs: _stopped,
+    ResumeJobs: _resumed,
     Take: taken,
     Annotate: lambda face, it: _of(face, it.savepoint),
     AskHoldings: lambda face, it: _of(face, it.savepoint),

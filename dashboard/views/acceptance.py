@@ -11,7 +11,10 @@ from pipelines.domain import operator_places
 from pipelines.domain.verdicts import Verdict
 
 DROP_HELP = "The code has no place for it any more. It stays in the savepoint; the copy that this begins on is without it."
-MAP_HELP = "The plans do not tell. Spark numbers operators from the sink up; the table of operators above has what each one computes."
+MAP_HELP = (
+    "The plans do not tell. Spark numbers operators from the sink up; the table of operators above has what each one computes. A state "
+    "variable that was renamed goes on under its new name."
+)
 UNSAID, DROPPED = "", "dropped"
 
 
@@ -21,16 +24,17 @@ class Accepted:
 
     drop: tuple[str, ...] = ()
     map: Mapping[str, str] = field(default_factory=dict)
-    """Operator before -> operator now."""
+    """Operator, or state variable, before -> now."""
 
 
 def accepted(verdict: Verdict | None, key: str) -> Accepted:
-    """A choice for each operator that could go on as another one of the code, and a box for each part of the state that is dropped."""
+    """A choice for each operator or state variable that could go on as another one of the code, and a box for each part of the state that
+    is dropped."""
     if verdict is None:
         return Accepted()
     told: dict[str, str] = {}
     names = dict.fromkeys(verdict.dropped)
-    for name, candidates in operator_places.choices(verdict.operators).items():
+    for name, candidates in operator_places.choices(verdict).items():
         free = [candidate for candidate in candidates if candidate not in told.values()]
         told[name] = _choice(name, free, key, may_drop=name not in names)
     map = {name: new for name, new in told.items() if new not in (UNSAID, DROPPED)}

@@ -86,7 +86,7 @@ def of_plan(plan: RestorePlan, variant: fork.Variant) -> None:
     elif last in st.session_state:
         st.caption(PREVIOUS)
         draw(st.session_state[last])
-    _ask(check, is_known=plan.verdict is not None)
+    _ask(check, is_known=plan.verdict is not None and plan.verdict.told == (check.map or {}))
 
 
 def _text(part: Part) -> str:
@@ -119,4 +119,4 @@ def _ask(check: Check, is_known: bool) -> None:
 
 def _check(savepoint: str, variant: fork.Variant) -> Check:
     revised = {part.name: getattr(variant, part.name) for part in fields(Revision)}
-    return Check(savepoint, new_queries=variant.new_queries, **revised)
+    return Check(savepoint, new_queries=variant.new_queries, map=variant.map or None, **revised)

@@ -34,6 +34,8 @@ Text = str | Table | Shown | None
 """How an answer is shown: its text, with a value of its own as JSON, or (None) as any answer is."""
 Shows = Callable[[Here, Any, Any], Text]
 """Of the declaration's value and its answer, or its plan."""
+Becomes = Callable[[Here, Any], Asked[Any]]
+"""Of the declaration's value, what the command asks in its place; `Here.words` has what was typed."""
 Completes = Callable[[Here, Mapping[str, Any]], Mapping[str, Any]]
 """Of the fields that were given, those that it adds or changes; `Here.words` has what was typed."""
 
@@ -59,6 +61,7 @@ class Addition:
     exclusive: list[tuple[str, ...]] = field(default_factory=list)
     """Fields and parameters of which at most one is given."""
     completes: Completes | None = None
+    becomes: Becomes | None = None
     shows: Shows | None = None
     plans: Shows | None = None
 
@@ -119,6 +122,17 @@ def completes(kind: Any, *fills: str, **parameters: Parameter) -> Callable[[F], 
     def add(function: F) -> F:
         _additions[kind].completes = function
         _additions[kind].filled |= set(fills)
+        _additions[kind].parameters |= parameters
+        return function
+
+    return add
+
+
+def becomes(kind: Any, **parameters: Parameter) -> Callable[[F], F]:
+    """The decorated function (`Becomes`) says what the command asks in place of the declaration's value, with `parameters` of its own."""
+
+    def add(function: F) -> F:
+        _additions[kind].becomes = function
         _additions[kind].parameters |= parameters
         return function
 

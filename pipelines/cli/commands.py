@@ -86,6 +86,7 @@ def function_of(command: Made) -> Callable[..., None]:
         _check_exclusive(command.kind, addition, typed)
         with opened(ctx, workspace, as_json, typed, rebuilding=rebuilding) as here:
             request: Any = command.kind(**_values(here, command, addition))
+            request = addition.becomes(here, request) if addition.becomes else request
             instead = request.unchanged() if isinstance(request, Change) else None
             if isinstance(request, Change) and instead is None:
                 perform(here, request)

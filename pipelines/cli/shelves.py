@@ -17,7 +17,7 @@ from pipelines import verbs
 
 _DECLARED = re.compile(r'^    command(?:, shell)? = "([^"]+)"', re.MULTILINE)
 _ADDED = re.compile(r'^(?:@command|alias|group)\(\s*"([^"]+)"', re.MULTILINE)
-_ABOUT = re.compile(r"^@?(?:shows|plans|completes|describes|excludes|defaults|alias)\(([^()]*)", re.MULTILINE)
+_ABOUT = re.compile(r"^@?(?:shows|plans|completes|becomes|describes|excludes|defaults|alias)\(([^()]*)", re.MULTILINE)
 _NAME = re.compile(r"\b[A-Z]\w*")
 _NOUNS = "pipelines.cli.nouns", (str(Path(__file__).with_name("nouns")),)
 """By its name: the modules of `nouns/` import what asks here for them."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from pipelines.domain import (
     contracts,
@@ -54,10 +54,14 @@ class Pair:
     """Whether the code before keeps what the savepoint holds."""
     is_avro: bool = False
     """Whether the state is kept in Avro: then Spark reads other columns of state variables by itself."""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """State variables that the user says have another name now: before -> now."""
 
 
 def judged(pair: Pair, doubts: tuple[str, ...]) -> Part:
     """The verdict on it; `doubts` say why nothing of it can be called the same."""
+    if pair.renamed:
+        return _renamed(pair)
     if contracts.types(pair.kept) == contracts.types(pair.keeps) or _is_read_by_spark(pair):
         return compared(pair, doubts)
     return rewritten(pair, tuple(contracts.differences(pair.kept, pair.keeps)))
@@ -65,12 +69,26 @@ def judged(pair: Pair, doubts: tuple[str, ...]) -> Part:
 
 def rewritten(pair: Pair, reasons: tuple[str, ...]) -> Part:
     """The verdict on an operator whose state Spark does not take: how it is rewritten, and what of it is dropped."""
-    return Part(pair.query, pair.after, pair.now.name, Outcome.NEEDS_REWRITING, reasons, rewriting(pair), dropped=_lost(pair))
+    part = Part(pair.query, pair.after, pair.now.name, Outcome.NEEDS_REWRITING, reasons, rewriting(pair))
+    return replace(part, dropped=_lost(pair), empty=_empty(pair))
+
+
+def _renamed(pair: Pair) -> Part:
+    """The verdict on state variables of which some go on under other names: Spark finds them by their names."""
+    goes_on = tuple(f"Its state variable {old} goes on as {new}." for old, new in pair.renamed.items())
+    return rewritten(pair, (*goes_on, *contracts.differences(pair.kept, pair.keeps)))
 
 
 def _lost(pair: Pair) -> tuple[str, ...]:
     """Names of its state variables that the code does not have any more."""
-    return tuple(operator_places.variable_name(pair.query, pair.before, name) for name in state_variables.lost(pair.kept, pair.keeps))
+    lost = state_variables.lost(pair.kept, pair.keeps, (), pair.renamed)
+    return tuple(operator_places.variable_name(pair.query, pair.before, name) for name in lost)
+
+
+def _empty(pair: Pair) -> tuple[str, ...]:
+    """Names of the state variables of the code that begin empty."""
+    new = (name for name in pair.keeps.variables if name not in pair.kept.variables and name not in pair.renamed.values())
+    return tuple(operator_places.variable_name(pair.query, pair.after, name) for name in new)
 
 
 def _is_read_by_spark(pair: Pair) -> bool:
@@ -124,7 +142,7 @@ def _rewriting_variables(pair: Pair) -> str:
     try:
         if pair.is_avro:
             raise state_variables.refused(pair.query, pair.before, "its state is kept in Avro, which Spark alone rewrites, and does not")
-        made = state_variables.by_names(pair.query, pair.before, pair.kept, pair.keeps)
+        made = state_variables.by_names(pair.query, pair.before, pair.kept, pair.keeps, renamed=pair.renamed)
     except Unsupported as error:
         return f"{error.message}. {error.hint}"
     return f"{COLUMNS}: {migrations.told(made.variables)}. {RENAMED}"
@@ -132,6 +150,8 @@ def _rewriting_variables(pair: Pair) -> str:
 
 def compared(pair: Pair, doubts: tuple[str, ...]) -> Part:
     """An operator that Spark takes: whether its state means what it meant, and what of it is dropped."""
+    if pair.renamed:
+        return _renamed(pair)
     part, names = _meant(pair, doubts), _lost(pair)
     if pair.now.name in VARIABLES and not _is_read_by_spark(pair):
         reasons = (*part.reasons, BY_PLACES, *contracts.differences(pair.kept, pair.keeps))
@@ -142,7 +162,7 @@ def compared(pair: Pair, doubts: tuple[str, ...]) -> Part:
     reason, same = f"Its state variables {lost} are dropped.", part.outcome is Outcome.SAME
     outcome, reasons = (Outcome.PARTLY_KEPT, (reason,)) if same else (part.outcome, (*part.reasons, reason))
     hint = f"{ACCEPT} {RENAMED}" if any(name not in pair.kept.variables for name in pair.keeps.variables) else ACCEPT
-    return replace(part, outcome=outcome, reasons=reasons, hint=f"{part.hint} {hint}".strip(), dropped=names)
+    return replace(part, outcome=outcome, reasons=reasons, hint=f"{part.hint} {hint}".strip(), dropped=names, empty=_empty(pair))
 
 
 def _meant(pair: Pair, doubts: tuple[str, ...]) -> Part:

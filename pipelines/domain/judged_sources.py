@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pipelines.domain import source_places
 from pipelines.domain.plannings import PlannedQuery, PlannedSource
@@ -15,14 +15,15 @@ MOVED = "Their offsets are moved there, and what is new is read from its beginni
 TELL_WHICH = "Say which goes on as which (--map {0}={1}), or drop what is gone (--drop {0})."
 
 
-def judged(image: QueryImage, before: PlannedQuery | None, after: PlannedQuery) -> Iterator[Part]:
-    """What is wrong with the sources; nothing where they are those that they were."""
+def judged(image: QueryImage, before: PlannedQuery | None, after: PlannedQuery, told: Mapping[str, str]) -> Iterator[Part]:
+    """What is wrong with the sources; nothing where they are those that they were. `told` has names before -> now, as the user says.
+    Raises Invalid (`map.source`)."""
     names = [source.name for source in after.sources]
     if any(names) and not all(names):
         yield _part(image, Outcome.CANNOT_START, "Some of the code's sources have names, and some have none.", OFFSETS)
         return
     old, new = source_places.before(image, before), source_places.now(after)
-    places = source_places.place(image.query, old, new)
+    places = source_places.place(image.query, old, new, told=told)
     yield from _placed(image, old, new, places)
     for now, was in places.pairs.items():
         yield from _compared(image, now, new[now], old[was])

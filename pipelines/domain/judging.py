@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pipelines.domain import contracts, judged_operators, operator_places, secrets
 from pipelines.domain.contracts import Contract, Keeps
@@ -52,10 +52,12 @@ class Known:
     """The Spark that wrote it."""
     doubts: tuple[str, ...] = ()
     """Why nothing can be called the same, whatever is planned."""
+    told: Mapping[str, str] = field(default_factory=dict)
+    """Names of operators, and of state variables, before -> now, as the user says."""
 
 
 def judge(known: Known, planning: Planning) -> tuple[Part, ...]:
-    """The verdict on each part of one query."""
+    """The verdict on each part of one query; raises Invalid (`map.operator`) for what is told of an operator that is not there."""
     query = known.image.query
     if planning.unsupported:
         return (_whole(query, Outcome.CANNOT_TELL, f"{planning.unsupported}: nothing is guessed.", LOOK),)
@@ -66,7 +68,7 @@ def judge(known: Known, planning: Planning) -> tuple[Part, ...]:
     if after.failure is not None:
         return (_whole(query, Outcome.CANNOT_START, f"Spark cannot plan it: {after.failure.message}", START),)
     before = old.find(query)
-    return (*judged_sources(known.image, before, after), *_operators(known, before, after, old, planning))
+    return (*judged_sources(known.image, before, after, known.told), *_operators(known, before, after, old, planning))
 
 
 def pairs(known: Known, planning: Planning) -> Iterator[OperatorPair]:
@@ -126,7 +128,9 @@ def _places(known: Known, then: Mapping[int, PlannedOperator], now: Mapping[int,
     """Which operator goes on with which state; all as they are where what the code would keep is not known of each."""
     if {id: keeps.name for id, keeps in known.new.items()} != {id: operator.name for id, operator in now.items()}:
         return Places()
-    return operator_places.place(known.kept, known.new, then if contracts.fits(known.kept, known.old) else {}, now, by_number=True)
+    told = operator_places.mapped(known.image.query, known.told)
+    explained = then if contracts.fits(known.kept, known.old) else {}
+    return operator_places.place(known.kept, known.new, explained, now, told=told, by_number=True)
 
 
 def _placed(
@@ -166,17 +170,10 @@ def _moved_from(old: int, part: Part, *, is_whole: bool) -> Part:
 
 
 def _pair(known: Known, old: int, at: int, then: PlannedOperator | None, now: PlannedOperator) -> Pair:
-    return Pair(
-        known.image.query,
-        old,
-        at,
-        known.kept[old],
-        known.new[at],
-        then,
-        now,
-        contracts.fits(known.kept, known.old),
-        is_avro(known.image.conf),
-    )
+    query, kept, keeps = known.image.query, known.kept[old], known.new[at]
+    renamed = operator_places.renamed(query, known.told, old, at, kept, keeps)
+    is_explained = contracts.fits(known.kept, known.old)
+    return Pair(query, old, at, kept, keeps, then, now, is_explained, is_avro(known.image.conf), renamed)
 
 
 def _operator(

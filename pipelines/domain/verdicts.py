@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from pipelines.domain.bounds import Count, Took
 from pipelines.domain.errors import Incompatible, Refusal
@@ -44,6 +44,8 @@ class Part:
     hint: str = ""
     dropped: tuple[str, ...] = ()
     """Names of what is dropped of the state (`counts`, `counts.0`, `counts.0.last`): a query, an operator, a state variable."""
+    empty: tuple[str, ...] = ()
+    """Names of the code's state variables that begin empty, where others are dropped: those may go on as these (`--map`)."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,8 @@ class Verdict:
     took_ms: Took = 0.0
     operators: tuple[OperatorPair, ...] = ()
     """The plans of both codes, operator by operator; none where nothing had to be planned."""
+    told: Mapping[str, str] = field(default_factory=dict)
+    """Names of operators, and of state variables, before -> now, as the user said (`--map`)."""
 
     @property
     def dropped(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pipelines.domain.access import Role
@@ -9,6 +10,7 @@ from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unavailable, Un
 from pipelines.domain.ids import JobName, SavepointId, VersionId
 from pipelines.domain.verdicts import Verdict
 from pipelines.verbs.fork import SAVEPOINT
+from pipelines.verbs.migrating import MAP
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.revision import NEW_QUERY, Revision
 from pipelines.verbs.verb import Change, Http, Kind, Works, named, option
@@ -32,6 +34,7 @@ class Check(Change[Verdict, CheckPlan], Revision):
 
     savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
     new_queries: tuple[str, ...] = option(NEW_QUERY, (), flag="--new-query", metavar="QUERY")
+    map: Mapping[str, str] | None = option(MAP, None, flag="--map", metavar="OLD=NEW", reads=Reads.PAIRS)
 
     call, topic = "check", "savepoints"
     role = Role.AUTHOR

@@ -52,7 +52,7 @@ def subject(asked: Asked[Any]) -> str:
 
 
 def _names(kind: type[Asked[Any]], part: Field[Any]) -> bool:
-    return place(kind, part) == "path" or part.name in ("name", "job") or spelling(part).reads in NAMING
+    return place(kind, part) == "path" or part.name in ("name", "job", "jobs") or spelling(part).reads in NAMING
 
 
 def _shown(value: Any) -> str:

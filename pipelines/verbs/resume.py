@@ -1,11 +1,12 @@
-"""`resume`: a job that does not run goes on."""
+"""`resume`: a job that does not run goes on, or several."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.domain.access import Role
-from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Unavailable, Unsupported
+from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatible, NotFound, Refusal, Unavailable, Unsupported
 from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
 from pipelines.verbs.forget import JOB
@@ -14,13 +15,16 @@ from pipelines.verbs.probation import OnProbation
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.resources import Taking
 from pipelines.verbs.revision import FORCE, NEW_QUERY, Revision
-from pipelines.verbs.verb import Change, Http, Kind, Works, named, option
+from pipelines.verbs.stop import JOBS
+from pipelines.verbs.verb import Change, Http, Kind, Works, argument, named, option
 
 PAST = (
     "Leave out the batch at which it failed, and go on after it: what that reads counts as read, and no row of it comes into the state. "
     "The point before is saved first."
 )
 RESUMING = Kind("Resuming", "Resumed", makes=True, about="{job} from {subject}")
+NAMED = 3
+"""So many jobs of several are named, of more their number is said."""
 
 
 @dataclass(frozen=True)
@@ -58,3 +62,48 @@ class Resume(Change[Run, RestorePlan], OnProbation, Migrating, Taking, Revision)
 
     def result(self, answer: Run) -> str:
         return answer.job
+
+
+@dataclass(frozen=True)
+class ResumeOutcome:
+    """The outcome of one job of several: its plan, or its refusal; both where what was planned is refused."""
+
+    job: str
+    plan: RestorePlan | None
+    refusal: Refusal | None = None
+    """The error that resuming that job alone raises."""
+    run: Run | None = None
+    """The run that began; None in a plan."""
+
+
+@dataclass(frozen=True)
+class JobsResume:
+    """The outcomes of all jobs, in the order they were named, each once."""
+
+    outcomes: tuple[ResumeOutcome, ...]
+
+
+@dataclass(frozen=True)
+class ResumeJobs(Change[JobsResume, JobsResume]):
+    """Resume several jobs that do not run, one after the other, each from its own checkpoint with the version that it had. One that is
+    refused, or fails to begin, says why and holds back no other."""
+
+    jobs: tuple[str, ...] = argument(JOBS, metavar="JOB...")
+    force: bool = option(FORCE, False, flag="--force")
+
+    call, topic = "resume_jobs", "jobs"
+    role = Role.OPERATOR
+    http = Http("POST", "/jobs/resume")
+    within = "resume"
+    kinds = {"resume-jobs": Kind("Resuming", "Resumed", about="{subject}", outcome="{done} {result}")}
+
+    def works_as(self, plan: JobsResume) -> Works:
+        return Works("resume-jobs", "", _called([outcome.job for outcome in plan.outcomes if outcome.refusal is None]))
+
+    def result(self, answer: JobsResume) -> str:
+        begun = [outcome.job for outcome in answer.outcomes if outcome.run is not None]
+        return _called(begun) if len(begun) == len(answer.outcomes) else f"{len(begun)} of {len(answer.outcomes)} jobs"
+
+
+def _called(jobs: Sequence[str]) -> str:
+    return ", ".join(jobs) if len(jobs) <= NAMED else f"{len(jobs):,} jobs"

@@ -1,4 +1,4 @@
-"""`stop`: a job's run ends, at a batch boundary or at once."""
+"""`stop`: the run of a job, or of several, ends at a batch boundary or at once."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.domain.access import Role
-from pipelines.domain.errors import Conflict, NotFound, Unavailable
+from pipelines.domain.errors import Conflict, NotFound, Refusal, Unavailable
 from pipelines.domain.ids import JobName, OperationId, RunId
 from pipelines.domain.operations import Operation
 from pipelines.domain.texts import LABEL
 from pipelines.verbs.forget import JOB
-from pipelines.verbs.verb import Change, Http, Kind, Shell, Works, named, option
+from pipelines.verbs.verb import Change, Http, Kind, Shell, Works, argument, named, option
 
+JOBS = "Names of jobs."
 SAVED = "Whether to take a savepoint once it has stopped."
+AT_ONCE = "Stop in the middle of a batch, without a savepoint."
+LABELLED = "A note to find the savepoint by."
 
 
 @dataclass(frozen=True)
@@ -35,8 +38,8 @@ class Stop(Change[Operation, StopPlan]):
 
     job: str = named(JOB)
     savepoint: bool = option(SAVED, True, flag="--savepoint/--no-savepoint")
-    at_once: bool = option("Stop in the middle of a batch, without a savepoint.", False, shell=Shell.ABSENT)
-    label: str = option("A note to find the savepoint by.", "", text=LABEL)
+    at_once: bool = option(AT_ONCE, False, shell=Shell.ABSENT)
+    label: str = option(LABELLED, "", text=LABEL)
 
     call, topic = "stop", "jobs"
     role = Role.OPERATOR
@@ -54,3 +57,41 @@ class Stop(Change[Operation, StopPlan]):
 
     def works_as(self, plan: StopPlan) -> Works:
         return Works("cancel" if plan.at_once else "stop", plan.job, can_cancel=False)
+
+
+@dataclass(frozen=True)
+class StopOutcome:
+    """The outcome of one job of several: its plan, or its refusal."""
+
+    job: str
+    plan: StopPlan | None
+    refusal: Refusal | None = None
+    """The error that stopping that job alone raises."""
+    operation: Operation | None = None
+    """The stop that was begun, whose result is the savepoint's id; None in a plan."""
+
+
+@dataclass(frozen=True)
+class JobsStop:
+    """The outcomes of all jobs, in the order they were named, each once."""
+
+    outcomes: tuple[StopOutcome, ...]
+
+
+@dataclass(frozen=True)
+class StopJobs(Change[JobsStop, JobsStop]):
+    """Stop several jobs, each at its own next batch boundary. One that is refused (not found, not running) says why and holds back no
+    other. All stops are begun at once; each is an operation, whose result is its savepoint's id."""
+
+    jobs: tuple[str, ...] = argument(JOBS, metavar="JOB...")
+    savepoint: bool = option("Whether to take a savepoint of each once it has stopped.", True, flag="--savepoint/--no-savepoint")
+    at_once: bool = option(AT_ONCE, False, shell=Shell.ABSENT)
+    label: str = option("A note to find the savepoints by.", "", text=LABEL)
+
+    call, topic = "stop_jobs", "jobs"
+    role = Role.OPERATOR
+    http = Http("POST", "/jobs/stop")
+    within = "stop"
+
+    def words(self) -> Sequence[str] | None:
+        return ("cancel", *self.jobs) if self.at_once else None

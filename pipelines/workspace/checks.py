@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from pipelines.domain import doubts, judging, verdicts
+from pipelines.domain import doubts, judging, operator_places, verdicts
 from pipelines.domain.ids import folder_of
 from pipelines.domain.judging import Known
 from pipelines.domain.plannings import CONTRACT, NEW, OLD, Failure, Planned, Planning, PlanTask, Point
@@ -29,30 +30,34 @@ CHECKPOINTS = "checkpoints"
 
 @plans(Check)
 def plan(context: Context, change: Check) -> PlannedChange[Verdict, CheckPlan]:
-    """Raises Invalid for code with a syntax error."""
+    """Raises Invalid for code with a syntax error, and (`map.operator`) for what names no operator."""
+    told = change.map or {}
+    operator_places.mapped("", told)
     manifest = savepoints.manifest(context, change.savepoint)
     version = versions.of_fork(manifest, change, context.now_ms())
     versions.check(version)
-    verdict = known_verdicts.known(context, manifest, version, change.new_queries)
+    verdict = known_verdicts.known(context, manifest, version, change.new_queries, told)
     plan = CheckPlan(manifest.id, manifest.job, version.id, verdict is None)
-    return PlannedChange(plan, lambda ticket: verdict or _check(context, manifest, version, change.new_queries, ticket))
+    return PlannedChange(plan, lambda ticket: verdict or _check(context, manifest, version, change.new_queries, told, ticket))
 
 
-def _check(context: Context, manifest: Manifest, version: Version, new_queries: tuple[str, ...], ticket: Ticket) -> Verdict:
+def _check(
+    context: Context, manifest: Manifest, version: Version, new_queries: tuple[str, ...], told: Mapping[str, str], ticket: Ticket
+) -> Verdict:
     """1. The checkpoints are linked into a scratch folder; 2. Spark plans there; 3. the judge decides. Nothing else is left."""
     began, folder = time.monotonic(), context.layout.sandbox_folder(ticket.operation)
     with verifications.turn(context, ticket), leases.lease(context.shelf(manifest.id), manifest.id, str(folder), context.now_ms()):
         folder.mkdir(parents=True)
         try:
             planning = planned(context, manifest, version, new_queries, folder, ticket)  # 1, 2
-            every = [known(manifest, version, image, folder) for image in manifest.begun]
+            every = [replace(known(manifest, version, image, folder), told=told) for image in manifest.begun]
             parts = tuple(part for one in every for part in judging.judge(one, planning))  # 3
             pairs = tuple(pair for one in every for pair in judging.pairs(one, planning)) if not planning.unsupported else ()
         finally:
             shutil.rmtree(folder)
     varies = [word for planned in planning.side(NEW).queries for word in planned.varies]
     verdict = verdicts.of(manifest.id, version.id, parts, tuple(dict.fromkeys(varies)))
-    verdict = replace(verdict, spark_version=planning.spark_version, took_ms=(time.monotonic() - began) * 1000, operators=pairs)
+    verdict = replace(verdict, spark_version=planning.spark_version, took_ms=(time.monotonic() - began) * 1000, operators=pairs, told=told)
     files = {path: digest for side in planning.sides.values() for path, digest in side.files.items()}
     known_verdicts.keep(context, manifest, version, new_queries, verdict, files)
     return verdict

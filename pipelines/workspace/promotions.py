@@ -40,15 +40,15 @@ def plan(context: Context, change: Promote) -> Planned[str, PromotePlan]:
     `promote.other`, `job.attached`); from the savepoint NotFound (`savepoint.not_found`) where that was disposed of."""
     variant = decisions.variant(context, change.job)
     adoption = adoptions.planned(context, variant) if change.state is StateFrom.VARIANT else None
-    plan = _plan(context, variant, change.state, adoption)
+    plan = _plan(context, variant, change, adoption)
     verdict = plan.restore.verdict if plan.restore is not None else plan.verdict
     plan = replace(plan, refusal=verdicts.not_accepted(verdict, change))
     return Planned(plan, lambda ticket: _promote(context, variant, plan, change, adoption, ticket))
 
 
-def _plan(context: Context, variant: Variant, state: StateFrom, adoption: Adoption | None) -> PromotePlan:
+def _plan(context: Context, variant: Variant, change: Promote, adoption: Adoption | None) -> PromotePlan:
     """The plan of the promotion; refuses what cannot be done."""
-    present = _parent(context, variant)
+    state, present = change.state, _parent(context, variant)
     before = versions.get(context, present.version)
     target = versions.changed(before, _revision(variant.version, before), context.now_ms())
     code, has_it = (code_difference(before, target), *file_differences(before, target)), target.id == before.id
@@ -65,14 +65,15 @@ def _plan(context: Context, variant: Variant, state: StateFrom, adoption: Adopti
         state=state,
         steps=_steps(variant, present, target, state, has_it=has_it),
         warnings=tuple(_warnings(context, variant, before, target)),
-        restore=None if has_it or state is StateFrom.PRESENT else _restore(context, variant, target, adoption),
-        verdict=_known(context, variant, judged, target) if judged is not None else None,
+        restore=None if has_it or state is StateFrom.PRESENT else _restore(context, variant, target, change, adoption),
+        verdict=_known(context, variant, judged, target, change) if judged is not None else None,
         judged=judged.id if judged is not None else None,
     )
 
 
-def _known(context: Context, variant: Variant, judged: Manifest, target: Version) -> Verdict | None:
-    return verdicts.known(context, judged, target, context.files.spec(variant.job, variant.run.id).new_queries)
+def _known(context: Context, variant: Variant, judged: Manifest, target: Version, change: Promote) -> Verdict | None:
+    new_queries = context.files.spec(variant.job, variant.run.id).new_queries
+    return verdicts.nearest(context, judged, target, new_queries, change.map)
 
 
 def _parent(context: Context, variant: Variant) -> Run:
@@ -146,7 +147,7 @@ def _warnings(context: Context, variant: Variant, before: Version, target: Versi
     return warnings
 
 
-def _restore(context: Context, variant: Variant, target: Version, adoption: Adoption | None) -> RestorePlan:
+def _restore(context: Context, variant: Variant, target: Version, change: Promote, adoption: Adoption | None) -> RestorePlan:
     """The plan of going on with the variant's state, or of going back to the savepoint; refuses where a sink of the parent cannot."""
     if adoption is not None:
         plan = adoption.plan(variant.parent, str(context.layout.checkpoints(variant.parent, RunId(context.new_id("r")))))
@@ -160,7 +161,7 @@ def _restore(context: Context, variant: Variant, target: Version, adoption: Adop
         raise plan.refusal.error
     if error := sinks.refused_going_back(plan.sinks):
         raise Conflict(error.code, error.message, "Promote it on its present state (--state present).")
-    return replace(plan, verdict=_known(context, variant, manifest, target), judged=manifest.id)
+    return replace(plan, verdict=_known(context, variant, manifest, target, change), judged=manifest.id)
 
 
 def _promote(context: Context, variant: Variant, plan: PromotePlan, change: Promote, adoption: Adoption | None, ticket: Ticket) -> str:

@@ -48,7 +48,7 @@ from pipelines.workspace.resumed import Going
 from pipelines.workspace.safety import Safety
 from pipelines.workspace.savepoints import PlannedTake
 from pipelines.workspace.tickets import Ticket
-from pipelines.workspace.verdicts import known, refusal, stand_in
+from pipelines.workspace.verdicts import nearest, refusal, stand_in
 
 Go = Callable[[Context, Ticket, Probation | None], Run]
 """Carries a resume out, on probation where that is given; the caller holds the job."""
@@ -164,7 +164,8 @@ def _judged(context: Context, shown: RestorePlan, manifest: Manifest | None, goi
     """The plan with what is known of the version on the state of `manifest`."""
     if manifest is None:
         return shown
-    return replace(shown, verdict=known(context, manifest, going.version, going.new_queries), judged=manifest.id)
+    told = going.migrate.told if going.migrate is not None else None
+    return replace(shown, verdict=nearest(context, manifest, going.version, going.new_queries, told), judged=manifest.id)
 
 
 def _to_batch(context: Context, going: Going, batch: int) -> tuple[RestorePlan, Go]:

@@ -37,7 +37,16 @@ class KeptVerdict:
     files: Mapping[str, str] = field(default_factory=dict)
 
 
-def known(context: Context, manifest: Manifest, version: Version, new_queries: Sequence[str] = ()) -> Verdict | None:
+def nearest(
+    context: Context, manifest: Manifest, version: Version, new_queries: Sequence[str], told: Mapping[str, str] | None
+) -> Verdict | None:
+    """The verdict on `version` where the user has told which operator goes on as which; before that was checked, the one without it."""
+    return known(context, manifest, version, new_queries, told) or (known(context, manifest, version, new_queries) if told else None)
+
+
+def known(
+    context: Context, manifest: Manifest, version: Version, new_queries: Sequence[str] = (), told: Mapping[str, str] | None = None
+) -> Verdict | None:
     """The verdict on `version` going on from the savepoint; None where it would have to be checked. No Spark is started.
 
     Unchanged code is the same where nothing beneath it has changed since.
@@ -47,7 +56,7 @@ def known(context: Context, manifest: Manifest, version: Version, new_queries: S
         return None
     if version.id == manifest.version.id and is_same(manifest.installed, now) and now.packages.get("pyspark") == manifest.spark_version:
         return verdicts.unchanged(manifest.id, version.id, [image.query for image in manifest.begun])
-    kept = _find(context, _key(manifest, version, new_queries, now))
+    kept = _find(context, _key(manifest, version, new_queries, now, told or {}))
     return kept.verdict if kept is not None and are_same(kept.files) else None
 
 
@@ -92,7 +101,7 @@ def keep(
     """Keeps what a check has found. The environment of `version` has been made."""
     now = _installed(context, version)
     if now is not None:
-        context.files.write(context.layout.verdict(_key(manifest, version, new_queries, now)), KeptVerdict(verdict, files))
+        context.files.write(context.layout.verdict(_key(manifest, version, new_queries, now, verdict.told)), KeptVerdict(verdict, files))
         bound(context)
 
 
@@ -103,9 +112,9 @@ def _installed(context: Context, version: Version) -> Installed | None:
     return installed.of(environments.entered(context, version).runtime)
 
 
-def _key(manifest: Manifest, version: Version, new_queries: Sequence[str], now: Installed) -> str:
+def _key(manifest: Manifest, version: Version, new_queries: Sequence[str], now: Installed, told: Mapping[str, str]) -> str:
     rests_on = {"savepoint": manifest.id, "version": version.id, "new_queries": list(new_queries), "installed": asdict(now)}
-    return content_id("verdict", {**rests_on, "tidemark": __version__})
+    return content_id("verdict", {**rests_on, **({"told": dict(told)} if told else {}), "tidemark": __version__})
 
 
 def _find(context: Context, key: str) -> KeptVerdict | None:

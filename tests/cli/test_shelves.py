@@ -29,7 +29,7 @@ def test_every_addition_is_found_by_the_name_of_what_it_is_about() -> None:
     commands.every()
     about = shelves._about()
     for kind, addition in additions._additions.items():
-        for function in filter(None, (addition.shows, addition.plans, addition.completes)):
+        for function in filter(None, (addition.shows, addition.plans, addition.completes, addition.becomes)):
             assert function.__module__ in about[kind.__name__], kind
         assert about[kind.__name__], kind
     for kind, function in descriptions._described.items():

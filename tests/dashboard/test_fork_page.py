@@ -217,6 +217,28 @@ def test_which_operator_goes_on_as_which_is_chosen(opened: Opener) -> None:
     assert change.map == {"engagement.0": "engagement.1", "engagement.2": "engagement.2"}
 
 
+def test_the_verdict_is_asked_for_with_what_goes_on_as_which(opened: Opener) -> None:
+    """What was told stays chosen where the verdict has it, and can be told otherwise."""
+    face = FakeFace.sample()
+    unclear(face)
+    app = opened(face, "fork", savepoint=SAVEPOINT)
+    first = f"map_{SAVEPOINT}_A_engagement.0"
+    app.selectbox(key=first).select("engagement.1").run()
+    clicked(app, "fork_check")
+    asked = face.begun[-1]
+    assert isinstance(asked, Check) and asked.map == {"engagement.0": "engagement.1"}
+    plan = face.plan(Fork(savepoint=SAVEPOINT, name="post_engagement_fork"))
+    pairs = tuple(pair for pair in plan.verdict.operators if pair.before is None or pair.before.operator != 0)
+    pairs = tuple(pair for pair in pairs if pair.after is None or pair.after.operator != 1)
+    together = OperatorPair("engagement", OperatorPlan(0, "dedupe"), OperatorPlan(1, "dedupe"))
+    told = replace(plan.verdict, operators=(together, *pairs), told={"engagement.0": "engagement.1"})
+    face.plans_as(Fork, replace(plan, verdict=told))
+    app.run()
+    assert app.selectbox(key=first).value == "engagement.1" and "fork_check" not in [button.key for button in app.button]
+    app.selectbox(key=first).select("").run()
+    assert "fork_check" in [button.key for button in app.button], "nobody has checked it so"
+
+
 def dropping(app: AppTest) -> list[str]:
     return [str(box.key) for box in app.checkbox if str(box.key).startswith("drop_")]
 

@@ -57,7 +57,7 @@ from pipelines.verbs.replay import ListReplays, RunReplay, ShowReplay
 from pipelines.verbs.rescale import Rescale
 from pipelines.verbs.resources import SetResources
 from pipelines.verbs.restart_strategy import SetRestartStrategy
-from pipelines.verbs.resume import Resume
+from pipelines.verbs.resume import Resume, ResumeJobs
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ReadVerification, ShowSavepoint
 from pipelines.verbs.schedule import SetSchedule, ShowSchedule
@@ -67,7 +67,7 @@ from pipelines.verbs.silence import SilenceAlerts
 from pipelines.verbs.state import ListStates, QueryState, ReadState, ShowStateSizes
 from pipelines.verbs.state_difference import CompareState, QueryStateDifference, ShowStateDifference
 from pipelines.verbs.state_key import LookUpKey
-from pipelines.verbs.stop import Stop
+from pipelines.verbs.stop import Stop, StopJobs
 from pipelines.verbs.system import ListEvents, RebuildCatalog, ShowAbout, ShowHealth, ShowSpace, StartExample
 from pipelines.verbs.take import Take
 from pipelines.verbs.tokens import CreateToken, ListTokens, RevokeToken
@@ -116,11 +116,15 @@ RAN = RunScript(name="a", script="a.py", code="x = 1\n", args=("--x", "1"), conf
 TYPED: dict[str, tuple[Asked[Any], str]] = {
     "savepoint": (Take(JOB, batch=7, label="it's"), f"savepoint {JOB} --batch 7 --label {QUOTED}"),
     "check": (Check(savepoint=FIRST, code="x = 1\n", script="a.py"), f"check {FIRST} --code a.py"),
+    "check as told": (Check(FIRST, map={"counts.0": "counts.1"}), f"check {FIRST} --map counts.0=counts.1"),
     "home": (Take(JOB, home="s3://lake/savepoints"), f"savepoint {JOB} --home s3://lake/savepoints"),
     "event": (Take(JOB, event_ms=AT_MS), f"savepoint {JOB} --event-time 2027-01-15T08:00:00+00:00"),
     "moment": (Take(JOB, at_ms=AT_MS + 7, to="/mnt/a"), f"savepoint {JOB} --at 2027-01-15T08:00:00.007+00:00 --to /mnt/a"),
     "stop": (Stop(JOB, savepoint=False), f"stop {JOB} --no-savepoint"),
     "cancel": (Stop(JOB, savepoint=False, at_once=True), f"cancel {JOB}"),
+    "stop two": (StopJobs((JOB, SPLIT), label="x"), f"stop {JOB} {SPLIT} --label x"),
+    "cancel two": (StopJobs((JOB, SPLIT), savepoint=False, at_once=True), f"cancel {JOB} {SPLIT}"),
+    "resume two": (ResumeJobs((STOPPED, SPLIT), force=True), f"resume {STOPPED} {SPLIT} --force"),
     "operators": (ListOperators(JOB), f"operators {JOB}"),
     "plan": (ListPlans(JOB), f"plan {JOB}"),
     "resume": (Resume(STOPPED, from_savepoint=FIRST), f"resume {STOPPED} --from {FIRST}"),

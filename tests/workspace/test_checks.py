@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain import verdicts
-from pipelines.domain.errors import Incompatible
-from pipelines.domain.ids import JobName
+from pipelines.domain.errors import Incompatible, Invalid
+from pipelines.domain.ids import JobName, VersionId
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.verdicts import Outcome, Part, Verdict
@@ -81,6 +81,11 @@ def test_changed_code_is_judged_in_the_sandbox_and_the_forks_plan_says_it(kept_j
     assert verdict.spark_version == savepoint.spark_version
     assert files(savepoint.path) == before and not any(house.face.layout.sandbox.iterdir())
     assert house.face.plan(Fork(savepoint.id, name="b", code=counts)).verdict == verdict
+    told = {"counts.0": "counts.0"}
+    assert house.face.plan(Fork(savepoint.id, name="b", code=counts, map=told)).verdict == verdict, "before it is checked with that"
+    mapped = do(house.face, Check(savepoint.id, code=counts, map=told))
+    assert (mapped.outcome, mapped.told) == (Outcome.CHANGED_MEANING, told)
+    assert house.face.plan(Fork(savepoint.id, name="b", code=counts, map=told)).verdict == mapped
     house.reopen()
     assert not house.face.plan(Check(savepoint.id, code=counts)).starts_spark, "kept, with the workspace closed meanwhile"
     assert house.face.plan(Fork(savepoint.id, name="b", code=counts)).verdict == verdict
@@ -91,6 +96,17 @@ def test_changed_code_is_judged_in_the_sandbox_and_the_forks_plan_says_it(kept_j
     greatest = do(house.face, Check(savepoint.id, code=CODE.replace('F.sum("n")', 'F.max("n")')))
     assert greatest.outcome is Outcome.NEEDS_REWRITING
     assert greatest.parts[0].reasons == ("default value: sum long before, max integer now",)
+
+
+def test_what_is_told_is_part_of_what_a_verdict_rests_on(house: House, tmp_path: Path) -> None:
+    savepoint = saved(house, tmp_path)
+    code, told = f"{CODE}# changed\n", {"counts.0": "counts.1"}
+    verdict = verdicts.of(savepoint.id, VersionId("v-1"), ())
+    keep(house, savepoint, code, replace(verdict, told=told))
+    assert house.face.plan(Check(savepoint.id, code=code)).starts_spark, "known with that alone"
+    assert not house.face.plan(Check(savepoint.id, code=code, map=told)).starts_spark
+    with pytest.raises(Invalid, match="is no operator"):
+        house.face.plan(Check(savepoint.id, code=code, map={"0": "1"}))
 
 
 def test_a_savepoints_own_version_is_the_same_without_any_spark(house: House, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from pipelines.domain import doubts, judging, verdicts
 from pipelines.domain.contracts import Keeps
+from pipelines.domain.errors import Invalid
 from pipelines.domain.ids import QueryName, SavepointId, VersionId
 from pipelines.domain.installed import Installed
 from pipelines.domain.judging import Known, judge
@@ -113,6 +114,44 @@ def test_a_state_variable_that_goes_is_dropped_by_name() -> None:
     keeps = replace(KEEPS, variables={"count": "value", "last": "value"})
     known = Known(IMAGE, {0: keeps}, {0: keeps}, {0: replace(keeps, variables={"count": "value"})})
     assert changed(known) == (Outcome.PARTLY_KEPT, "Its state variables last are dropped.")
+
+
+def test_a_state_variable_that_is_told_to_go_on_under_another_name_is_not_dropped() -> None:
+    then, now = ({"count": "value", last: "value"} for last in ("last", "newest"))
+    kept, new = ({0: replace(KEEPS, variables=variables)} for variables in (then, now))
+    known = Known(IMAGE, kept, kept, new)
+    (part,) = judge(known, planned(QUERY, QUERY))
+    assert (part.dropped, part.empty) == (("counts.0.last",), ("counts.0.newest",))
+    (part,) = judge(replace(known, told={"counts.0.last": "counts.0.newest"}), planned(QUERY, QUERY))
+    assert part.outcome is Outcome.NEEDS_REWRITING and part.reasons[0] == "Its state variable last goes on as newest."
+    assert (part.dropped, part.empty) == ((), ())
+    with pytest.raises(Invalid, match="no such state variable"):
+        judge(replace(known, told={"counts.0.last": "counts.0.other"}), planned(QUERY, QUERY))
+
+
+def test_operators_that_are_alike_go_on_as_the_verdict_is_told() -> None:
+    """Two aggregations of the same columns became three, none computed as before."""
+    was = tuple(replace(SUM, id=at, digest=str(at) * 64) for at in range(2))
+    now = tuple(replace(SUM, id=at, digest=str(at + 5) * 64) for at in range(3))
+    kept, new = (dict.fromkeys(range(count), KEEPS) for count in (2, 3))
+    known, planning = Known(IMAGE, kept, kept, new), planned(replace(QUERY, operators=was), replace(QUERY, operators=now))
+    unclear = list(judging.pairs(known, planning))
+    assert all(pair.is_unclear for pair in unclear) and len(unclear) == 5
+    told = replace(known, told={"counts.0": "counts.2", "counts.1": "counts.1"})
+    assert pairs(told, planning) == [(1, 1), (0, 2), (None, 0)]
+    moved = next(part for part in judge(told, planning) if part.operator == 2)
+    assert moved.outcome is Outcome.NEEDS_REWRITING and moved.reasons[0] == "Its state is that of operator 0, and moves to 2."
+    with pytest.raises(Invalid, match="no operator 7"):
+        judge(replace(known, told={"counts.0": "counts.7"}), planning)
+
+
+def planned(old: PlannedQuery, new: PlannedQuery) -> Planning:
+    return Planning("4.3.0", "3.11", "17.0.2", {OLD: Planned((old,)), NEW: Planned((new,))})
+
+
+def pairs(known: Known, planning: Planning) -> list[tuple[int | None, int | None]]:
+    every = judging.pairs(known, planning)
+    return [(pair.before.operator if pair.before else None, pair.after.operator if pair.after else None) for pair in every]
 
 
 def test_the_plans_of_both_codes_stand_operator_by_operator() -> None:

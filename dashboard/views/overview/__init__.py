@@ -1,4 +1,4 @@
-"""The overview: key figures, what needs attention, the table of jobs."""
+"""The overview: key figures, what needs attention, the table of jobs, actions on those that are ticked."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from html import escape
 import streamlit as st
 
 from dashboard import address, navigation, once, permitted, session
+from dashboard.dialogs import redraw
 from dashboard.views import changes
 from dashboard.views.live import RANGES, live, live_switch, range_switch
 from dashboard.views.new_job import ATTACH
-from dashboard.views.overview import figures, table
+from dashboard.views.overview import figures, groups, table
 from dashboard.views.overview.attention import Alert, Group, alerts, alerts_of, grouped
 from dashboard.views.overview.table import ATTENTION, CHOICES
 from dashboard.widgets import chip, command, empty_state, errors_shown, page_header, when
@@ -48,10 +49,13 @@ def page() -> None:
             on = live_switch()
             if permitted.button("New job", Role.AUTHOR, type="primary", icon=":material/add:", key="new_job"):
                 navigation.go("new_job")
-        live(lambda: _draw(span_ms, len(jobs)), on)
+        picked = groups.picked()
+        groups.bar(jobs)
+        live(lambda: _draw(span_ms, len(jobs), picked), on)
 
 
-def _draw(span_ms: int, known: int) -> None:
+def _draw(span_ms: int, known: int, picked: Sequence[str]) -> None:
+    """The live part; the bar above it was drawn for `known` jobs, of which those `picked` are ticked."""
     with errors_shown():
         now = session.now_ms()
         jobs = session.shared(ListJobs())
@@ -66,6 +70,8 @@ def _draw(span_ms: int, known: int) -> None:
         opened = table.draw(jobs, {alert.job for alert in attention}, now)
         if opened:
             navigation.go("job", job=opened)
+        if groups.picked() != picked:
+            redraw()
 
 
 ACTIONS = {

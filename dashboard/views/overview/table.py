@@ -1,4 +1,4 @@
-"""The table of jobs: chips of states to choose from, a box to filter, a row a job."""
+"""The table of jobs: chips of states to choose from, a box to filter, a row a job with a box to tick it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dashboard import navigation, paging, session
 from dashboard.components.table import Cell, Column, Row, moment, number, shortened, table
 from dashboard.health import health
 from dashboard.views import choices
+from dashboard.views.overview import groups
 from dashboard.widgets import Tone
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
@@ -53,7 +54,7 @@ def counts(jobs: Iterable[JobSummary], attention: Container[str]) -> dict[str, i
 
 
 def draw(jobs: Sequence[JobSummary], attention: Container[str], now: float) -> str | None:
-    """Draws the jobs that the chips and the box let through; the name of one once, when it was clicked.
+    """Draws the jobs that the chips and the box let through; the name of one once, when it was clicked. Ticked ones go into the address.
 
     `attention` are the names of the jobs that need some.
     """
@@ -68,7 +69,17 @@ def draw(jobs: Sequence[JobSummary], attention: Container[str], now: float) -> s
     def whole() -> list[Row]:
         return rows(paging.arranged(fitting, keys, cut.order))
 
-    return table(COLUMNS, rows(cut.items), key="jobs", label="Jobs", empty=empty, cut=cut, whole=whole)
+    return table(
+        COLUMNS,
+        rows(cut.items),
+        key="jobs",
+        label="Jobs",
+        empty=empty,
+        cut=cut,
+        whole=whole,
+        picked=groups.picked(),
+        on_pick=groups.pick,
+    )
 
 
 def _keys(now: float) -> dict[str, paging.Key[JobSummary]]:

@@ -58,11 +58,11 @@ def _begun(here: Here, change: Change[Run, Any], begun: Run) -> Shown:
     """The run, with `--wait` once it is up."""
     run = begun
     if here.words["wait"]:
-        run = here.session.until(lambda: _up(here, begun), here.words["timeout"], f"the start of {begun.job}")
+        run = here.session.until(lambda: up(here, begun), here.words["timeout"], f"the start of {begun.job}")
     return Shown(run, change.prints.format(run))
 
 
-def _up(here: Here, begun: Run) -> Run | None:
+def up(here: Here, begun: Run) -> Run | None:
     """The run once it runs, or finished; None before. BegunThenFailed where it ended otherwise."""
     run = next(run for run in here.face.ask(ShowJob(begun.job)).runs if run.id == begun.id)
     if run.state in UP:
