@@ -22,8 +22,9 @@ def damages(
     library: Storage, savepoint: SavepointId, files: Iterable[StoredFile], entries: Mapping[str, Entry] | None = None
 ) -> list[Damage]:
     """The damages of `files`: missing, or of another size. `entries` is what `there` has answered, where it was asked just now."""
-    entries = there(library, savepoint) if entries is None else entries
-    return compared(files, {path: entry.bytes for path, entry in entries.items()})
+    if entries is not None:
+        return compared(files, {path: entry.bytes for path, entry in entries.items()})
+    return compared(files, {entry.path[len(savepoint) + 1 :]: entry.bytes for entry in library.list(savepoint)})
 
 
 def compared(files: Iterable[StoredFile], sizes: Mapping[str, int]) -> list[Damage]:
