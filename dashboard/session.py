@@ -20,7 +20,7 @@ from dashboard.answers import Answers
 from dashboard.entrance import shown_by
 from pipelines.domain.access import OWNER, Access, Caller, Role
 from pipelines.domain.audit import Record, unrecorded
-from pipelines.domain.errors import Unauthenticated, Unavailable
+from pipelines.domain.errors import TidemarkError, Unauthenticated, Unavailable
 from pipelines.domain.events import PAGE
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.space import SavepointSpace, Space
@@ -109,6 +109,20 @@ def space() -> Space | None:
     measurement runs: it reads the metadata of every file, so all browsers share it and no page waits longer than `SPACE_WAIT_S`."""
     known = frozenset(savepoint.id for savepoint in shared(ListSavepoints()))
     return _answers.soon((ShowSpace(), known), partial(workspace().ask, ShowSpace()), now_ms(), SPACE_AGE_MS, SPACE_WAIT_S)
+
+
+def soon(question: Question[A], age_ms: float) -> tuple[A | None, TidemarkError | None] | None:
+    """The answer to a question for which a storage elsewhere is asked, at most `age_ms` old and shared by all browsers, or why there is
+    none. None while it is asked for the first time: no page waits longer than `SPACE_WAIT_S`."""
+    asked = workspace()
+
+    def ask() -> tuple[A | None, TidemarkError | None]:
+        try:
+            return asked.ask(question), None
+        except TidemarkError as error:
+            return None, error
+
+    return _answers.soon((question, "soon"), ask, now_ms(), age_ms, SPACE_WAIT_S)
 
 
 def spaces() -> Mapping[SavepointId, SavepointSpace]:

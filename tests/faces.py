@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 from pipelines.domain.experiments import Experiment
+from pipelines.domain.home_leases import LeaseSeen
 from pipelines.domain.ids import ExperimentId, JobName
 from pipelines.domain.jobs import Event, Origin, QuerySeen, Run
 from pipelines.domain.operations import Operation, OperationState
@@ -54,6 +55,8 @@ class FakeFace(CannedFace):
         """What further looks at an operation find; the last one stays."""
         self.outcomes: dict[str, Any] = {}
         """Operation -> what came of it, where that is not the operation itself."""
+        self.leases: dict[str, LeaseSeen] = {}
+        """Of jobs at a home."""
         self.log = LOG
         """What the driver of every run has written."""
         self.memory: Memory = Memory()

@@ -14,6 +14,7 @@ from pipelines.domain.differences import Differences, differences
 from pipelines.domain.errors import NotFound
 from pipelines.domain.events import COMMAND, PAGE
 from pipelines.domain.experiments import BatchRow, Lane, Mark, Series, Tree
+from pipelines.domain.home_leases import LeaseSeen
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk
 from pipelines.domain.logs import LogSearch
@@ -41,6 +42,7 @@ from pipelines.verbs.jobs import (
     SearchLog,
     ShowEventSeries,
     ShowJob,
+    ShowLease,
     ShowSeries,
 )
 from pipelines.verbs.operations import ListOperations, ReadAnswer, ShowOperation
@@ -93,6 +95,10 @@ def job(face: FakeFace, asked: ShowJob) -> JobDetail:
     shown = summary(face, asked.job)
     queries = face.attached.get(asked.job) or {samples.QUERY: samples.query_seen(asked.job)}
     return JobDetail(shown, tuple(queries.values()), tuple(reversed(face.runs[asked.job])))
+
+
+def lease(face: FakeFace, asked: ShowLease) -> LeaseSeen | None:
+    return face.leases.get(known(face.runs, asked.job, "job")[-1].job)
 
 
 def log(face: FakeFace, asked: ReadLog) -> LogChunk:
@@ -201,6 +207,7 @@ ANSWERS: Mapping[type[Question[Any]], Callable[[FakeFace, Any], Any]] = {
     ListJobs: lambda face, it: tuple(summary(face, name) for name in face.runs),
     ShowHealth: lambda face, it: samples.health([runs[-1].state for runs in face.runs.values()], len(face.savepoints_by_id)),
     ShowJob: job,
+    ShowLease: lease,
     ReadLog: log,
     SearchLog: found_in_log,
     ListRetained: lambda face, it: retained(face),

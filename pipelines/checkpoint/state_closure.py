@@ -38,7 +38,9 @@ def partition_ids(commit: Commit, operator: int, partition: int) -> frozenset[st
 
 def _unique_id(listing: Listing, folder: str, ids: frozenset[str], commit: Commit) -> str:
     """The one of the partition's `ids` that is of the store in `folder`: the commit log has them in Spark's order, the files by name."""
-    here = ids & {file.unique_id for file in parse_all(listing.files(folder).values()) if file.version == commit.batch + 1}
+    version = f"{commit.batch + 1}_"
+    named = (entry for name, entry in listing.files(folder).items() if name.startswith(version))
+    here = ids & {file.unique_id for file in parse_all(named)}
     if len(here) != 1:
         raise damage.missing(f"{folder}/{commit.batch + 1}_*", f"{path(commit.batch)} names a version of this store that is not there")
     return next(iter(here))

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from pipelines.domain.bounds import LATEST_MS, Moment
 from pipelines.domain.errors import Conflict
 from pipelines.domain.job_places import is_hdfs, place_of
 from pipelines.domain.json_text import read_json
@@ -75,6 +76,38 @@ class HomeLease:
 
     def renewed(self, now_ms: int, released: bool = False) -> HomeLease:
         return replace(self, renewed_ms=now_ms, renewals=self.renewals + 1, released=released)
+
+
+@dataclass(frozen=True)
+class LeaseSeen:
+    """The lease at a job's home as it was read: every time in it is by the clock of its holder."""
+
+    place: str
+    """The file or the folder that it is in."""
+    run: str = ""
+    """Empty where the lease could not be understood."""
+    host: str = ""
+    is_own: bool = False
+    """Whether the run is of this workspace, on this machine."""
+    released: bool = False
+    since_ms: Moment | None = None
+    renewed_ms: Moment | None = None
+    until_ms: Moment | None = None
+    """When it gives way, unless it is renewed before."""
+
+
+def lease_seen(folder: str, lease: HomeLease | None, is_own: bool) -> LeaseSeen:
+    """What people are shown of the lease in `folder`; None is one that could not be understood."""
+    place = place_of_lease(folder)
+    if lease is None:
+        return LeaseSeen(place)
+    times = (_moment(ms) for ms in (lease.since_ms, lease.renewed_ms, lease.until_ms))
+    return LeaseSeen(place, lease.run, lease.host, is_own, lease.released, *times)
+
+
+def _moment(ms: int) -> int | None:
+    """None for a time that no calendar has."""
+    return ms if 0 <= ms <= LATEST_MS else None
 
 
 def lease_folder(checkpoints: str) -> str:

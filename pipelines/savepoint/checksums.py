@@ -17,7 +17,7 @@ from pipelines.domain.savepoints import Manifest
 from pipelines.domain.trust import Damage
 from pipelines.savepoint import completeness, layout, manifests, progress_file
 from pipelines.storage import copies, documents, parallel
-from pipelines.storage.protocol import Advance, Storage, unwatched
+from pipelines.storage.protocol import Advance, Entry, Storage, unwatched
 
 SEAL_FORMAT = 2
 """1 where every checksum is a SHA-256."""
@@ -43,17 +43,21 @@ class Seal:
     files: Mapping[str, str]
 
 
-def seal(library: Storage, savepoint: SavepointId, now_ms: int, advance: Advance = unwatched) -> Seal:
-    """Computes and writes the checksums of a complete savepoint once; the seal that is there stays. Corrupt where a file is missing."""
+def seal(
+    library: Storage, savepoint: SavepointId, now_ms: int, advance: Advance = unwatched, entries: Mapping[str, Entry] | None = None
+) -> Seal:
+    """Computes and writes the checksums of a complete savepoint once; the seal that is there stays. Corrupt where a file is missing.
+    `entries` as in `completeness.damages`."""
     existing = read(library, savepoint)
     if existing is not None:
         return existing
     manifest = manifests.load(library, savepoint)
-    completeness.refuse(savepoint, completeness.damages(library, savepoint, manifest.files))
+    entries = completeness.there(library, savepoint) if entries is None else entries
+    completeness.refuse(savepoint, completeness.damages(library, savepoint, manifest.files, entries))
     files = sealed_files(manifest)
     if progress_file.read(library, savepoint):
         files.append(layout.PROGRESS)
-    digests = checksums(library, savepoint, files, advance, like=_of_store(library, savepoint))
+    digests = checksums(library, savepoint, files, advance, like=_of_store(entries), entries=entries)
     if "" in digests.values():
         raise NotFound("savepoint.not_found", f"Savepoint {savepoint} was disposed of while it was sealed", "Nothing is left to seal.")
     new_seal = Seal(SEAL_FORMAT if is_of_store(digests) else 1, savepoint, now_ms, digests)
@@ -80,10 +84,9 @@ def is_of_store(files: Mapping[str, str]) -> bool:
     return any(checksum.startswith(OF_STORE) for checksum in files.values())
 
 
-def _of_store(library: Storage, savepoint: SavepointId) -> Mapping[str, str]:
-    """The store's own checksums of the savepoint's files, where it has them."""
-    entries = library.list(savepoint)
-    return {entry.path[len(savepoint) + 1 :]: f"{OF_STORE}{entry.tag}" for entry in entries if entry.tag}
+def _of_store(entries: Mapping[str, Entry]) -> Mapping[str, str]:
+    """The store's own checksums of a savepoint's files, where it has them."""
+    return {path: f"{OF_STORE}{entry.tag}" for path, entry in entries.items() if entry.tag}
 
 
 def read(library: Storage, savepoint: SavepointId) -> Seal | None:
@@ -113,17 +116,25 @@ def sealed_files(manifest: Manifest, seal: Seal | None = None) -> list[str]:
 
 
 def checksums(
-    library: Storage, savepoint: SavepointId, files: Iterable[str], advance: Advance = unwatched, *, like: Mapping[str, str] | None = None
+    library: Storage,
+    savepoint: SavepointId,
+    files: Iterable[str],
+    advance: Advance = unwatched,
+    *,
+    like: Mapping[str, str] | None = None,
+    entries: Mapping[str, Entry] | None = None,
 ) -> dict[str, str]:
     """A checksum by path, of the kind that it has in `like`, a SHA-256 in hex where it has none there; empty for a file that is gone: no
-    checksum equals that.
+    checksum equals that. `entries` as in `completeness.damages`.
 
     `advance` is told the bytes of each piece that is read of the files that a manifest names.
     Many files at once: hashing and reading leave the interpreter's lock, so the disk or the processors set the speed.
     """
     paths = list(files)
     stored = {path for path in paths if (like or {}).get(path, "").startswith(OF_STORE) and path not in BESIDE}
-    of_store = _of_store(library, savepoint) if stored else {}
+    if stored and entries is None:
+        entries = completeness.there(library, savepoint)
+    of_store = _of_store(entries or {})
     halt = parallel.Halt()
     watched = halt.watched(advance)
 

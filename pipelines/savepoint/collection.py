@@ -24,7 +24,8 @@ READS = 16
 
 @dataclass
 class Needs:
-    """Who needs objects of a home. A manifest never changes, so each is read once; one that has gone since counts as needing."""
+    """Who needs objects of a home. A manifest never changes, so each is read once, also for many collections; one whose savepoint is just
+    going counts as needing."""
 
     home: Storage
     _named: dict[SavepointId, frozenset[str]] = field(default_factory=dict)
@@ -34,6 +35,7 @@ class Needs:
         away has published. Raises Corrupt where a claim or a manifest cannot be read."""
         claimed = objects.claimed(self.home)
         listed = [SavepointId(name) for name in folders.children(self.home) if name.startswith(layout.SAVEPOINT_PREFIX)]
+        self._named = {savepoint: self._named[savepoint] for savepoint in listed if savepoint in self._named}
         parallel.each(self._read, [savepoint for savepoint in listed if savepoint not in self._named], READS)
         counts = Counter(name for savepoint in listed for name in self._named.get(savepoint, ()))
         return {name: counts[name] + (objects.key_of(name) in claimed) for name in names}
@@ -47,8 +49,9 @@ class Needs:
         return sorted(name for name, count in self.counted(names).items() if not count)
 
 
-def collect(home: Storage) -> None:
-    """Deletes every object that nobody needs; none while a claim or a manifest there cannot be read, which may name any of them.
+def collect(home: Storage, needs: Needs | None = None) -> None:
+    """Deletes every object that nobody needs; none while a claim or a manifest there cannot be read, which may name any of them. `needs`
+    has read manifests of this home before.
 
     The order of the steps is the correctness. A crash after any of them leaves what the next collection deletes.
 
@@ -59,7 +62,7 @@ def collect(home: Storage) -> None:
     5. take the list away, and each older one of which nothing is left: who wrote that one may still delete the rest.
     """
     try:
-        old, needs = objects.condemned(home), Needs(home)  # 1
+        old, needs = objects.condemned(home), needs or Needs(home)  # 1
         there = objects.sizes(home).keys()
         unneeded = needs.unneeded(there)  # 2
         done = [path for path, names in old.items() if names.isdisjoint(there)]

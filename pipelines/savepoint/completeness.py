@@ -10,11 +10,20 @@ from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import StoredFile
 from pipelines.domain.trust import Damage
 from pipelines.storage import folders, parallel, paths
-from pipelines.storage.protocol import Storage
+from pipelines.storage.protocol import Entry, Storage
 
 
-def damages(library: Storage, savepoint: SavepointId, files: Iterable[StoredFile]) -> list[Damage]:
-    """The damages of `files`: missing, or of another size."""
+def there(library: Storage, savepoint: SavepointId) -> Mapping[str, Entry]:
+    """What the savepoint has, by path in it."""
+    return {entry.path[len(savepoint) + 1 :]: entry for entry in library.list(savepoint)}
+
+
+def damages(
+    library: Storage, savepoint: SavepointId, files: Iterable[StoredFile], entries: Mapping[str, Entry] | None = None
+) -> list[Damage]:
+    """The damages of `files`: missing, or of another size. `entries` is what `there` has answered, where it was asked just now."""
+    if entries is not None:
+        return compared(files, {path: entry.bytes for path, entry in entries.items()})
     return compared(files, {entry.path[len(savepoint) + 1 :]: entry.bytes for entry in library.list(savepoint)})
 
 

@@ -27,4 +27,4 @@ def discard(library: Storage, savepoint: SavepointId) -> None:
     library.delete(marks)  # 3
     folders.remove(library, savepoint)
     if isinstance(shelf, Shelf):  # 4
-        collection.collect(library)
+        collection.collect(library, shelf.needs)

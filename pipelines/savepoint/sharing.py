@@ -28,11 +28,18 @@ class Sharing:
 
     def missing(self, part: Part) -> tuple[Sequence[Clone], Sequence[StoredFile]]:
         """The files of a part that are to be copied, and what they will be."""
+        if not self.names:
+            return part.clone, part.cloned
         pairs = [pair for pair in zip(part.clone, part.cloned, strict=True) if self.names.get(pair[0].target) not in self.there]
         return [file for file, _ in pairs], [stored for _, stored in pairs]
 
-    def target(self, savepoint: SavepointId, path: str) -> str:
-        """Where the file at `path` of the savepoint goes in its home."""
+    def targets(self, savepoint: SavepointId, files: Iterable[Clone]) -> list[Clone]:
+        """The files, whose targets are paths of the savepoint, with where they go in its home."""
+        if not self.names:
+            return [Clone(source, f"{savepoint}/{target}", size, tag) for source, target, size, tag in files]
+        return [file._replace(target=self._target(savepoint, file.target)) for file in files]
+
+    def _target(self, savepoint: SavepointId, path: str) -> str:
         name = self.names.get(path)
         return f"{savepoint}/{path}" if name is None else objects.path(name)
 

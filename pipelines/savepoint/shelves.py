@@ -32,6 +32,7 @@ class Shelf:
 
     def __init__(self, home: Storage, folder: str = "") -> None:
         self.home, self._folder = home, folder
+        self.needs = collection.Needs(home)
         self._named: dict[str, Mapping[str, str]] = {}
 
     @property
@@ -141,7 +142,7 @@ def inodes(shelf: Shelf, savepoint: SavepointId) -> Iterator[Inode]:
         yield Inode(f"{shelf.home.url}/{entry.path}", 1, entry.bytes)
     with suppress(Corrupt, NotFound):
         names = frozenset(objects.named(shelf.home, savepoint).values())
-        links = collection.Needs(shelf.home).counted(names)
+        links = shelf.needs.counted(names)
         origins = sorted({paths.parent(name) for name in names})
         for name, size in [pair for origin in origins for pair in objects.sizes(shelf.home, origin).items()]:
             if name in names:

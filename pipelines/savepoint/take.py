@@ -181,10 +181,10 @@ def _clone(parts: Sequence[Part], library: Storage, savepoint: SavepointId, shar
     clone.begin(watch, _copied_bytes(parts, library, shared))
     for part in parts:
         missing, files = shared.missing(part)
-        targets = [file._replace(target=shared.target(savepoint, file.target)) for file in missing]
+        targets = shared.targets(savepoint, missing)
         ways = clone.clone(part.source, library, targets, files, watch)
         kept = Counter({clone.SHARED: len(part.clone) - len(missing)})
-        done += Done(Counter(how.value for how in ways) + kept, clone.added_bytes(files, ways))
+        done += Done(Counter({how.value: count for how, count in Counter(ways).items()}) + kept, clone.added_bytes(files, ways))
     return done
 
 

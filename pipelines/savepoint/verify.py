@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pipelines.domain import replay
@@ -12,7 +12,7 @@ from pipelines.domain.savepoints import Manifest
 from pipelines.domain.trust import Damage, Trust, Verification, added, kept
 from pipelines.savepoint import checksums, completeness, layout, manifests, outside
 from pipelines.storage import documents
-from pipelines.storage.protocol import Advance, Storage, unwatched
+from pipelines.storage.protocol import Advance, Entry, Storage, unwatched
 
 
 def verify(library: Storage, savepoint: SavepointId, level: Trust, now_ms: int, advance: Advance = unwatched) -> Verification:
@@ -32,10 +32,11 @@ def check(library: Storage, savepoint: SavepointId, level: Trust, now_ms: int, a
     `sealed_ms` says.
     """
     manifest = manifests.load(library, savepoint)
-    complete = _complete(library, manifest, level, now_ms)
+    entries = completeness.there(library, savepoint)
+    complete = _complete(library, manifest, level, now_ms, entries)
     if level is Trust.COMPLETE or complete.reached is None:
         return complete
-    return _intact(library, manifest, complete, advance)
+    return _intact(library, manifest, complete, advance, entries)
 
 
 def record(library: Storage, verification: Verification) -> Verification:
@@ -55,8 +56,8 @@ def joined(library: Storage, verification: Verification) -> tuple[Verification, 
     return answer, documents.encode(kept(before, answer))
 
 
-def _complete(library: Storage, manifest: Manifest, level: Trust, now_ms: int) -> Verification:
-    damages = completeness.damages(library, manifest.id, manifest.files)
+def _complete(library: Storage, manifest: Manifest, level: Trust, now_ms: int, entries: Mapping[str, Entry]) -> Verification:
+    damages = completeness.damages(library, manifest.id, manifest.files, entries)
     return Verification(
         savepoint=manifest.id,
         asked=level,
@@ -69,13 +70,13 @@ def _complete(library: Storage, manifest: Manifest, level: Trust, now_ms: int) -
     )
 
 
-def _intact(library: Storage, manifest: Manifest, complete: Verification, advance: Advance) -> Verification:
+def _intact(library: Storage, manifest: Manifest, complete: Verification, advance: Advance, entries: Mapping[str, Entry]) -> Verification:
     seal = checksums.read(library, manifest.id)
     if seal is None:
-        new_seal = checksums.seal(library, manifest.id, complete.at_ms, advance)
+        new_seal = checksums.seal(library, manifest.id, complete.at_ms, advance, entries)
         return replace(complete, reached=Trust.INTACT, sealed_ms=new_seal.sealed_ms)
     files = checksums.sealed_files(manifest, seal)
-    damages = _differences(files, seal, checksums.checksums(library, manifest.id, files, advance, like=seal.files))
+    damages = _differences(files, seal, checksums.checksums(library, manifest.id, files, advance, like=seal.files, entries=entries))
     return replace(complete, reached=None if damages else Trust.INTACT, damages=tuple(damages), sealed_ms=seal.sealed_ms)
 
 

@@ -165,16 +165,21 @@ def _linked(pairs: Sequence[Pair], advance: Advance) -> list[bool]:
 def _link_all(pairs: Sequence[Pair], advance: Advance) -> list[bool]:
     linked = []
     with typed_errors(pairs[0][2] if pairs else ""):
-        for folder in sorted(_folders(target for _, target, _ in pairs)):
-            _make_folder(folder)
-    for source, target, name in pairs:
-        try:
-            done = copies.link(source, target)
-            if done and advance is not unwatched:
-                advance(os.stat(source).st_size)
-        except OSError as error:
-            raise translated(error, name) from error
-        linked.append(done)
+        for path in sorted(_folders(target for _, target, _ in pairs)):
+            _make_folder(path)
+    folders = (copies.Folder(), copies.Folder())
+    try:
+        for source, target, name in pairs:
+            try:
+                done = copies.link(source, target, folders)
+                if done and advance is not unwatched:
+                    advance(os.stat(source).st_size)
+            except OSError as error:
+                raise translated(error, name) from error
+            linked.append(done)
+    finally:
+        for folder in folders:
+            folder.close()
     return linked
 
 
@@ -200,24 +205,28 @@ def _there(folder: str) -> bool:
 
 
 def _walk(top: str, prefix: str) -> Iterator[Entry]:
-    """Folder by folder with `scandir`, one `stat` a file; what vanishes meanwhile is left out."""
+    """Folder by folder, one `stat` a file, by its name in the open folder; what vanishes meanwhile is left out."""
     waiting = [(top, prefix)]
     while waiting:
         folder, inner = waiting.pop()
         try:
-            scan = os.scandir(folder)
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         except (FileNotFoundError, NotADirectoryError):
             continue
-        with scan:
-            for item in scan:
-                if item.is_dir():
-                    waiting.append((item.path, f"{inner}{item.name}/"))
-                elif not item.name.startswith(paths.TEMPORARY_PREFIX):
-                    try:
-                        seen = item.stat()
-                    except FileNotFoundError:
-                        continue
-                    yield Entry(inner + item.name, seen.st_size, seen.st_mtime_ns // 1_000_000)
+        try:
+            with os.scandir(descriptor) as scan:
+                for item in scan:
+                    name = item.name
+                    if item.is_dir():
+                        waiting.append((f"{folder}/{name}", f"{inner}{name}/"))
+                    elif not name.startswith(paths.TEMPORARY_PREFIX):
+                        try:
+                            seen = item.stat()
+                        except FileNotFoundError:
+                            continue
+                        yield Entry(inner + name, seen.st_size, seen.st_mtime_ns // 1_000_000)
+        finally:
+            os.close(descriptor)
 
 
 def _unlink(path: str) -> None:

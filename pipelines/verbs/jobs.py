@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pipelines.domain.access import Role
 from pipelines.domain.errors import Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.experiments import BatchRow, Series
+from pipelines.domain.home_leases import LeaseSeen
 from pipelines.domain.jobs import JobDetail, JobSummary, LogChunk
 from pipelines.domain.logs import LogLevel, LogSearch
 from pipelines.domain.operators import QueryOperators
@@ -66,6 +67,20 @@ class ShowJob(Question[JobDetail]):
     http = Http("GET", "/jobs/{job}")
     within = "show"
     refuses = (NotFound,)
+
+
+@dataclass(frozen=True)
+class ShowLease(Question[LeaseSeen | None]):
+    """Show who has the lease of a job's checkpoints at its home. It is read there now; `null` for a job whose bytes are in the workspace,
+    and before its first driver took one."""
+
+    job: str = named(JOB)
+
+    call, topic = "lease", "jobs"
+    role = Role.VIEWER
+    http = Http("GET", "/jobs/{job}/lease")
+    within = "show"
+    refuses = (NotFound, Unavailable, Unsupported)
 
 
 @dataclass(frozen=True)

@@ -169,6 +169,19 @@ class Context:
             return self._locks.setdefault(job.casefold(), threading.RLock())
 
 
+class Shelves:
+    """The storages of several savepoints: those of one home have one, which reads each manifest there once."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._opened: dict[str, Storage] = {}
+
+    def of(self, savepoint: SavepointId) -> Storage:
+        """As `Context.shelf`."""
+        shelf = self._context.shelf(savepoint)
+        return self._opened.setdefault(shelf.url, shelf)
+
+
 def is_away(home: Storage) -> bool:
     """Whether a home in a folder of this machine is not there. An empty one is where a disk was mounted: a home has at least its mark."""
     return folders.local(home) and not (Path(home.url).is_dir() and any(Path(home.url).iterdir()))

@@ -14,7 +14,7 @@ from pipelines.savepoint.space import Held
 from pipelines.storage import folders
 from pipelines.verbs.dispose import Dispose
 from pipelines.workspace import homes, savepoints
-from pipelines.workspace.context import Context
+from pipelines.workspace.context import Context, Shelves
 from pipelines.workspace.doers import Planned, plans
 
 
@@ -26,14 +26,15 @@ def plan(context: Context, change: Dispose) -> Planned[Disposal, Disposal]:
     """
     if not change.savepoints:
         raise Invalid("dispose.nothing", "No savepoint was named", "Name one or more.")
-    planned, holdings = look(context, change.savepoints)
-    return Planned(planned, lambda _: total(tuple(disposed(context, outcome) for outcome in planned.outcomes), holdings))
+    shelves = Shelves(context)
+    planned, holdings = look(context, change.savepoints, shelves)
+    return Planned(planned, lambda _: total(tuple(disposed(context, outcome, shelves) for outcome in planned.outcomes), holdings))
 
 
-def look(context: Context, names: Sequence[str]) -> tuple[Disposal, Mapping[str, Held]]:
+def look(context: Context, names: Sequence[str], shelves: Shelves) -> tuple[Disposal, Mapping[str, Held]]:
     """What disposing of these would do, and what each holds; for `total` and `disposed`, which do it."""
     holdings: dict[str, Held] = {}
-    return total(tuple(_outcomes(context, names, holdings)), holdings), holdings
+    return total(tuple(_outcomes(context, names, holdings, shelves)), holdings), holdings
 
 
 def total(outcomes: tuple[DisposeOutcome, ...], holdings: Mapping[str, Held]) -> Disposal:
@@ -41,7 +42,7 @@ def total(outcomes: tuple[DisposeOutcome, ...], holdings: Mapping[str, Held]) ->
     return disposal(outcomes, space.frees_together(holdings[outcome.savepoint] for outcome in outcomes if outcome.plan is not None))
 
 
-def _outcomes(context: Context, names: Sequence[str], holdings: dict[str, Held]) -> Iterator[DisposeOutcome]:
+def _outcomes(context: Context, names: Sequence[str], holdings: dict[str, Held], shelves: Shelves) -> Iterator[DisposeOutcome]:
     """Plans each disposal, and adds what it holds. All names are resolved first: once a savepoint is gone, the beginning of its id may
     match another."""
     planned: set[SavepointId] = set()
@@ -53,7 +54,7 @@ def _outcomes(context: Context, names: Sequence[str], holdings: dict[str, Held])
             continue
         if savepoint not in planned:
             planned.add(savepoint)
-            yield _planned(context, savepoint, holdings)
+            yield _planned(context, savepoint, holdings, shelves)
 
 
 def _named(context: Context, name: str) -> SavepointId:
@@ -63,12 +64,12 @@ def _named(context: Context, name: str) -> SavepointId:
     return savepoints.get(context, name).id
 
 
-def _planned(context: Context, savepoint: SavepointId, holdings: dict[str, Held]) -> DisposeOutcome:
+def _planned(context: Context, savepoint: SavepointId, holdings: dict[str, Held], shelves: Shelves) -> DisposeOutcome:
     try:
         if homes.gone(context, savepoint):
             holdings[savepoint] = Held(Counter())
             return DisposeOutcome(savepoint, DisposePlan(savepoint, 0, 0, 0))
-        look = disposing.look(context.shelf(savepoint), savepoint, context.now_ms())
+        look = disposing.look(shelves.of(savepoint), savepoint, context.now_ms())
         if look.plan.blockers:
             raise disposing.in_use(savepoint, look.plan.blockers)
     except TidemarkError as error:
@@ -77,12 +78,12 @@ def _planned(context: Context, savepoint: SavepointId, holdings: dict[str, Held]
     return DisposeOutcome(savepoint, look.plan)
 
 
-def disposed(context: Context, planned: DisposeOutcome) -> DisposeOutcome:
+def disposed(context: Context, planned: DisposeOutcome, shelves: Shelves) -> DisposeOutcome:
     """Deletes a savepoint that the plan did not refuse."""
     if planned.plan is None:
         return planned
     try:
-        savepoints.dispose(context, SavepointId(planned.savepoint))
+        savepoints.dispose(context, SavepointId(planned.savepoint), shelves)
     except TidemarkError as error:
         return DisposeOutcome(planned.savepoint, None, refusal(error))
     return planned

@@ -16,7 +16,9 @@ from pipelines.domain.home_leases import (
     LEASE_FOLDER,
     LOCK_FILE,
     HomeLease,
+    LeaseSeen,
     Machine,
+    lease_seen,
     leased,
     newest,
     parsed,
@@ -28,8 +30,10 @@ from pipelines.domain.job_places import is_hdfs
 from pipelines.storage import paths
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
-from pipelines.workspace import job_places
+from pipelines.verbs.jobs import ShowLease
+from pipelines.workspace import job_places, runs
 from pipelines.workspace.context import Context
+from pipelines.workspace.doers import answers
 from pipelines.workspace.tickets import Ticket
 
 READ_TRIES = 5
@@ -43,6 +47,14 @@ def told(context: Context, job: JobName) -> tuple[str, ...]:
     seen = _read(open_storage(place)) if place else None
     lease = parsed(seen) if seen else None
     return () if seen is None or _is_free(context, job, lease) else (watched(place, lease),)
+
+
+@answers(ShowLease)
+def seen(context: Context, question: ShowLease) -> LeaseSeen | None:
+    place = job_places.of_job(context, runs.known(context, question.job))
+    content = _read(open_storage(place)) if place else None
+    lease = parsed(content) if content else None
+    return None if content is None else lease_seen(place, lease, lease is not None and _is_own(context, JobName(question.job), lease))
 
 
 def refuse_foreign(context: Context, job: JobName, ticket: Ticket) -> None:

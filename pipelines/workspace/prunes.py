@@ -20,7 +20,7 @@ from pipelines.domain.schedules import Schedule, over
 from pipelines.savepoint import space
 from pipelines.verbs.prune import Prune
 from pipelines.workspace import disposals, repairs, runs, savepoints
-from pipelines.workspace.context import Context
+from pipelines.workspace.context import Context, Shelves
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.files import readable
 
@@ -32,10 +32,11 @@ def plan(context: Context, change: Prune) -> Planned[PrunePlan, PrunePlan]:
     needs = _needs(context)
     judged = [one for name in names for one in _judged(context, name, needs)]
     goes, stays = (tuple(one for one in judged if bool(one.stays) is kept) for kept in (False, True))
-    planned, holdings = disposals.look(context, [one.savepoint for one in goes])
+    shelves = Shelves(context)
+    planned, holdings = disposals.look(context, [one.savepoint for one in goes], shelves)
 
     def work(_: object) -> PrunePlan:
-        done = tuple(_disposed(context, outcome) for outcome in planned.outcomes)
+        done = tuple(_disposed(context, outcome, shelves) for outcome in planned.outcomes)
         return PrunePlan(goes, stays, disposals.total(done, holdings))
 
     return Planned(PrunePlan(goes, stays, planned), work)
@@ -53,9 +54,9 @@ def _disk_bytes(context: Context, taken: Sequence[Savepoint], limits: Schedule) 
     """What each scheduled savepoint and the newer ones take together, the newest first, each file once; none where bytes do not matter."""
     if limits.keep_bytes is None:
         return
-    together = space.Held(Counter())
+    together, shelves = space.Held(Counter()), Shelves(context)
     for savepoint in scheduled_of(taken):
-        together.names.update(space.held(context.shelf(savepoint.id), savepoint.id).names)
+        together.names.update(space.held(shelves.of(savepoint.id), savepoint.id).names)
         yield sum(node.bytes for node in together.names)
 
 
@@ -71,7 +72,7 @@ def _needs(context: Context) -> Needs:
     return Needs(by)
 
 
-def _disposed(context: Context, planned: DisposeOutcome) -> DisposeOutcome:
+def _disposed(context: Context, planned: DisposeOutcome, shelves: Shelves) -> DisposeOutcome:
     """Nobody changes what people say of the savepoint meanwhile; a fork in the making is refused by the engine itself."""
     savepoint = SavepointId(planned.savepoint)
     with context.claiming(f"annotation of {savepoint}"):
@@ -79,7 +80,7 @@ def _disposed(context: Context, planned: DisposeOutcome) -> DisposeOutcome:
             _refuse_needed(context, savepoint)
         except TidemarkError as error:
             return DisposeOutcome(planned.savepoint, None, refusal(error))
-        return disposals.disposed(context, planned)
+        return disposals.disposed(context, planned, shelves)
 
 
 def _refuse_needed(context: Context, savepoint: SavepointId) -> None:

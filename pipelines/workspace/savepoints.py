@@ -27,7 +27,7 @@ from pipelines.verbs.system import ShowSpace
 from pipelines.verbs.take import Take
 from pipelines.words import savepoints as words
 from pipelines.workspace import events, homes, job_places, kept_differences, readings, runs, sources, versions
-from pipelines.workspace.context import Context
+from pipelines.workspace.context import Context, Shelves
 from pipelines.workspace.doers import answers
 
 FOR_LATER = (Reason.MANUAL, Reason.STOP, Reason.SCHEDULED)
@@ -203,14 +203,14 @@ def _job(reader: Reader, savepoint: SavepointId) -> JobName | None:
         return None
 
 
-def dispose(context: Context, savepoint: SavepointId) -> None:
+def dispose(context: Context, savepoint: SavepointId, shelves: Shelves | None = None) -> None:
     """Deletes it; Conflict (`savepoint.in_use`) while something is made from it. Of one that somebody removed from its home the note."""
     with context.catalog.reading() as reader:
         job = _job(reader, savepoint)  # first: whoever looks for its files meanwhile has the catalog forget it
     if not homes.gone(context, savepoint):
         homes.unsettle(context, savepoint)
         try:
-            disposing.dispose(context.shelf(savepoint), savepoint, context.now_ms())
+            disposing.dispose((shelves or Shelves(context)).of(savepoint), savepoint, context.now_ms())
         except (Conflict, NotFound):
             homes.settle(context, savepoint)
             raise

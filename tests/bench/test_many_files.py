@@ -11,16 +11,19 @@ import os
 import shutil
 import statistics
 import time
+import uuid
 from pathlib import Path
 
 import pytest
 
 from pipelines.savepoint import restore
+from pipelines.storage.addresses import open_storage
 from tests.bench.test_savepoints import copy_seconds
 from tests.savepoint.golden import NOW_MS, Bench, bench
 
 PARTITIONS = 1_780
 ROUNDS = 5
+OTHERS = 200_000
 pytestmark = [pytest.mark.bench, pytest.mark.timeout(900)]
 
 
@@ -43,6 +46,29 @@ def test_a_savepoint_of_fifty_thousand_files(tmp_path: Path) -> None:
     print(f"savepoint median {seconds:.2f} s, worst {max(took):.2f} s, {seconds / savepoint.files * 1e6:.0f} µs a file")
     print(f"cp -r     median {whole:.2f} s = {whole / seconds:.1f} x")
     print(f"restore   median {statistics.median(restored):.2f} s")
+
+
+def test_a_savepoint_of_a_few_files_among_two_hundred_thousand(tmp_path: Path) -> None:
+    """What Spark has not purged is listed, and no more is done about it: in processor seconds, beside the listing alone."""
+    job = bench(tmp_path / "job", "rocksdb_format2")
+    partitions = [job.checkpoint / "state" / "0" / name for name in ("0", "1")]
+    for number in range(OTHERS // 4):
+        for partition in partitions:
+            name = f"{number % 13 + 1}_{uuid.uuid4()}.changelog"
+            (partition / name).touch()
+            (partition / f".{name}.crc").touch()
+    listed, took = [], []
+    for number in range(ROUNDS):
+        began = time.process_time()
+        count = sum(1 for _ in open_storage(str(job.checkpoint)).list())
+        listed.append(time.process_time() - began)
+        began = time.process_time()
+        savepoint = job.take(f"sp-{number}")
+        took.append(time.process_time() - began)
+    seconds, alone = statistics.median(took), statistics.median(listed)
+    print(f"\n{count:,} files, {savepoint.files} of them in a savepoint")
+    print(f"savepoint median {seconds:.2f} s of a processor = {seconds / alone:.2f} x listing them")
+    assert count >= OTHERS and savepoint.files < 100 and seconds < 2 * alone
 
 
 def widened(job: Bench) -> Bench:

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Invalid, NotFound, TidemarkError
+from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Invalid, NotFound, TidemarkError, Unavailable
 from pipelines.domain.findings import Finding, Problem, Urgency
+from pipelines.domain.home_leases import LeaseSeen
 from pipelines.domain.ids import JobName, OperationId, RunId
 from pipelines.domain.jobs import LogChunk
 from pipelines.domain.logs import LogEntry, LogLevel, LogSearch
@@ -24,7 +25,7 @@ from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.experiments import Compare, ShowTree
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.fork import Fork
-from pipelines.verbs.jobs import ListJobs, ListPlans, ReadLog, SearchLog, ShowJob
+from pipelines.verbs.jobs import ListJobs, ListPlans, ReadLog, SearchLog, ShowJob, ShowLease
 from pipelines.verbs.operations import ListOperations, ShowOperation
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
@@ -153,6 +154,19 @@ def test_show_a_job(tidemark: Door) -> None:
     there = replace(tidemark.face.ask(ShowJob(JOB)), cluster=Cluster("spark://a:7077", "client", "app-7", 1))
     tidemark.face.answers(ShowJob(JOB), there)
     assert "1 executor alive on spark://a:7077, the driver here (client mode)" in tidemark("show", JOB).stdout
+
+
+def test_show_a_job_at_a_home_says_who_has_its_lease(tidemark: Door) -> None:
+    there = tidemark.face.ask(ShowJob(JOB))
+    job = replace(there.summary.job, place="s3a://lake/post_engagement-r-1")
+    tidemark.face.answers(ShowJob(JOB), replace(there, summary=replace(there.summary, job=job)))
+    assert "none was taken yet" in tidemark("show", JOB).stdout and tidemark.json("show", JOB)["lease"] is None
+    times = (NOW_MS - 60_000, NOW_MS - 4_000, NOW_MS + 56_000)
+    tidemark.face.leases[JOB] = LeaseSeen(f"{job.place}/lease.json", "r-9", "elsewhere", False, False, *times)
+    assert "run r-9 on elsewhere, renewed 4 s ago, gives way" in tidemark("show", JOB).stdout
+    assert tidemark.json("show", JOB)["lease"]["run"] == "r-9"
+    tidemark.face.refuses(ShowLease, Unavailable("storage.unavailable", "lake does not answer"))
+    assert "cannot be read now: lake does not answer" in tidemark("show", JOB).stdout
 
 
 def test_show_a_savepoint(tidemark: Door) -> None:

@@ -12,6 +12,7 @@ from dashboard.drawing.marks import marks_of
 from dashboard.views.job import batches, failure, header, resume, versions
 from pipelines.domain.errors import Unavailable, Unsupported, refusal
 from pipelines.domain.experiments import Series
+from pipelines.domain.home_leases import LeaseSeen
 from pipelines.domain.ids import JobName, RunId, VersionId
 from pipelines.domain.masters import Cluster
 from pipelines.domain.observed import ObservedSeries
@@ -19,7 +20,7 @@ from pipelines.domain.runs import RunState
 from pipelines.domain.triggers import Trigger, TriggerKind
 from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.forget import Forget
-from pipelines.verbs.jobs import ListRetained, ShowJob
+from pipelines.verbs.jobs import ListRetained, ShowJob, ShowLease
 from pipelines.verbs.rescale import Rescale
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
@@ -163,6 +164,16 @@ def test_the_configuration_says_where_the_job_runs(opened: Opener) -> None:
     face.answers(ShowJob(JOB), replace(face.ask(ShowJob(JOB)), cluster=cluster))
     configuration = said(opened(face, "job", job=JOB, tab="Configuration"))
     assert "2 executors alive on spark://a:7077, the driver here (client mode)" in configuration and "app-7" in configuration
+
+
+def test_the_configuration_of_a_job_at_a_home_says_who_has_its_lease(opened: Opener) -> None:
+    face = FakeFace.sample()
+    there = face.ask(ShowJob(JOB))
+    face.answers(ShowJob(JOB), replace(there, summary=replace(there.summary, job=replace(there.summary.job, place="s3a://lake/a"))))
+    face.leases[JOB] = LeaseSeen("s3a://lake/a/lease.json", "r-9", "<elsewhere>", True, True, NOW_MS, NOW_MS, NOW_MS)
+    assert "free: given back by run r-9 of this workspace on &lt;elsewhere&gt;" in said(opened(face, "job", job=JOB, tab="Configuration"))
+    face.refuses(ShowLease, Unavailable("storage.unavailable", "lake does not answer"))
+    assert "cannot be read now: lake does not answer" in said(opened(face, "job", job=JOB, tab="Configuration"))
 
 
 def test_a_batch_in_the_address_is_shown_in_detail(opened: Opener) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import io
 import random
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,6 +28,8 @@ class Bucket:
     """Its objects, by key."""
 
     objects: dict[str, bytes] = field(default_factory=dict)
+    asked: Counter[str] = field(default_factory=Counter)
+    """How often each object was read, and (`list FOLDER`) each folder listed from its beginning."""
 
     def below(self, folder: str) -> list[str]:
         return sorted(key for key in self.objects if not folder or key.startswith(f"{folder}/"))
@@ -42,6 +45,7 @@ class BucketStorage:
 
     def read(self, path: str) -> bytes:
         self.step()
+        self.bucket.asked[path] += 1
         return self._there(path)
 
     def stream(self, path: str) -> BinaryIO:
@@ -56,6 +60,7 @@ class BucketStorage:
     def list(self, folder: str = "") -> Iterator[Entry]:
         """Two objects a page: what is put or deleted between two pages is seen or not by where it stands."""
         last = ""
+        self.bucket.asked[f"list {folder}"] += 1
         while True:
             self.step()
             page = [key for key in self.bucket.below(folder) if key > last][:PAGE]

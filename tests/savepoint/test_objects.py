@@ -13,7 +13,8 @@ import pytest
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId
 from pipelines.domain.savepoints import QueryImage, StoredFile, TakePlan
-from pipelines.savepoint import collection, dispose, library, manifests, objects, take
+from pipelines.domain.trust import Trust
+from pipelines.savepoint import collection, dispose, library, manifests, objects, take, verify
 from pipelines.savepoint.batch_choice import Newest
 from pipelines.savepoint.contents import Part, QueryContents
 from pipelines.savepoint.shelves import Shelf
@@ -27,6 +28,7 @@ from tests.savepoint.golden import NOW_MS, VERSION
 JOB = JobSource(JobName("job"), RunId("r-1"), VERSION, "4.3.0", ())
 IMAGE = QueryImage(QueryName("q"), "id", 1, 0, 0, (), "none", 0, (), {}, "noop", "", 1, 1)
 SEEDS = 100
+ORIGIN = f"list {objects.FILES}/{objects.origin(BucketStorage(Bucket()))}"
 T, R = TypeVar("T"), TypeVar("R")
 
 
@@ -62,8 +64,11 @@ class Home:
         look = take.Look(TakePlan(JOB.job, {}, 0, 0, 0, ""), gathered, 0.0)
         take.take(JOB, Newest(), self.shelf(step), take.Naming(SavepointId(savepoint), NOW_MS), first=look)
 
-    def dispose(self, savepoint: str, step: Step = lambda: None) -> None:
-        dispose.dispose(self.shelf(step), SavepointId(savepoint), NOW_MS)
+    def dispose(self, *savepoints: str, step: Step = lambda: None) -> None:
+        """One after the other, as they are named together."""
+        shelf = self.shelf(step)
+        for savepoint in savepoints:
+            dispose.dispose(shelf, SavepointId(savepoint), NOW_MS)
 
     def clean(self, savepoint: str, step: Step = lambda: None) -> None:
         """As the next start does, or one with a wrong clock, which takes everybody for dead."""
@@ -129,12 +134,38 @@ def test_a_file_of_another_content_is_another_object() -> None:
     assert {there.shelf().read(f"{name}/queries/q/checkpoint/a") for name in ("sp-1", "sp-2")} == {b"aaa", b"new"}
 
 
+def test_many_are_disposed_of_with_each_manifest_read_once() -> None:
+    there = home()
+    for number in range(6):
+        there.take(f"sp-{number}", "abcd"[number % 3 :])
+    there.bucket.asked.clear()
+    there.dispose("sp-0", "sp-1", "sp-2", "sp-3")
+    asked = there.bucket.asked
+    assert all(asked[f"sp-{number}/manifest.json"] <= 1 for number in (4, 5)), "as far as collections read them"
+    assert all(asked[f"sp-{number}/manifest.json"] <= 2 for number in range(4)), "and once more to list what it shares"
+    there.settled()
+
+
+def test_sealing_lists_what_is_there_once() -> None:
+    there = home()
+    there.take("sp-1", "abc")
+    there.bucket.asked.clear()
+    found = verify.verify(there.shelf(), SavepointId("sp-1"), Trust.INTACT, NOW_MS)
+    assert found.reached is Trust.INTACT
+    assert [folder for folder in there.bucket.asked.elements() if folder.startswith("list ")] == ["list sp-1", ORIGIN]
+    there.bucket.asked.clear()
+    assert verify.verify(there.shelf(), SavepointId("sp-1"), Trust.INTACT, NOW_MS).reached is Trust.INTACT
+    assert there.bucket.asked["list sp-1"] == there.bucket.asked[ORIGIN] == 1
+    there.bucket.objects[next(iter(there.named("sp-1")))] = b"xyz"
+    assert verify.verify(there.shelf(), SavepointId("sp-1"), Trust.INTACT, NOW_MS).reached is None
+
+
 def actors(there: Home) -> list[Actor]:
     """Two disposals of savepoints that share files with each other, two takings that could use these, and a collection."""
     return [
-        Actor(lambda step: there.dispose("sp-1", step)),
+        Actor(lambda step: there.dispose("sp-1", "sp-5", step=step)),
         Actor(lambda step: there.take("sp-3", "abd", step)),
-        Actor(lambda step: there.dispose("sp-2", step)),
+        Actor(lambda step: there.dispose("sp-2", step=step)),
         Actor(lambda step: there.take("sp-4", "bd", step)),
         Actor(lambda step: collection.collect(there.shelf(step).home)),
     ]
@@ -144,6 +175,7 @@ def begun() -> Home:
     there = home()
     there.take("sp-1", "abc")
     there.take("sp-2", "bc")
+    there.take("sp-5", "c")
     return there
 
 
@@ -203,8 +235,8 @@ def test_who_is_taken_for_dead_by_a_wrong_clock_publishes_nothing_that_is_not_wh
         taking = Actor(lambda step, there=there: there.take("sp-3", "abd", step))  # type: ignore[misc]
         others = [
             Actor(lambda step, there=there: there.clean("sp-3", step)),  # type: ignore[misc]
-            Actor(lambda step, there=there: there.dispose("sp-1", step)),  # type: ignore[misc]
-            Actor(lambda step, there=there: there.dispose("sp-2", step)),  # type: ignore[misc]
+            Actor(lambda step, there=there: there.dispose("sp-1", "sp-5", step=step)),  # type: ignore[misc]
+            Actor(lambda step, there=there: there.dispose("sp-2", step=step)),  # type: ignore[misc]
         ]
         in_turns([taking, *others], seed, lambda: None)
         refuse_unforeseen(others)
@@ -217,7 +249,7 @@ def test_who_is_taken_for_dead_by_a_wrong_clock_publishes_nothing_that_is_not_wh
 def test_a_manifest_that_cannot_be_read_keeps_everything() -> None:
     there = begun()
     there.bucket.objects["sp-2/manifest.json"] = b"{"
-    there.dispose("sp-1")
+    there.dispose("sp-1", "sp-5")
     assert len(there.bucket.below(objects.FILES)) == 3
     there.dispose("sp-2")
     assert there.bucket.below(objects.FOLDER) == []

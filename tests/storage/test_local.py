@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain.errors import Invalid, TidemarkError, Unavailable, Unsupported
+from pipelines.domain.errors import Invalid, NotFound, TidemarkError, Unavailable, Unsupported
 from pipelines.storage import paths
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.local import LocalStorage
@@ -47,6 +47,24 @@ def test_a_link_costs_no_bytes(tmp_path: Path) -> None:
     storage.write("a", b"data")
     assert list(storage.clone(storage, [Clone("a", "b")])) == [How.LINK]
     assert (tmp_path / "a").stat().st_ino == (tmp_path / "b").stat().st_ino
+
+
+def test_links_of_many_folders_leave_none_of_them_open(tmp_path: Path) -> None:
+    source, target = LocalStorage(tmp_path / "a"), LocalStorage(tmp_path / "b")
+    names = [f"{folder}/{name}" for folder in ("x", "x/y", "z") for name in "12"]
+    for name in names:
+        source.write(name, name.encode())
+    target.write("to/x/2", b"was there")
+    (tmp_path / "a/z/3").symlink_to("1")
+    opened = len(os.listdir("/proc/self/fd"))
+    ways = target.clone(source, [Clone(name, f"to/{name}") for name in (*names, "z/3")])
+    assert set(ways) == {How.LINK} and len(os.listdir("/proc/self/fd")) == opened
+    assert [target.read(f"to/{name}") for name in names] == [name.encode() for name in names]
+    assert (tmp_path / "b/to/z/3").is_symlink(), "what is linked is the name itself"
+    assert sorted(entry.path for entry in target.list("to")) == sorted(f"to/{name}" for name in (*names, "z/3"))
+    with pytest.raises(NotFound):
+        target.clone(source, [Clone("gone/1", "to/4")])
+    assert len(os.listdir("/proc/self/fd")) == opened
 
 
 CODES = {

@@ -21,6 +21,7 @@ from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
+from pipelines.verbs.jobs import ShowLease
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.take import Take
 from pipelines.workspace import job_places, resumes
@@ -106,6 +107,25 @@ def test_the_plan_says_whose_it_is_and_when_it_gives_way(house: House, home: Sto
     assert home.url in told and "run r-9 on elsewhere" in told and "until 2027-01-14T08:00:20+00:00" in told and "for 20 s" in told
     put(home, replace(lease(), released=True))
     assert not [line for line in house.face.plan(Resume("a", force=True)).warnings if "lease" in line]
+
+
+def test_who_has_it_is_read_at_the_home(house: House, home: Storage, stopped: Run) -> None:
+    assert house.face.ask(ShowLease("a")) is None
+    put(home, lease(PERIOD_S))
+    seen = house.face.ask(ShowLease("a"))
+    assert seen is not None and (seen.run, seen.host, seen.is_own, seen.released) == ("r-9", "elsewhere", False, False)
+    assert seen.place.startswith(home.url) and seen.until_ms == NOW_MS - 86_400_000 + 20_000
+    lock = house.folder(stopped) / LOCK_FILE
+    lock.touch()
+    put(
+        home, replace(lease(), run=stopped.id, machine=Machine(Path(BOOT_FILE).read_text().strip(), lock.stat().st_dev, lock.stat().st_ino))
+    )
+    seen = house.face.ask(ShowLease("a"))
+    assert seen is not None and seen.is_own and seen.run == stopped.id
+
+
+def test_a_job_in_the_workspace_has_none(house: House) -> None:
+    assert house.face.ask(ShowLease(house.ran().job)) is None
 
 
 def test_one_that_nobody_renews_gives_way(house: House, home: Storage, stopped: Run) -> None:

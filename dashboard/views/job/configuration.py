@@ -15,8 +15,12 @@ from pipelines.domain.jobs import Job, JobDetail, QuerySeen, Run
 from pipelines.domain.masters import Cluster
 from pipelines.domain.versions import Version, options
 from pipelines.verbs.experiments import ShowVersion
-from pipelines.words import clusters, formats, limits, triggers
+from pipelines.verbs.jobs import ShowLease
+from pipelines.words import clusters, formats, homes, limits, triggers
 from pipelines.words import restarts as words
+
+LEASE_AGE_MS = 15_000
+"""A driver renews its lease that often."""
 
 
 def draw(detail: JobDetail, now: float) -> None:
@@ -79,11 +83,21 @@ def _run(run: Run, job: Job, cluster: Cluster | None, version: Version) -> list[
         ("Process", str(run.pid) if run.pid else formats.MISSING),
         ("Bytes", _mono(job.place) if job.place else "in the workspace"),
         ("Checkpoints", _mono(run.checkpoints)),
+        *([("Lease", escape(_lease(job)))] if job.place else []),
         ("Began from", origin),
         ("Limits", limits.spelt(job.limits) or "the usual ones"),
         ("Restarts", escape(words.strategy(job))),
         ("Job made", formats.exact(job.created_ms, session.zone())),
     ]
+
+
+def _lease(job: Job) -> str:
+    """Who has the job's checkpoints at its home, which is asked there."""
+    asked = session.soon(ShowLease(job.name), LEASE_AGE_MS)
+    if asked is None:
+        return "is being read …"
+    seen, error = asked
+    return f"cannot be read now: {error.message}" if error else homes.lease(seen, session.now_ms(), session.zone())
 
 
 def _for_a_fork(version: Version) -> list[tuple[str, str]]:

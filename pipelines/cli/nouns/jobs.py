@@ -12,14 +12,14 @@ from pipelines.cli.additions import Shown, command, shows
 from pipelines.cli.nouns.savepoints import savepoint_details
 from pipelines.cli.session import Here
 from pipelines.cli.words import JobNamed, savepoint_name
-from pipelines.domain.errors import NotFound
+from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.experiments import BatchRow
 from pipelines.domain.jobs import JobDetail, JobSummary, Run
 from pipelines.domain.savepoints import RetainedBatch
 from pipelines.verbs.forget import Forget
-from pipelines.verbs.jobs import ListBatches, ListJobs, ListRetained, ShowJob
+from pipelines.verbs.jobs import ListBatches, ListJobs, ListRetained, ShowJob, ShowLease
 from pipelines.verbs.savepoints import ReadVerification, ShowSavepoint
-from pipelines.words import backlog, catching_up, clusters, formats, limits, probations, resources, restarts, schedules, triggers
+from pipelines.words import backlog, catching_up, clusters, formats, homes, limits, probations, resources, restarts, schedules, triggers
 from pipelines.words import observed as observed_words
 from pipelines.words import savepoints as words
 
@@ -47,7 +47,20 @@ def show(
     except NotFound as no_job:
         _show_savepoint(here, name, no_job)
     else:
+        _show_job(here, job)
+
+
+def _show_job(here: Here, job: JobDetail) -> None:
+    """Shows the job; of one at a home with its lease, which is read there."""
+    if not job.summary.job.place:
         here.show(job, _job_text(job, here.session.now_ms))
+        return
+    try:
+        lease = here.face.ask(ShowLease(job.summary.job.name))
+        told = homes.lease(lease, here.session.now_ms, None)
+    except TidemarkError as error:
+        lease, told = None, f"cannot be read now: {error.message}"
+    here.show(output.with_fields(job, lease=lease), _job_text(job, here.session.now_ms, told))
 
 
 @command("batches", "jobs")
@@ -100,8 +113,8 @@ def _job_row(job: JobSummary, now_ms: int) -> tuple[str, ...]:
     )
 
 
-def _job_text(job: JobDetail, now_ms: int) -> str:
-    parts = [output.details(_job_pairs(job, now_ms))]
+def _job_text(job: JobDetail, now_ms: int, lease: str = "") -> str:
+    parts = [output.details([*_job_pairs(job, now_ms), *([("lease", lease)] if lease else [])])]
     if job.queries:
         rows = [
             (query.query, formats.count(job.batches.get(query.query)), query.query_id, query.sink, query.sink_path, query.checkpoint)
