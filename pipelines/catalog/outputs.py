@@ -120,7 +120,8 @@ def _keys(db: DuckDBPyConnection, columns: Sequence[Column], asked: Sequence[str
     if not keys:
         notes.append("No column can be a key, so whole rows were compared.")
     elif not output_rows.unique(db, keys):
-        notes.append(f"{', '.join(column.name for column in keys)} have the same values in several rows, so whole rows were compared.")
+        named = ", ".join(column.name for column in keys)
+        notes.append(f"{named} {'has' if len(keys) == 1 else 'have'} the same values in several rows, so whole rows were compared.")
     else:
         return keys
     return ()

@@ -67,6 +67,7 @@ class Alert:
     since_ms: Moment
     """Since when it holds."""
     words: str
+    """What was found when it was last read; of one that is over what it was before."""
     fired_ms: Moment | None = None
     over_ms: Moment | None = None
     """Since when it no longer holds, while it is not resolved yet."""
@@ -143,7 +144,7 @@ def advance(rule: Rule, job: JobName, before: Alert | None, reading: Reading, no
         due = now_ms - before.since_ms >= rule.for_ms
         return replace(before, state=AlertState.FIRING, fired_ms=now_ms, words=reading.words) if due else before
     if not reading.is_over:
-        return replace(before, over_ms=None) if before.over_ms is not None else before
+        return replace(before, over_ms=None, words=reading.words or before.words)
     over_ms = now_ms if before.over_ms is None else before.over_ms
     return resolved(before, now_ms) if now_ms - over_ms >= rule.clear_for_ms else replace(before, over_ms=over_ms)
 

@@ -78,6 +78,8 @@ def words(interval: Interval) -> str:
 def _untold(interval: Interval) -> str:
     if interval.batches < LEAST_BATCHES:
         return f"No difference can be told yet: {interval.batches} batch{'' if interval.batches == 1 else 'es'}"
+    if interval.a is not None and interval.a > 0:
+        return "No difference can be told: A has too many batches with 0 or less"
     return f"No difference can be told: A has 0{' or less' if interval.measure is Measure.OBSERVED else ''}"
 
 

@@ -17,7 +17,7 @@ DEFAULT = "local[2]"
 """Of a new job, and of one-off work on the state of a job whose executors run elsewhere."""
 CLUSTER_FILE = "cluster.json"
 """In a run's folder."""
-DEPLOY_MODE = "spark.submit.deployMode"
+MASTER, DEPLOY_MODE = "spark.master", "spark.submit.deployMode"
 CLUSTER_MODE = "cluster"
 CONNECT = "connect"
 """Where the deploy mode of a run stands whose Spark is a Connect server, which others use, too."""
@@ -77,6 +77,14 @@ def check(master: str, conf: Mapping[str, str]) -> None:
         why = " (which Spark cannot do with Python on a standalone cluster)" if master.startswith("spark://") else ""
         message = f"{DEPLOY_MODE}={mode} would start the driver elsewhere{why}; Tidemark does that on YARN, with mode cluster"
         raise Unsupported("master.deploy_mode", message, f"Leave {DEPLOY_MODE} out: executors run on the cluster all the same.")
+
+
+def check_confs(master: str, conf: Mapping[str, str]) -> None:
+    """Raises Invalid (`master.conf`) for confs with another master than the job's, which its driver passes over."""
+    other = conf.get(MASTER, master)
+    if master and other != master:
+        message = f"The conf {MASTER}={other} would be passed over: the job's master is {master}"
+        raise Invalid("master.conf", message, f"Leave it out of the confs, and name the master: --master {other!r}.")
 
 
 def is_afar(master: str, conf: Mapping[str, str]) -> bool:

@@ -27,6 +27,7 @@ def open_storage(url: str) -> Storage:
         return LocalStorage(url)
     _refuse_credentials(url)
     if url.startswith(S3_ADDRESSES):
+        _require_bucket(url)
         from pipelines.storage.s3 import S3Storage
 
         return S3Storage(url)
@@ -40,6 +41,11 @@ def open_storage(url: str) -> Storage:
 def is_whole(url: str) -> bool:
     """Whether an address is the same place wherever it is read: a URL, or an absolute path."""
     return "://" in url or Path(_local_path(url) if url.startswith(LOCAL_ADDRESSES) else url).is_absolute()
+
+
+def _require_bucket(url: str) -> None:
+    if not url.split("/")[2]:
+        raise Invalid("storage.address", f"{url!r} names no bucket", "Write s3://BUCKET/PATH.")
 
 
 def _refuse_credentials(url: str) -> None:

@@ -29,6 +29,7 @@ from pipelines.storage.protocol import Storage
 from pipelines.workers.pool import Pool
 from pipelines.workspace import broker_worker, message_worker
 from pipelines.workspace.files import Files
+from pipelines.workspace.listings import Listings
 from pipelines.workspace.outcomes import Answer
 from pipelines.workspace.tickets import Ticket
 
@@ -90,6 +91,8 @@ class Context:
     """Brokers that did not answer: until when (epoch ms) they are not asked again, and why."""
     files_held: dict[tuple[str, SourceOffset], tuple[int, Holding]] = field(default_factory=dict)
     """What many files took long to answer, by checkpoint and offset: until when (epoch ms) they are not looked for again."""
+    listings: Listings = field(default_factory=Listings)
+    """The newest list of all jobs."""
     pushes: dict[str, Push] = field(default_factory=dict)
     """Where the server pushes its metrics to, by kind."""
     _locks: dict[str, threading.RLock] = field(default_factory=dict)

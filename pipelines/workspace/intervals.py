@@ -52,9 +52,12 @@ def _measured(measure: Measure, stretches: Sequence[Mapping[str, float | None]])
     a, b = (float(np.median(values[:, side])) for side in (0, 1))
     if len(values) >= LEAST_BATCHES and (values[:, 0] == values[:, 1]).all():
         return Interval(measure, len(values), a, b, 0.0, 0.0, 0.0)
-    if len(values) < LEAST_BATCHES or not (values[:, 0] > 0).all():
+    if len(values) < LEAST_BATCHES or a <= 0 or (values[:, 0] < 0).any():
         return Interval(measure, len(values), a, b)
-    low, high = _bootstrapped(values[:, 0], values[:, 1])
+    with np.errstate(divide="ignore", invalid="ignore"):  # a resample may have a median of 0
+        low, high = _bootstrapped(values[:, 0], values[:, 1])
+    if not np.isfinite((low, high)).all():
+        return Interval(measure, len(values), a, b)
     return Interval(measure, len(values), a, b, b / a - 1, low, high)
 
 

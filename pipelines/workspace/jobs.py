@@ -33,15 +33,15 @@ from pipelines.workspace.tickets import Ticket
 
 @answers(ListJobs)
 def summaries(context: Context, question: ListJobs) -> Sequence[JobSummary]:
-    with context.catalog.reading() as reader:
-        listed = summary_rows.listed(reader, context.now_ms())
-    return states.with_findings(context, listed)
+    return states.with_findings(context, context.listings.now(context.catalog, context.now_ms()))
 
 
 @answers(ShowHealth)
 def health(context: Context, question: ShowHealth) -> Health:
+    now_ms = context.now_ms()
+    jobs = context.listings.lately(context.catalog, now_ms)
     with context.catalog.reading() as reader:
-        figures = health_rows.health(reader, context.now_ms(), span_ms=question.span_ms)
+        figures = health_rows.health(reader, now_ms, jobs, span_ms=question.span_ms)
     disk = shutil.disk_usage(context.layout.root)
     return replace(figures, free_bytes=disk.free, total_bytes=disk.total)
 

@@ -23,7 +23,8 @@ from pipelines.workspace.tickets import Ticket
 
 @plans(RunScript)
 def plan(context: Context, change: RunScript) -> Planned[Run, RunPlan]:
-    """Raises AlreadyExists (`job.exists`), Invalid (`job.name`, `code.syntax`, `code.script`, `runtime.not_found`), what a fork raises."""
+    """Raises AlreadyExists (`job.exists`), Invalid (`job.name`, `code.syntax`, `code.script`, `runtime.not_found`, `master.conf`),
+    what a fork raises."""
     if change.from_savepoint:
         fork = forks.without_drop(forks.plan_fork(context, _fork(context, change)))
         shown = _plan(context, fork.job, fork.run, fork.version, fork.plan, fork.plan.resources, fork.at_home.place)
@@ -71,12 +72,13 @@ def _confs(change: RunScript) -> dict[str, str]:
 
 
 def _version(change: RunScript, now_ms: int) -> Version:
-    runtime = runtimes.named(Runtime(change.python, change.java_home))
+    runtime, conf = runtimes.named(Runtime(change.python, change.java_home)), secrets.unmasked(_confs(change), {})
+    masters.check_confs(change.master, conf)
     return version(
         versions.script_name(change.script),
         change.code,
         args=secrets.unmasked_args(change.args, ()),
-        conf=secrets.unmasked(_confs(change), {}),
+        conf=conf,
         master=change.master,
         python=runtime.python,
         java_home=runtime.java_home,

@@ -22,7 +22,7 @@ from pipelines.workspace.doers import answers
 
 
 def changed(old: Version, revision: Revision, now_ms: int) -> Version:
-    """`old` with `revision`, under the id of its content; raises what `runtimes.named` raises.
+    """`old` with `revision`, under the id of its content; raises what `runtimes.named` raises, and Invalid (`master.conf`).
 
     Where the old one's runtime is not here (the savepoint came from another machine), it gives way to Tidemark's own.
     """
@@ -31,12 +31,15 @@ def changed(old: Version, revision: Revision, now_ms: int) -> Version:
     runtime = runtimes.changed(old.runtime, revision)
     args = old.args if revision.args is None else secrets.unmasked_args(revision.args, old.args)
     conf = old.conf if revision.conf is None else secrets.unmasked(revision.conf, old.conf)
+    master = old.master if revision.master is None else revision.master
+    if revision.conf is not None:
+        masters.check_confs(master, conf)
     return version(
         script,
         code,
         args=args,
         conf=conf,
-        master=old.master if revision.master is None else revision.master,
+        master=master,
         python=runtime.python,
         source=old.source,
         created_ms=now_ms,

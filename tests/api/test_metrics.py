@@ -20,6 +20,7 @@ from dashboard.assembly import Api
 from pipelines.api.app import create_api
 from pipelines.api.metrics import documented
 from pipelines.domain.errors import Unavailable
+from pipelines.domain.findings import Problem
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.observed import ObservedNow
@@ -128,12 +129,18 @@ def expressions(of: Any) -> list[str]:
     return []
 
 
-def asked(path: Path) -> set[str]:
-    """The metrics that a file asks for."""
+def asked(path: Path) -> str:
+    """All that a file asks for."""
     text = path.read_text()
     found = expressions(json.loads(text)) if path.suffix == ".json" else re.findall(r"expr: (.*)", text)
     assert found, f"{path} asks for nothing"
-    return {name for expression in found for name in re.findall(r"tidemark_\w+", expression)}
+    return "\n".join(found)
+
+
+def named(expressions: str, label: str) -> set[str]:
+    """The values of a label that are asked for; a dashboard's variables are none."""
+    found = re.findall(rf'\b{label}=~?"([^"$]*)"', expressions)
+    return {value for values in found for value in values.split("|")}
 
 
 OF_THE_DISK = {"tidemark_disk_free_bytes", "tidemark_disk_bytes"}
@@ -150,4 +157,12 @@ def test_all_that_is_documented_is_there(client: httpx.Client) -> None:
 
 @pytest.mark.parametrize("name", ["grafana-dashboard.json", "prometheus-rules.yml"])
 def test_what_is_shipped_asks_for_metrics_that_there_are(name: str) -> None:
-    assert asked(MONITORING / name) <= {one.name for one in documented()}
+    expressions = asked(MONITORING / name)
+    assert set(re.findall(r"tidemark_\w+", expressions)) <= {one.name for one in documented()}
+    assert named(expressions, "tidemark_job_finding") <= set(Problem) and named(expressions, "tidemark_job_state") <= set(RunState)
+
+
+def test_the_rules_ask_for_what_needs_somebody_at_once() -> None:
+    urgent = {Problem.POISON, Problem.NO_PROGRESS, Problem.LAGGING, Problem.FALLING_BEHIND, Problem.RESTARTING, Problem.SCHEDULE}
+    expressions = asked(MONITORING / "prometheus-rules.yml")
+    assert urgent <= named(expressions, "tidemark_job_finding") and "failed" in named(expressions, "tidemark_job_state")

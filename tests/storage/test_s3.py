@@ -294,6 +294,13 @@ def test_the_endpoint_comes_from_the_environment(name: str, s3_server: S3Server,
     assert open_storage(s3_url).read("a") == name.encode()
 
 
+@pytest.mark.parametrize("url", ["s3://", "s3a://", "s3:///path"])
+def test_an_address_without_a_bucket_is_refused(url: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        open_storage(url)
+    assert (caught.value.code, caught.value.message) == ("storage.address", f"{url!r} names no bucket")
+
+
 SECRET = "wJalrXUtnFEMI/K7MDENG/bPxRfiCY"
 
 

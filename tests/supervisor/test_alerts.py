@@ -143,7 +143,9 @@ def test_a_number_of_the_jobs_own_fires_and_is_over(house: House) -> None:
     assert observes(1, 5) == []
     (fires,) = observes(2, 6)
     assert (fires.rule, fires.state, fires.words) == ("bad", AlertState.FIRING, "observed checks.bad_rows is 6; limit > 5")
-    assert states(observes(3, 3)) == [("bad", "a", AlertState.FIRING)], "between the two thresholds"
+    (lasts,) = observes(3, 3)
+    assert (lasts.state, lasts.words) == (AlertState.FIRING, "observed checks.bad_rows is 3; limit > 5"), "between the two thresholds"
+    assert lasts.is_same(fires)
     assert observes(4, 1) == []
     with pytest.raises(Invalid, match="There is no figure 'observed'"):
         do(house.face, SetAlert("bad", job="a", when="observed>5"))

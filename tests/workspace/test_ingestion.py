@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 
-from pipelines.domain.runs import EVENTS_FILE, PROGRESS_FILE
+from pipelines.domain.runs import EVENTS_FILE, PROGRESS_FILE, RunState
 from pipelines.verbs.experiments import ShowTree
 from pipelines.verbs.face import do
-from pipelines.verbs.jobs import ListBatches, ShowJob
-from pipelines.verbs.system import ListEvents, RebuildCatalog
-from pipelines.workspace import ingestion
+from pipelines.verbs.jobs import ListBatches, ListJobs, ShowJob
+from pipelines.verbs.system import ListEvents, RebuildCatalog, ShowHealth
+from pipelines.workspace import ingestion, listings
 from pipelines.workspace.json_lines import progress
 from tests.workspace.conftest import House, progress_line
 
@@ -98,3 +98,17 @@ def test_a_rebuilt_catalog_is_the_same(house: House) -> None:
     house.progress(run, 4)
     follow(house, run)
     assert batches(house) == [4, 3, 2, 1, 0]
+
+
+def test_the_health_of_all_jobs_is_of_the_newest_list_for_half_a_second(house: House) -> None:
+    run = house.ran("a", state=RunState.RUNNING)
+    assert house.face.ask(ListJobs())[0].lag_ms is None
+    read = {"watermark": "2026-11-20T09:00:00.000Z", "max": "2026-11-20T09:10:00.000Z"}
+    house.append(run, PROGRESS_FILE, json.dumps(json.loads(progress_line(1, "")) | {"eventTime": read}) + "\n")
+    follow(house, run)
+    assert house.face.ask(ShowHealth()).worst_lag_ms is None
+    house.clock.pass_ms(listings.KEPT_MS)
+    assert house.face.ask(ShowHealth()).worst_lag_job == "a" and house.face.ask(ListJobs())[0].lag_ms is not None
+    house.ran("b", state=RunState.FAILED)
+    health = house.face.ask(ShowHealth())
+    assert (health.jobs, health.running, health.failed) == (2, 1, 1), "what is more than figures is seen at once"

@@ -27,6 +27,7 @@ WORDS = {
     "zero": (Interval(Measure.STATE_BYTES, 80, 0.0, 2.0), "No difference can be told: A has 0"),
     "higher": (Interval(Measure.OBSERVED, 80, 1.0, 1.1, 0.12, 0.05, 0.19), "B is 12 % higher, between 5 and 19 %"),
     "no more": (Interval(Measure.OBSERVED, 80, 0.0, 2.0), "No difference can be told: A has 0 or less"),
+    "often none": (Interval(Measure.OBSERVED, 80, 1.0, 2.0), "No difference can be told: A has too many batches with 0 or less"),
     "unknown": (Interval(Measure.STATE_BYTES, 0, None, None), "Not known of both at the same event time yet"),
 }
 
@@ -61,6 +62,14 @@ def test_equal_values_are_the_same_and_few_or_unknown_ones_say_so() -> None:
     assert measured(Measure.BATCH_MS, pairs(0.5, count=7)).words == "No difference can be told yet: 7 batches"
     unknown: list[dict[str, float | None]] = [{"a_state_bytes": None, "b_state_bytes": 5.0}] * 30
     assert measured(Measure.STATE_BYTES, unknown).batches == 0
+
+
+@pytest.mark.parametrize(("zeros", "told"), [(5, True), (39, False)])
+def test_a_difference_is_told_where_a_few_batches_of_a_observe_nothing(zeros: int, told: bool) -> None:
+    counts = [0.0] * zeros + [2.0] * (80 - zeros)
+    found = measured(Measure.OBSERVED, [{"a_observed": count, "b_observed": 10.0 + number % 3} for number, count in enumerate(counts)])
+    assert (found.a, found.told) == (2.0, told)
+    assert found.words.startswith("B is 450 % higher" if told else "No difference can be told: A has too many batches with 0 or less")
 
 
 def test_of_two_jobs(house: House) -> None:

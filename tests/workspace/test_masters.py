@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -44,6 +44,18 @@ def test_a_driver_on_a_cluster_that_is_no_yarn_is_refused(house: House, master: 
     with pytest.raises(Unsupported) as refused:
         house.face.plan(RunScript(name="a", script="a.py", code=CODE, master=master, conf=conf))
     assert refused.value.code == "master.deploy_mode" and ("standalone" in refused.value.message) == (master == URL)
+
+
+def test_another_master_in_the_confs_is_refused(house: House) -> None:
+    """A driver passes it over: the option stands before confs, as spark-submit has it."""
+    run, conf = RunScript(name="b", script="a.py", code=CODE), {"spark.master": "local[1]"}
+    house.ran()
+    fork = Fork(savepoint=do(house.face, Take("a")).id, name="c")
+    for change in (run, fork):
+        with pytest.raises(Invalid) as refused:
+            house.face.plan(replace(change, conf=conf))
+        assert refused.value.code == "master.conf" and "--master 'local[1]'" in refused.value.hint
+        house.face.plan(replace(change, conf=conf, master="local[1]"))
 
 
 def test_the_plan_of_a_fork_names_another_master_and_what_it_needs(house: House) -> None:
