@@ -149,25 +149,25 @@ class Home:
 
     endpoint: str
     """`http://host:port`."""
-    file: Callable[[str], S3File | HdfsFile]
-    """The lease for who reaches it at an endpoint."""
+    file: Callable[[str, str], S3File | HdfsFile]
+    """A lease, by its name, for who reaches it at an endpoint."""
 
 
 @pytest.fixture(params=["s3", "hdfs"])
 def home(request: pytest.FixtureRequest) -> Home:
     folder = request.getfixturevalue(f"{request.param}_url").rpartition("/")[2]
     if request.param == "hdfs":
-        return Home(request.getfixturevalue("hdfs").web.replace("webhdfs", "http"), lambda at: HdfsFile(at, f"/{folder}/leases"))
-    return Home(request.getfixturevalue("s3_server").endpoint, lambda at: S3File(at, f"{folder}/lease.json"))
+        return Home(request.getfixturevalue("hdfs").web.replace("webhdfs", "http"), lambda at, of: HdfsFile(at, f"/{folder}/{of}"))
+    return Home(request.getfixturevalue("s3_server").endpoint, lambda at, of: S3File(at, f"{folder}/{of}.json"))
 
 
 @pytest.fixture
 def begin(home: Home) -> Iterator[Begin]:
-    """Makes drivers of one lease; what they hold is released in the end."""
+    """Makes drivers of one lease, unless they say which; what they hold is released in the end."""
     drivers: list[Driver] = []
 
-    def make(name: str, endpoint: str = "", **told: Any) -> Driver:
-        drivers.append(Driver(home.file(endpoint or home.endpoint), name, **told))
+    def make(name: str, endpoint: str = "", lease: str = "lease", **told: Any) -> Driver:
+        drivers.append(Driver(home.file(endpoint or home.endpoint, lease), name, **told))
         return drivers[-1]
 
     yield make
@@ -254,33 +254,32 @@ def test_a_renewal_that_arrives_late_takes_nothing_back(begin: Begin, between: P
     assert second.file.read() == there
 
 
-@pytest.mark.parametrize("fate", ["taken", "deleted"])
-def test_a_driver_whose_lease_is_not_there_any_more_ends(begin: Begin, fate: str) -> None:
-    first = begin("r-1")
-    first.take()
-    there = first.file.read()
-    assert there is not None
-    if fate == "deleted":
-        first.file.delete()
-    else:
-        theirs = parsed(there.text)
-        assert theirs is not None
-        first.file.write(replace(theirs, run="r-9", holder="another").text, there)
-    until(lambda: len(first.lost) == 1)
-    assert "was taken by another driver, or deleted" in first.lost[0].message
+def test_a_driver_whose_lease_is_not_there_any_more_ends_and_one_whose_renewal_nobody_heard_of_goes_on(begin: Begin) -> None:
+    """Each has a lease of its own, so that all wait for their renewals at once."""
+    taken, deleted, unheard = (begin("r-1", lease=fate) for fate in ("taken", "deleted", "unheard"))
+    taken.take()
+    there = taken.file.read()
+    theirs = parsed(there.text) if there else None
+    assert there and theirs
+    assert taken.file.write(replace(theirs, run="r-9", holder="another").text, there)
+    deleted.take()
+    deleted.file.delete()
+    unheard.take()
+    ours = renewed_unheard(unheard)
+    for driver in (taken, deleted):
+        until(lambda driver=driver: len(driver.lost) == 1)  # type: ignore[misc]
+        assert "was taken by another driver, or deleted" in driver.lost[0].message
+    until(lambda: unheard.file.read() != ours)
+    assert not unheard.lost
 
 
-def test_a_renewal_nobody_heard_of_is_known_again(begin: Begin) -> None:
-    """The store took it and its answer was lost: what is there is the driver's own, with an ETag that it does not know."""
-    first = begin("r-1")
-    first.take()
-    there = first.file.read()
+def renewed_unheard(driver: Driver) -> Content | None:
+    """The store took a renewal and its answer was lost: what is there is the driver's own, with an ETag that it does not know."""
+    there = driver.file.read()
     lease = parsed(there.text) if there else None
     assert there and lease
-    assert first.file.write(lease.renewed(NOW_MS + 1).text, there)
-    ours = first.file.read()
-    until(lambda: first.file.read() != ours)
-    assert not first.lost
+    assert driver.file.write(lease.renewed(NOW_MS + 1).text, there)
+    return driver.file.read()
 
 
 def test_a_file_that_is_no_lease_gives_way_in_time(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:

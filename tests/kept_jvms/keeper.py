@@ -18,8 +18,9 @@ import pytest
 from pipelines.sandbox import environment
 from tests.kept_jvms.jvm import BYTES, GIVEN_BACK, SOCKET, Jvm, said
 
-MOST = 2
-"""How many wait at a time, each with some 500 MB; the one that has waited longest gives way."""
+MOST = 4
+"""How many wait at a time, each with some 500 MB; the one that has waited longest gives way. So those of most files outlast a file that
+needs others, or several at once."""
 WITHOUT_SPARK = ("pipelines.driver.installed",)
 
 

@@ -25,7 +25,12 @@ from tests.workspace.serving import Server, serving
 from tests.workspace.test_delta_exact import expected
 from tests.workspace.test_runtimes_exact import CONF, KEYS, put
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200), pytest.mark.skipif(bool(iceberg.missing()), reason=iceberg.missing())]
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.timeout(1200),
+    pytest.mark.usefixtures("kept_jvms"),
+    pytest.mark.skipif(bool(iceberg.missing()), reason=iceberg.missing()),
+]
 CODE = """
 import sys
 from pyspark.sql import SparkSession, functions as F
