@@ -2,27 +2,21 @@
 
 The order, and what a crash after each step leaves: (1) `probation.json` says that the run missed a limit, the next supervisor ends its
 driver then; (2) the run's exit is in its file; (3) `probation.json` says that the job goes back, and why; (4) `restart.json` says so: the
-next supervisor decides anew; (5) the catalog has the run as restarting; (6) the job is resumed as the version before, which ends in
-`wanted.json`. Until then a crash leaves a job that still is to go back.
+next supervisor decides anew; (5) the catalog has the run as restarting; (6) `workspace.returns` resumes the job as the version before,
+which ends in `wanted.json`. Until then a crash leaves a job that still is to go back.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pipelines.domain import probations
-from pipelines.domain.errors import TidemarkError
 from pipelines.domain.ids import RunId
 from pipelines.domain.jobs import Run
-from pipelines.domain.probations import Probation, Stand, Way
+from pipelines.domain.probations import Probation, Stand
 from pipelines.domain.restarts import FailedBatch, RestartDecision
 from pipelines.domain.runs import Exit, RunState
-from pipelines.verbs.resume import Resume
-from pipelines.verbs.verb import Works
 from pipelines.words import probations as words
-from pipelines.workspace import events, failures, operations, resumes, runs
+from pipelines.workspace import events, failures
 from pipelines.workspace import probations as documents
-from pipelines.workspace import restarts as decisions
 from pipelines.workspace.context import Context
 
 
@@ -88,36 +82,3 @@ def _failure(ended: Exit, batch: FailedBatch | None) -> str:
     """`batch 7 of counts failed: DIVIDE_BY_ZERO`."""
     subject = f"batch {batch.batch:,} of {batch.query}" if batch else ended.query or "its run"
     return f"{subject} failed: {ended.error_class or ended.message}" if ended.reason == "failed" else f"its driver was {ended.reason}"
-
-
-def go_back(context: Context, run: Run) -> None:
-    """Resumes the job as the version before, as somebody would by hand. Where that is refused the job stays failed, and says why."""
-    decision, probation = run.restart, documents.of_run(context, run.job, run.id)
-    if decision is None or decision.back is None or probation is None:
-        return
-    with context.holding(run.job):
-        if _is_overtaken(context, run):
-            return
-        try:
-            begun = _resumed(context, run, probation)
-        except TidemarkError as error:
-            decisions.keep(context, run, replace(decision, at_ms=None, why=f"{decision.why}. Going back was refused: {error.message}"))
-            message = f"{run.job} did not go back to version {decision.back}: {error.message}"
-            events.say(context, "job.going_back_failed", run.job, run.id, message)
-            return
-    events.say(context, "job.went_back", run.job, begun.id, words.went_back(run.job, probation))
-
-
-def _resumed(context: Context, run: Run, probation: Probation) -> Run:
-    savepoint = probation.savepoint or "" if probation.way is Way.SAVEPOINT else ""
-    change = Resume(run.job, from_savepoint=savepoint, version=probation.version)
-    if (taken := probation.resources) is not None:
-        change = replace(change, memory_bytes=taken.memory_bytes or 0, cpus=taken.cpus or 0.0)
-    works = Works("resume", run.job, savepoint)
-    return operations.noticed(context, works, lambda ticket: resumes.planned(context, change).do(ticket), lambda begun: begun.job)
-
-
-def _is_overtaken(context: Context, run: Run) -> bool:
-    """Whether somebody began the job, or stopped it, meanwhile."""
-    newest = runs.newest(context, run.job)
-    return newest is None or newest.id != run.id or newest.state is not RunState.RESTARTING

@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
-from pipelines.supervisor import probations
+from pipelines.workspace import returns
 from pipelines.workspace.context import Context
 
 AT_ONCE = 2
@@ -24,7 +24,7 @@ class Returner:
         """Has the job go back. Raises what the attempt before raised; the next call tries anew."""
         before = self._under_way.get(run.job)
         if before is None:
-            self._under_way[run.job] = self._pool.submit(probations.go_back, self._context, run)
+            self._under_way[run.job] = self._pool.submit(returns.go_back, self._context, run)
         elif before.done():
             del self._under_way[run.job]
             before.result()

@@ -30,6 +30,7 @@ from pipelines.domain.masters import Cluster
 from pipelines.domain.operations import Operation
 from pipelines.domain.operators import SourceSeen
 from pipelines.domain.plans import QueryPlan
+from pipelines.domain.probations import Probation
 from pipelines.domain.processes import Process
 from pipelines.domain.progress import Progress
 from pipelines.domain.replays import Replay
@@ -95,6 +96,7 @@ DECODED = [
     Numbered,
     Objects,
     Process,
+    Probation,
     ProcessMark,
     QueryPlan,
     QueryStarted,

@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import pytest
 
+from pipelines.domain import verdicts as domain_verdicts
 from pipelines.domain.errors import Invalid
 from pipelines.domain.jobs import Run
 from pipelines.domain.probations import Probation, Stand, Terms, Way
 from pipelines.domain.restarts import RestartDecision
 from pipelines.domain.runs import EXIT_FILE, QUERIES_FILE, RESTART_FILE, Exit, RunState
+from pipelines.domain.verdicts import Outcome, Part
 from pipelines.supervisor import probations
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.face import do
@@ -21,7 +23,7 @@ from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.system import ListEvents, RebuildCatalog
 from pipelines.verbs.take import Take
 from pipelines.words import probations as words
-from pipelines.workspace import runs
+from pipelines.workspace import resumes, returns, runs, savepoints, verdicts
 from tests.workspace.conftest import CODE, House, progress_line, query_line
 
 OTHER = CODE + "# changed\n"
@@ -81,18 +83,42 @@ def test_what_cannot_be_meant_is_refused(house: House) -> None:
         assert error.value.code == code
 
 
-def test_without_a_way_back_it_is_refused_and_nothing_begins(house: House) -> None:
-    run = house.begin()
-    house.lay(run, state=RunState.RUNNING)
+def writes_to_kafka(house: House) -> Run:
+    """A job that has run, whose sink cannot be cut back."""
+    run = house.lay(house.begin(), state=RunState.RUNNING)
     queries = house.folder(run) / QUERIES_FILE
     queries.write_text(json.dumps({**json.loads(queries.read_text()), "sink": "kafka", "sink_path": "", "sink_table": "out"}) + "\n")
     house.see(run, RunState.STOPPED)
+    return run
+
+
+def test_without_a_way_back_it_is_refused_and_nothing_begins(house: House) -> None:
+    run = writes_to_kafka(house)
     plan = house.face.plan(UPGRADE)
     assert plan.probation is None and plan.refusal is not None and plan.refusal.code == "probation.no_way_back"
     assert "the kafka of counts cannot be cut back, and nobody has checked" in plan.refusal.message
     with pytest.raises(type(plan.refusal.error)):
         do(house.face, UPGRADE)
     assert [ran.id for ran in house.face.ask(ShowJob("a")).runs] == [run.id] and not house.face.ask(ListSavepoints("a"))
+
+
+def test_where_the_sink_keeps_all_and_the_verdict_is_same_it_goes_on_from_its_newest_batch(house: House) -> None:
+    before, context = writes_to_kafka(house), house.face.context
+    saved = savepoints.manifest(context, do(house.face, Take("a")).id)
+    changed = resumes.plan(context, replace(UPGRADE, probation_batches=None, longest_batch_ms=None)).begins
+    assert changed is not None
+    same = Part("counts", 0, "stateStoreSave", Outcome.SAME, ("What is computed up to here is the same.",))
+    verdicts.keep(context, saved, changed, (), domain_verdicts.of(saved.id, changed.id, (same,)), {})
+    plan = house.face.plan(UPGRADE).probation
+    assert plan is not None and (plan.way, plan.version) == (Way.NEWEST, before.version)
+    run = upgraded(house)
+    fails(house, run)
+    failed = runs.find(context, run.id)
+    assert failed is not None
+    returns.go_back(context, failed)
+    newest = house.face.ask(ShowJob("a")).runs[0]
+    assert (newest.version, newest.checkpoints, newest.from_savepoint) == (before.version, run.checkpoints, None)
+    assert said(house) == [f"a went back to version {before.version}, on from its newest batch, because its run failed: DIVIDE_BY_ZERO"]
 
 
 def test_a_failure_in_it_takes_the_job_back_also_in_the_next_server(house: House) -> None:
@@ -108,7 +134,7 @@ def test_a_failure_in_it_takes_the_job_back_also_in_the_next_server(house: House
     assert (house.face.ask(ShowJob("a")).summary.state, probation.stand) == (RunState.RESTARTING, Stand.BACK)
     failed = runs.find(house.face.context, run.id)
     assert failed is not None
-    probations.go_back(house.face.context, failed)
+    returns.go_back(house.face.context, failed)
     detail = house.face.ask(ShowJob("a"))
     newest = detail.runs[0]
     assert (newest.version, newest.from_savepoint, newest.attempt) == (before.version, probation.savepoint, 0)
@@ -119,7 +145,7 @@ def test_a_failure_in_it_takes_the_job_back_also_in_the_next_server(house: House
     )
     origin = f"on from savepoint {probation.savepoint}, because its run failed: DIVIDE_BY_ZERO"
     assert said(house) == [f"a went back to version {before.version}, {origin}"]
-    probations.go_back(house.face.context, failed)
+    returns.go_back(house.face.context, failed)
     assert house.face.ask(ShowJob("a")).runs[0].id == newest.id, "once"
 
 
@@ -165,7 +191,7 @@ def test_a_stop_ends_it_and_the_savepoint_that_is_gone_is_said(house: House) -> 
     do(house.face, Dispose((saved,)))
     failed = runs.find(house.face.context, second.id)
     assert failed is not None
-    probations.go_back(house.face.context, failed)
+    returns.go_back(house.face.context, failed)
     newest = house.face.ask(ShowJob("a")).runs[0]
     assert (newest.id, newest.state) == (second.id, RunState.FAILED) and before.version != second.version
     assert newest.restart is not None and "Going back was refused" in newest.restart.why and newest.restart.back == run.version
