@@ -62,7 +62,9 @@ def test_tab_goes_from_the_top_to_the_table_and_is_seen(watched: Watched, fakes:
             break
     wanted = ["Savepoints", "Events", "Live", "New job", "Filter jobs", "State"]
     assert [name for name in passed if name in wanted] == wanted, passed
-    assert passed[-1] == "post_engagement"
+    assert passed[-1] == "Select post_engagement", "the box of the row comes before the row"
+    page.keyboard.press("Tab")
+    assert page.evaluate(FOCUSED)[0] == "post_engagement"
 
 
 FOCUSED = """() => {
