@@ -22,6 +22,10 @@ POLLING = "-Dspark.sql.streaming.pollingDelay=200ms"
 UI = "-Dspark.ui.enabled=false"
 """What no test of a driver looks at; a job that asks for it in its confs has it."""
 
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+"""Confs of a Spark for small data: compiling code for ten rows takes longer than to interpret it, a second of the nine that a driver of
+five batches takes."""
+
 
 def prepare() -> None:
     """Sets the variables that Spark reads: its Java, its Python, and how they are started."""

@@ -29,6 +29,7 @@ from pipelines.storage.local import LocalStorage
 from pipelines.workspace import rewrites
 from tests import waiting
 from tests.driver.process import batches
+from tests.java import INTERPRETED
 from tests.savepoint import matrix_sinks, queries
 
 QUERY = QueryName("query")
@@ -48,10 +49,9 @@ BASE = {
     "spark.sql.streaming.stateStore.maintenanceInterval": "200ms",
     "spark.sql.streaming.fileSource.log.compactInterval": "3",
     "spark.sql.streaming.fileSink.log.compactInterval": "3",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    **INTERPRETED,
 }
-"""Logs are compacted and snapshots are made within six batches; compiling code for ten rows takes longer than to interpret it."""
+"""Logs are compacted and snapshots are made within six batches."""
 CODE = version("job.py", "print('a job')\n", args=("--output", "{output}"))
 
 Query = Callable[[Any, Path], Any]

@@ -75,6 +75,8 @@ def of_a_job(house: House, name: str) -> list[Path]:
     ]
 
 
+GOLDEN = "limit_format2"
+"""A checkpoint of few files: a template has it some thirty times, and each test copies all."""
 OF_A_SAVEPOINT = ("manifest.json", "checksums.json", "verified.json", "annotation.json", "imported.json", "making.json", "disposing.json")
 
 
@@ -88,13 +90,13 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]
 
 
 def made(house: House) -> list[Path]:
-    house.ran("sane")
+    house.ran("sane", GOLDEN)
     kept = do(house.face, Take("sane"))
     do(house.face, Verify(kept.id, Trust.INTACT))
     do(house.face, Annotate(kept.id, label="kept"))
     documents = []
     for number, path in enumerate(of_a_job(house, "sane")):
-        house.ran(f"job{number}", state=RunState.RUNNING if path.name == "process.json" else RunState.STOPPED)
+        house.ran(f"job{number}", GOLDEN, state=RunState.RUNNING if path.name == "process.json" else RunState.STOPPED)
         documents.append(of_a_job(house, f"job{number}")[number])
     for number, name in enumerate(OF_A_SAVEPOINT):
         documents.append(copy_of_savepoint(house, kept.id, number) / name)
