@@ -241,7 +241,7 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
     "space of a job": (ShowSpace("clicks"), "savepoints clicks --sizes"),
     "list": (ListJobs(), "list"),
     "job": (ShowJob(JOB), f"show {JOB}"),
-    "lease": (ShowLease(JOB), ""),
+    "lease": (ShowLease(JOB), f"show {JOB}"),
     "log": (ReadLog(JOB, run="r-1"), f"logs {JOB} --run r-1"),
     "search": (
         SearchLog(JOB, text="line t", level=LogLevel.WARNING, from_ms=AT_MS, limit=5),
