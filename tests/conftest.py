@@ -159,15 +159,16 @@ def kept_jvms(keeper: Keeper) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """One small, quiet, real Spark for all tests of the run; its JVM is gone when they are done."""
+def spark(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[SparkSession]:
+    """One small, quiet, real Spark for all tests of the run, whose JVM is gone when they are done; only for benchmarks it compiles code."""
     from pyspark.sql import SparkSession
 
     local_files.prepare()
     java.prepare()
     folder = tmp_path_factory.mktemp("spark")
     builder = SparkSession.builder.master("local[2]").appName("tests")
-    for key, value in _confs(folder).items():
+    is_by_hand = any(_is_asked_for(pytestconfig, mark) for mark in BY_HAND)
+    for key, value in {**_confs(folder), **({} if is_by_hand else java.INTERPRETED)}.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     yield session

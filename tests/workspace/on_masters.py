@@ -14,13 +14,14 @@ from pipelines.domain.ids import JobName
 from pipelines.domain.masters import Cluster
 from pipelines.verbs.jobs import ReadLog, ShowJob
 from tests.driver.process import batches
+from tests.java import INTERPRETED
 from tests.workspace.following import noted
 from tests.workspace.serving import Server
 from tests.workspace.standalone import QUERIES, SCRIPT
 
 ALL = 8
 """Files, one a batch: so many close a window."""
-CONF = {"spark.sql.streaming.noDataMicroBatches.enabled": "false", "spark.sql.session.timeZone": "UTC"}
+CONF = {**INTERPRETED, "spark.sql.streaming.noDataMicroBatches.enabled": "false", "spark.sql.session.timeZone": "UTC"}
 """Of every job, so that its batches and its times are those of the undisturbed run."""
 
 
