@@ -20,7 +20,7 @@ def read(storage: Storage, batch: int) -> Contract:
 def _keeps(storage: Storage, files: Listing, operator: operators.Operator, batch: int) -> Keeps:
     path = operators.metadata_path(files, operator.id, batch)
     named = variables.parse(path, storage.read(path)) if path else ()
-    schemas = list(_schemas(storage, files, operator))
+    schemas = list(_schemas(storage, files, operator, batch))
     families = {schema.family: (schema.key, schema.value) for _, schema in schemas if schema.family}
     return Keeps(operator.name, dict(_columns(schemas)), {variable.name: variable.kind for variable in named}, families if named else {})
 
@@ -32,8 +32,8 @@ def _columns(schemas: Iterable[tuple[str, StoreStructs]]) -> Iterator[tuple[str,
         yield f"{place} value", state_schema.ddl(schema.value)
 
 
-def _schemas(storage: Storage, files: Listing, operator: operators.Operator) -> Iterator[tuple[str, StoreStructs]]:
+def _schemas(storage: Storage, files: Listing, operator: operators.Operator, batch: int) -> Iterator[tuple[str, StoreStructs]]:
     paths = [entry.path for entry in files.below(operators.folder(operator.id))]
     for store in operator.stores:
-        path = state_schema.path(paths, operator.id, store)
+        path = state_schema.path(paths, operator.id, store, batch)
         yield from ((store, schema) for schema in (state_schema.structs(path, storage.read(path)) if path else ()))

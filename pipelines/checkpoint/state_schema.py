@@ -25,15 +25,17 @@ class StoreSchema:
     value: str
 
 
-def path(paths: Iterable[str], operator: int, store: str) -> str | None:
-    """The newest schema file of a store among `paths` (of a checkpoint); None where it has none."""
+def path(paths: Iterable[str], operator: int, store: str, batch: int | None = None) -> str | None:
+    """The newest schema file of a store among `paths` (of a checkpoint), up to `batch` where one is named; None where it has none. Spark
+    writes one with each batch from which on there are other variables, also of a batch that it only plans."""
     known = set(paths)
     single = f"{operators.store_folder(operator, 0, store)}/{operators.METADATA}/schema"
     if single in known:
         return single
     folder = f"{operators.folder(operator)}/{FOLDER}/{store}/"
-    entries = [candidate for candidate in known if candidate.startswith(folder) and logs.is_number(_name(candidate).partition("_")[0])]
-    return max(entries, key=lambda candidate: (int(_name(candidate).partition("_")[0]), candidate), default=None)
+    numbers = {one: _name(one).partition("_")[0] for one in known if one.startswith(folder)}
+    entries = [one for one, number in numbers.items() if logs.is_number(number) and (batch is None or int(number) <= batch)]
+    return max(entries, key=lambda one: (int(numbers[one]), one), default=None)
 
 
 def _name(path: str) -> str:

@@ -39,6 +39,7 @@ def test_what_spark_wrote(golden: str, operator: int, store: str, expected: list
 def test_the_newest_schema_counts_and_none_is_none() -> None:
     folder = "state/1/_stateSchema/default/"
     assert state_schema.path([f"{folder}0_a", f"{folder}12_b", f"{folder}3_c", f"{folder}.12_b.crc"], 1, "default") == f"{folder}12_b"
+    assert state_schema.path([f"{folder}0_a", f"{folder}12_b", f"{folder}3_c"], 1, "default", batch=11) == f"{folder}3_c"
     assert state_schema.path(["state/0/0/1.delta"], 0, "default") is None
 
 
