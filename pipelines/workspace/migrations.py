@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,10 +33,15 @@ from pipelines.workspace import aggregations, checks, environments, placements, 
 from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.context import Context
 from pipelines.workspace.placements import Placed
+from pipelines.workspace.rehearsals import Rehearsed
 from pipelines.workspace.savepoints import PlannedTake
 from pipelines.workspace.state_changes import Change
 from pipelines.workspace.tickets import Ticket
 
+REHEARSED = "rehearsal"
+"""The folder of a migration's rehearsal."""
+Judged = Callable[[Rehearsed, Path], str]
+"""Says in words what came of a rehearsal, whose files are in a folder that goes afterwards."""
 REMOVED = "Nothing of the copy is left; the savepoint is as it was."
 
 
@@ -81,9 +86,17 @@ def check_code(asked: Asked) -> None:
 
 
 def migrate(
-    context: Context, manifest: Manifest, version: Version, asked: Asked, plan: MigrationPlan, checkpoints: str, ticket: Ticket
+    context: Context,
+    manifest: Manifest,
+    version: Version,
+    asked: Asked,
+    plan: MigrationPlan,
+    checkpoints: str,
+    ticket: Ticket,
+    judged: Judged | None = None,
 ) -> Migration:
-    """Carries `plan` out on the copy of the savepoint in `checkpoints`, with the Spark and the confs of `version`.
+    """Carries `plan` out on the copy of the savepoint in `checkpoints`, with the Spark and the confs of `version`. Without
+    `judged` a rehearsal that fails raises.
 
     Raises Unsupported (`migrate.columns`, `migrate.operators`, `migrate.ambiguous`, `migrate.steps`, `migrate.refused`), Conflict
     (`migrate.fits`), Incompatible (`code.drops`, `migrate.rows`, `migrate.rehearsal`), Invalid (`map.operator`, `drop.kept`), Corrupt
@@ -103,7 +116,8 @@ def migrate(
             runtime = environments.entered(context, environments.make(context, version, ticket)).runtime
             done = _in_sandbox(context, manifest, version, asked, changes, placed, runtime, folder, ticket)  # 3
             kept = replace(manifest, queries=tuple(image for image in manifest.queries if image.query not in left))
-            said = _rehearsed(context, kept, version, asked, runtime, checkpoints, folder, ticket)  # 4
+            ran = _rehearsed(context, kept, version, asked, runtime, checkpoints, folder, ticket)  # 4
+            said = (judged or _judged)(ran, folder / REHEARSED)
         finally:
             shutil.rmtree(folder)
     digest = hashlib.sha256(asked.code.encode()).hexdigest() if asked.code else ""
@@ -187,12 +201,16 @@ def check(stores: tuple[MigratedStore, ...]) -> None:
 
 def _rehearsed(
     context: Context, manifest: Manifest, version: Version, asked: Asked, runtime: Runtime, checkpoints: str, folder: Path, ticket: Ticket
-) -> str:
-    """What came of a batch of the changed code on a copy of the migrated state; raises Incompatible (`migrate.rehearsal`)."""
-    copy, home = folder / "rehearsed", folder / "rehearsal"
+) -> Rehearsed:
+    """What came of a batch of the changed code on a copy of the migrated state."""
+    copy, home = folder / "rehearsed", folder / REHEARSED
     shutil.copytree(checkpoints, copy, copy_function=os.link)
     home.mkdir()
-    ran = rehearsals.rehearse(context, replace(manifest, version=version), runtime, home, copy, ticket, asked.new_queries)
+    return rehearsals.rehearse(context, replace(manifest, version=version), runtime, home, copy, ticket, asked.new_queries)
+
+
+def _judged(ran: Rehearsed, home: Path) -> str:
+    """A rehearsal in words; raises Incompatible (`migrate.rehearsal`) where it failed."""
     if ran.problem:
         raise Incompatible("migrate.rehearsal", f"The changed code does not run on the migrated state. {ran.problem}", REMOVED)
     batches = ", ".join(f"batch {batch.batch} of {batch.query} put out {batch.output_rows:,} rows" for batch in ran.batches)

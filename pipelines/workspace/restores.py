@@ -25,6 +25,7 @@ from pipelines.verbs.fork import Variant
 from pipelines.workspace import conversions, job_places, migrations, rewrites, snapshot_versions
 from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.context import Context
+from pipelines.workspace.migrations import Judged
 from pipelines.workspace.tickets import Ticket
 
 
@@ -54,9 +55,11 @@ class Restoring:
         plan = replace(plan, master=self.version.master, master_before=self.manifest.version.master, warnings=warnings)
         return replace(plan, migration=migrated, conversion=convert, rewrite=rewrite, refusal=plan.refusal or refusal)
 
-    def apply(self, ticket: Ticket, note: Callable[[Migration], None] = lambda migration: None) -> dict[str, str]:
+    def apply(
+        self, ticket: Ticket, note: Callable[[Migration], None] = lambda migration: None, judged: Judged | None = None
+    ) -> dict[str, str]:
         """Makes the checkpoints, fits them to another Spark, migrates their state, converts it, and rescales it; answers with the sink logs
-        to carry (query -> directory). `note` is told what was migrated."""
+        to carry (query -> directory). `note` is told what was migrated; `judged` is the migration's."""
         migrated, convert, rewrite = self._rewriting()
         restored = restore.restore(self.context.shelf(self.manifest.id), self.manifest.id, self.target, self.context.now_ms(), watch=ticket)
         logs = {str(query): folder for query, folder in restored.sink_logs.items()}
@@ -65,7 +68,7 @@ class Restoring:
         if migrated or convert or rewrite:
             handover.hand_over(Path(restored.checkpoints))
         if migrated is not None and self.migrate is not None:
-            note(migrations.migrate(self.context, manifest, self.version, self.migrate, migrated, restored.checkpoints, ticket))
+            note(migrations.migrate(self.context, manifest, self.version, self.migrate, migrated, restored.checkpoints, ticket, judged))
         if convert is not None:
             manifest = conversions.convert(self.context, manifest, self.version, convert, restored.checkpoints, ticket)
         if rewrite is not None:

@@ -1,42 +1,81 @@
-"""Trials: changed code rehearsed on a savepoint's state, and the rows of its batch."""
+"""Trials: changed code rehearsed on a savepoint's state, migrated first where that is asked for, and the rows of its batch."""
 
 from __future__ import annotations
 
+import shutil
 import time
 from pathlib import Path
 
 from pipelines.catalog import state_worker
 from pipelines.catalog.states import STATE
 from pipelines.domain.ids import folder_of
+from pipelines.domain.migrations import check_plan
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.states import StateRows
 from pipelines.domain.trials import MOST_ROWS, Trial, TriedQuery
 from pipelines.domain.trust import ScratchBatch
 from pipelines.domain.versions import Version
+from pipelines.savepoint.targets import Scratch
 from pipelines.verbs.state import QueryState
 from pipelines.verbs.try_code import TrialPlan, TryCode
-from pipelines.workspace import savepoints, versions
+from pipelines.workspace import migrations, savepoints, versions
+from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
-from pipelines.workspace.rehearsals import REHEARSAL
+from pipelines.workspace.migrations import Judged
+from pipelines.workspace.rehearsals import REHEARSAL, Rehearsed
 from pipelines.workspace.rehearsed_copies import rehearsed
+from pipelines.workspace.restores import Restoring
 from pipelines.workspace.tickets import Ticket
 
 
 @plans(TryCode)
 def plan(context: Context, change: TryCode) -> Planned[Trial, TrialPlan]:
-    """Raises Invalid for code with a syntax error."""
+    """Raises Invalid for code with a syntax error, and what a migration's plan refuses."""
     manifest = savepoints.manifest(context, change.savepoint)
     version = versions.of_fork(manifest, change, context.now_ms())
     versions.check(version)
-    plan = TrialPlan(manifest.id, manifest.job, version.id)
-    return Planned(plan, lambda ticket: _try(context, manifest, version, change.new_queries, ticket))
+    asked = migrations.asked(change, change.new_queries)
+    migrated = _restoring(context, manifest, version, asked, "").plan().migration if asked else None
+    if migrated is not None:
+        check_plan(migrated)
+    plan = TrialPlan(manifest.id, manifest.job, version.id, migrated)
+    return Planned(plan, lambda ticket: _try(context, manifest, version, change.new_queries, asked, ticket))
 
 
-def _try(context: Context, manifest: Manifest, version: Version, new_queries: tuple[str, ...], ticket: Ticket) -> Trial:
-    began = time.monotonic()
-    with rehearsed(context, manifest, version, new_queries, ticket) as (ran, folder):
-        queries = tuple(TriedQuery(batch.query, batch, _rows(context, manifest, folder, batch)) for batch in ran.batches)
+def _restoring(context: Context, manifest: Manifest, version: Version, asked: Asked | None, checkpoints: str) -> Restoring:
+    return Restoring(context, manifest, Scratch(manifest.job, checkpoints, context.new_query_id), version, migrate=asked)
+
+
+def _try(
+    context: Context, manifest: Manifest, version: Version, new_queries: tuple[str, ...], asked: Asked | None, ticket: Ticket
+) -> Trial:
+    began, made = time.monotonic(), list[Trial]()
+
+    def judged(ran: Rehearsed, folder: Path) -> str:
+        made.append(_trial(context, manifest, version, ran, folder, began))
+        return ""
+
+    if asked is None:
+        with rehearsed(context, manifest, version, new_queries, ticket) as (ran, folder):
+            judged(ran, folder)
+    else:
+        copy = context.layout.sandbox / f"{ticket.operation}-copy"
+        _on_migrated(_restoring(context, manifest, version, asked, str(copy / "checkpoints")), copy, ticket, judged)
+    return made[0]
+
+
+def _on_migrated(restoring: Restoring, folder: Path, ticket: Ticket, judged: Judged) -> None:
+    """A rehearsal on a copy whose state was migrated first, as a fork's is; nothing of it is left."""
+    folder.mkdir(parents=True)
+    try:
+        restoring.apply(ticket, judged=judged)
+    finally:
+        shutil.rmtree(folder)
+
+
+def _trial(context: Context, manifest: Manifest, version: Version, ran: Rehearsed, folder: Path, began: float) -> Trial:
+    queries = tuple(TriedQuery(batch.query, batch, _rows(context, manifest, folder, batch)) for batch in ran.batches)
     note = " ".join([*(damage.message for damage in ran.damages), ran.note]).strip()
     return Trial(manifest.id, version.id, queries, note, bool(ran.problem), (time.monotonic() - began) * 1000)
 

@@ -23,6 +23,7 @@ from pipelines.verbs.check import Check
 from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.fork import Fork, Variant
 from pipelines.verbs.savepoints import ReadManifest
+from pipelines.verbs.try_code import TryCode
 from tests import samples
 from tests.afterwards import follow
 from tests.dashboard.opening import Opener, clicked, said, selected
@@ -224,6 +225,9 @@ def test_the_verdict_is_asked_for_with_what_goes_on_as_which(opened: Opener) -> 
     app = opened(face, "fork", savepoint=SAVEPOINT)
     first = f"map_{SAVEPOINT}_A_engagement.0"
     app.selectbox(key=first).select("engagement.1").run()
+    clicked(app, "fork_try")
+    tried = face.begun[-1]
+    assert isinstance(tried, TryCode) and tried.map == {"engagement.0": "engagement.1"}
     clicked(app, "fork_check")
     asked = face.begun[-1]
     assert isinstance(asked, Check) and asked.map == {"engagement.0": "engagement.1"}

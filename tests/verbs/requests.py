@@ -180,6 +180,10 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
         "state-difference sd-000000000001 --sort=-key.post --limit 7",
     ),
     "try": (TryCode(FIRST, code="x = 1\n", script="a.py"), f"try {FIRST} --code a.py"),
+    "try as told": (
+        TryCode(FIRST, drop=("counts.1",), map={"counts.0.last": "counts.0.newest"}),
+        f"try {FIRST} --drop counts.1 --map counts.0.last=counts.0.newest",
+    ),
     "look up a key": (LookUpKey(JOB, {"post": "p1"}, store="left"), f"state-key {JOB} --key post=p1 --store left"),
     "operations": (ListOperations(running=True), "operations --running"),
     "cancel operation": (CancelOperation("op-exporting"), "cancel-operation op-exporting"),

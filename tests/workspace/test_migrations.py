@@ -30,6 +30,7 @@ from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ReadManifest, ShowSavepoint
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
+from pipelines.verbs.try_code import TryCode
 from pipelines.workspace import states
 from tests.contracts.examples import MIGRATION
 from tests.waiting import until
@@ -126,6 +127,17 @@ def test_what_is_dropped_has_to_be_accepted_by_its_name(house: House, tmp_path: 
     assert house.face.plan(replace(fork, drop=("counts.1",))).refusal == refused
     with pytest.raises(Invalid, match="'0' is no operator"):
         house.face.plan(replace(fork, map={"0": "1"}))
+
+
+def test_a_trial_is_planned_with_what_the_fork_would_do_with_the_state(house: House, tmp_path: Path) -> None:
+    savepoint = saved(house, tmp_path)
+    told = {"counts.0": "counts.0"}
+    fork = house.face.plan(Fork(savepoint.id, name="b", code="print(1)\n", map=told))
+    tried = house.face.plan(TryCode(savepoint.id, code="print(1)\n", map=told))
+    assert tried.migration == fork.migration is not None
+    assert house.face.plan(TryCode(savepoint.id, code="print(1)\n")).migration is None
+    with pytest.raises(Invalid, match="'0' is no operator"):
+        house.face.plan(TryCode(savepoint.id, code="print(1)\n", map={"0": "1"}))
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from dashboard.widgets import errors_shown, message_box, section
 from pipelines.domain.access import Role
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.trials import Trial
+from pipelines.verbs.migrating import Migrating
 from pipelines.verbs.revision import Revision
 from pipelines.verbs.try_code import TryCode
 from pipelines.words import formats
@@ -63,7 +64,8 @@ def _shown(trial: Trial) -> None:
 
 def _trial(manifest: Manifest, variant: Variant) -> TryCode:
     asked = variant.asked()
-    return TryCode(manifest.id, new_queries=asked.new_queries, **{part.name: getattr(asked, part.name) for part in fields(Revision)})
+    given = {part.name: getattr(asked, part.name) for part in (*fields(Revision), *fields(Migrating))}
+    return TryCode(manifest.id, new_queries=asked.new_queries, **given)
 
 
 def _key(manifest: Manifest) -> str:
