@@ -27,6 +27,7 @@ from tests.storage.s3_server import S3Server
 from tests.waiting import until
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.spark,
     pytest.mark.timeout(900),
     pytest.mark.skipif(bool(s3_connector.missing()), reason=s3_connector.missing() or "it is there"),

@@ -29,6 +29,12 @@ def test_every_folder_has_a_budget_and_every_file_that_is_named_exists() -> None
     assert [file for file in found.seconds if file != budgets.OTHERS and not (TESTS.parent / file).is_file()] == []
 
 
+def test_what_is_run_by_hand_has_its_mark() -> None:
+    """Without it every run would have it, and be over budget, as the folder has none."""
+    files = {path: folder for folder in BY_HAND for path in (TESTS / folder).glob("test_*.py")}
+    assert files and [path.name for path, folder in files.items() if f"pytest.mark.{folder}" not in path.read_text()] == []
+
+
 def test_every_pattern_of_an_area_names_files_that_no_other_area_names() -> None:
     areas = budgets.read().areas
     files = [str(path.relative_to(TESTS.parent)) for path in TESTS.rglob("test_*.py") if not BY_HAND & set(path.parts)]
