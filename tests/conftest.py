@@ -38,7 +38,7 @@ def browser() -> str | None:
 
 def pytest_configure(config: pytest.Config) -> None:
     budgets.register(config)
-    if not any(_is_asked_for(config, mark) for mark in BY_HAND):
+    if not _is_by_hand(config):
         warm.none_unasked()
 
 
@@ -58,6 +58,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = budgets.longest_first(items, budgets.read().seconds)
 
 
+def _is_by_hand(config: pytest.Config) -> bool:
+    return any(_is_asked_for(config, mark) for mark in BY_HAND)
+
+
 def _is_asked_for(config: pytest.Config, mark: str) -> bool:
     """By its mark, or by its folder."""
     return mark in config.option.markexpr or any(mark in Path(argument.partition("::")[0]).parts for argument in config.args)
@@ -67,7 +71,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Gives what starts Spark its Java, as the supervisor does, and its files; skips what needs a browser where there is none."""
     if item.get_closest_marker("spark"):
         local_files.prepare()
-        java.prepare()
+        java.prepare(compiles=_is_by_hand(item.config))
     if item.get_closest_marker("browser") and browser() is None:
         pytest.skip(NO_BROWSER)
 
@@ -150,25 +154,24 @@ def keeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keeper]:
 
 
 @pytest.fixture(scope="module")
-def kept_jvms(keeper: Keeper) -> Iterator[None]:
+def kept_jvms(keeper: Keeper, pytestconfig: pytest.Config) -> Iterator[None]:
     """Drivers and sandboxes of the file's tests have JVMs that outlive them (`tests.kept_jvms`)."""
     local_files.prepare()
-    java.prepare()
+    java.prepare(compiles=_is_by_hand(pytestconfig))
     with keeper.giving():
         yield
 
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[SparkSession]:
-    """One small, quiet, real Spark for all tests of the run, whose JVM is gone when they are done; only for benchmarks it compiles code."""
+    """One small, quiet, real Spark for all tests of the run, whose JVM is gone when they are done."""
     from pyspark.sql import SparkSession
 
     local_files.prepare()
-    java.prepare()
+    java.prepare(compiles=_is_by_hand(pytestconfig))
     folder = tmp_path_factory.mktemp("spark")
     builder = SparkSession.builder.master("local[2]").appName("tests")
-    is_by_hand = any(_is_asked_for(pytestconfig, mark) for mark in BY_HAND)
-    for key, value in {**_confs(folder), **({} if is_by_hand else java.INTERPRETED)}.items():
+    for key, value in _confs(folder).items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     yield session

@@ -27,14 +27,15 @@ INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.facto
 five batches takes."""
 
 
-def prepare() -> None:
-    """Sets the variables that Spark reads: its Java, its Python, and how they are started."""
+def prepare(compiles: bool = False) -> None:
+    """Sets the variables that Spark reads: its Java, its Python, how they are started, and whether it compiles what it plans."""
     java = java_home()
     classes.make(java, "")
     os.environ["JAVA_HOME"] = str(java.path)
     os.environ.pop("PYSPARK_PYTHON", None)
     submit.prepare_workers(os.environ)
+    planning = "" if compiles else " ".join(f"-D{key}={value}" for key, value in INTERPRETED.items())
     os.environ[classes.SUBMIT_OPTIONS] = classes.submit_options(
-        java, "", {classes.SUBMIT_OPTIONS: f"{classes.BRIEF} {CODE} {POLLING} {UI}"}
+        java, "", {classes.SUBMIT_OPTIONS: f"{classes.BRIEF} {CODE} {POLLING} {UI} {planning}".rstrip()}
     )
     os.environ["SPARK_LAUNCHER_OPTS"] = classes.BRIEF

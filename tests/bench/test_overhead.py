@@ -80,7 +80,7 @@ def submit(script: Path, *arguments: str, conf: Mapping[str, str], log: Path) ->
 
 
 def test_the_driver_beside_spark_submit(tmp_path: Path) -> None:
-    java.prepare()
+    java.prepare(compiles=True)
     events, script = tmp_path / "events", tmp_path / "sums.py"
     write(events)
     script.write_text(SCRIPT)

@@ -116,7 +116,7 @@ def laboratory(folder: Path) -> Iterator[Laboratory]:
 
 
 def test_each_job_beside_spark_submit(tmp_path: Path) -> None:
-    java.prepare()
+    java.prepare(compiles=True)
     jobs = {name: Measured(COLLECTION[name]) for name in NAMES}
     with laboratory(tmp_path) as here:
         for number in range(PAIRS):

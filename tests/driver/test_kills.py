@@ -20,7 +20,6 @@ import pytest
 from tests.driver import killing
 from tests.driver.killing import Moment
 from tests.driver.process import Driver, Drivers
-from tests.java import INTERPRETED
 from tests.savepoint import queries
 from tests.savepoint.streaming import BRISK, STORES, Lab
 
@@ -134,7 +133,7 @@ def asked(queries: Mapping[str, tuple[str, str]]) -> str:
 
 
 def lab(drivers: Drivers, events: Path, queries: Mapping[str, tuple[str, str]]) -> Lab:
-    return Lab(drivers, SCRIPT, {**BRISK, **COMPACTED, **INTERPRETED}, (str(events), "{output}", asked(queries)))
+    return Lab(drivers, SCRIPT, {**BRISK, **COMPACTED}, (str(events), "{output}", asked(queries)))
 
 
 def rows(lab: Lab, job: str, query: str, sink: str) -> Counter[Any]:

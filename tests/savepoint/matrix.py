@@ -29,7 +29,6 @@ from pipelines.storage.local import LocalStorage
 from pipelines.workspace import rewrites
 from tests import waiting
 from tests.driver.process import batches
-from tests.java import INTERPRETED
 from tests.savepoint import matrix_sinks, queries
 
 QUERY = QueryName("query")
@@ -49,7 +48,6 @@ BASE = {
     "spark.sql.streaming.stateStore.maintenanceInterval": "200ms",
     "spark.sql.streaming.fileSource.log.compactInterval": "3",
     "spark.sql.streaming.fileSink.log.compactInterval": "3",
-    **INTERPRETED,
 }
 """Logs are compacted and snapshots are made within six batches."""
 CODE = version("job.py", "print('a job')\n", args=("--output", "{output}"))

@@ -30,7 +30,6 @@ from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from pipelines.verbs.verify import Verify
 from tests.driver.process import CONF, batches
-from tests.java import INTERPRETED
 from tests.savepoint.streaming import BRISK, ENGAGEMENT, STORES, differences, rows, write_events
 from tests.waiting import until
 from tests.workspace.serving import Server, serving
@@ -119,7 +118,7 @@ def feed(files: list[Path], fed: Path) -> None:
 
 def begin(server: Server, job: str, events: Path, *more: str) -> None:
     args = ("--events", str(events), "--output", "{output}", "--window", "10 seconds", "--delay", "15 seconds", "--trigger", "0 seconds")
-    conf = {**CONF, **BRISK, **STORES["rocksdb_format2"], **BATCHES, **INTERPRETED}
+    conf = {**CONF, **BRISK, **STORES["rocksdb_format2"], **BATCHES}
     do(server.face, RunScript(name=job, script=ENGAGEMENT.name, code=ENGAGEMENT.read_text(), args=(*args, *more), conf=conf))
 
 

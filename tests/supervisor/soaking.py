@@ -29,12 +29,11 @@ from pipelines.workspace.files import Files
 from pipelines.workspace.opening import open_workspace
 from tests.browser.serving import Served, served
 from tests.driver.process import CONF
-from tests.java import INTERPRETED
 from tests.supervisor import soak_job
 from tests.waiting import until
 
 CODE = Path(__file__).with_name("soak_job.py").read_text()
-CONFS = {**CONF, **INTERPRETED, "spark.driver.memory": "512m", "spark.sql.streaming.noDataMicroBatches.enabled": "false"}
+CONFS = {**CONF, "spark.driver.memory": "512m", "spark.sql.streaming.noDataMicroBatches.enabled": "false"}
 """Spark starts on no less memory. Without batches that have no data, each batch has a file, whenever it comes."""
 RESTARTS = {"strategy": "exponential-delay", "initial_backoff_ms": 200, "max_backoff_ms": 1_000}
 ROWS, SECONDS = 40, 5
