@@ -18,6 +18,7 @@ from pipelines.domain.contracts import Contract, Keeps
 from pipelines.domain.conversions import CONVERTED
 from pipelines.domain.errors import Invalid
 from pipelines.domain.plannings import PlannedOperator
+from pipelines.domain.savepoints import QueryImage
 from pipelines.domain.verdicts import OperatorPair, Verdict
 
 LIMIT = "globalLimit"
@@ -113,6 +114,21 @@ def _operator_choices(every: Sequence[OperatorPair]) -> Mapping[str, tuple[str, 
         for query, old in olds
     }
     return {name: names for name, names in fitting.items() if names}
+
+
+def check_told(images: Iterable[QueryImage], told: Mapping[str, str]) -> None:
+    """Raises Invalid (`map.operator`) for what is told of a query, an operator, or a variable of one, that the savepoint does not have;
+    whether a query has the source is asked where its sources are known (`source_places`)."""
+    operators = {str(image.query): {operator.id for operator in image.operators} for image in images}
+    for name in told:
+        source, variable = SOURCE.fullmatch(name), VARIABLE.fullmatch(name)
+        query, number = (source[1], None) if source else _numbered(variable[1] if variable else name)
+        if query not in operators:
+            message = f"The savepoint has no query {query!r}, of which {name} is told (--map)"
+            raise Invalid("map.operator", message, f"It has {', '.join(sorted(operators)) or 'none'}.")
+        if number is not None and number not in operators[query]:
+            has = ", ".join(name_of(query, one) for one in sorted(operators[query])) or "none"
+            raise Invalid("map.operator", f"The savepoint has no operator {name_of(query, number)} (--map)", f"It has {has}.")
 
 
 def mapped(query: str, told: Mapping[str, str]) -> Mapping[int, int]:

@@ -34,6 +34,7 @@ def plan(context: Context, change: Check) -> PlannedChange[Verdict, CheckPlan]:
     told = change.map or {}
     operator_places.mapped("", told)
     manifest = savepoints.manifest(context, change.savepoint)
+    operator_places.check_told(manifest.queries, told)
     version = versions.of_fork(manifest, change, context.now_ms())
     versions.check(version)
     verdict = known_verdicts.known(context, manifest, version, change.new_queries, told)
