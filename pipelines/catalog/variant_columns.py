@@ -6,9 +6,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pipelines.domain.errors import Unsupported
+from pipelines.domain.errors import Corrupt, Unsupported
+from pipelines.domain.json_text import read_json
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -30,11 +31,12 @@ def may_be_among(types: Mapping[str, str]) -> bool:
 def relation(db: DuckDBPyConnection, listed: str, of: Callable[[Sequence[str]], str]) -> str:
     """What to write after FROM for the files `listed` (a list in SQL), with VARIANT columns as such; `of` is that for files as they are.
 
-    Raises Unsupported (`compare.variant`) where Spark 4.0 has written such values inside of others, or shredded."""
+    Raises Unsupported (`compare.variant`) where Spark 4.0 has written such values inside of others, or shredded, and Corrupt
+    (`compare.file_damaged`)."""
     alike: dict[tuple[str, ...], list[str]] = {}
     notes, schemas = _notes(db, listed), _schemas(db, listed)
     for file, columns in schemas.items():
-        alike.setdefault(tuple(_unmarked(columns, notes.get(file, ()))), []).append(file)
+        alike.setdefault(tuple(_unmarked(columns, notes.get(file, {}))), []).append(file)
     return f"({' UNION ALL BY NAME '.join(_selected(names, of(files)) for names, files in alike.items())})"
 
 
@@ -54,10 +56,9 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _unmarked(columns: Mapping[str, str], note: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _unmarked(columns: Mapping[str, str], note: Mapping[str, str]) -> Iterator[str]:
     """The columns of a file that are VARIANT by Spark's note alone."""
-    for field in note:
-        name, kind = field["name"], json.dumps(field["type"])
+    for name, kind in note.items():
         type = columns.get(name, VARIANT)
         if _OF_SPARK not in kind or VARIANT in type or not _MAY_BE.search(type):
             continue
@@ -71,10 +72,18 @@ def _unmarked(columns: Mapping[str, str], note: Sequence[Mapping[str, Any]]) -> 
         yield name
 
 
-def _notes(db: DuckDBPyConnection, listed: str) -> dict[str, Sequence[Mapping[str, Any]]]:
-    """File -> the fields of its rows by Spark's note."""
+def _notes(db: DuckDBPyConnection, listed: str) -> dict[str, Mapping[str, str]]:
+    """File -> the columns of its rows with their types in JSON, by Spark's note."""
     rows = db.execute(f"SELECT file_name, value FROM parquet_kv_metadata({listed}) WHERE key = ?::BLOB", [NOTE]).fetchall()
-    return {file: json.loads(note)["fields"] for file, note in rows}
+    return {file: _types(file, note) for file, note in rows}
+
+
+def _types(file: str, note: bytes) -> Mapping[str, str]:
+    try:
+        return {field["name"]: json.dumps(field["type"]) for field in read_json(note)["fields"]}
+    except (KeyError, TypeError, ValueError) as error:
+        message = f"A data file cannot be read: the schema that Spark left in {file} is damaged"
+        raise Corrupt("compare.file_damaged", message, "Run the job again into a fresh output, or remove the file.") from error
 
 
 def _schemas(db: DuckDBPyConnection, listed: str) -> dict[str, dict[str, str]]:
