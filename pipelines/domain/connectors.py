@@ -36,8 +36,8 @@ DELTAS: Mapping[str, str] = {
     "4.2": "io.delta:delta-spark_4.2_2.13:4.4.0",
 }
 """Release of Spark -> Delta Lake's for it in Maven's repository."""
-DELTA_TRIED = ("3.5", "4.1")
-"""The releases of Spark on which the suite runs jobs with it (`tests/maven/delta_connector_*.xml`)."""
+DELTA_TRIED = ("3.5", "4.1", "4.2")
+"""The releases of Spark on which the suite runs jobs with it (`tests/maven/delta_connector_*.xml`), on 4.2 its long tests."""
 ICEBERG = "Iceberg"
 ICEBERG_JAR = "iceberg-spark-runtime-"
 """What the file name of Iceberg's jar begins with."""

@@ -19,6 +19,10 @@ FEATURES = frozenset(
         "generatedColumns",
         "invariants",
         "timestampNtz",
+        "variantShredding",
+        "variantShredding-preview",
+        "variantType",
+        "variantType-preview",
     }
 )
 """Of writers: those that ask nothing of a commit that adds and removes whole files."""
