@@ -40,12 +40,21 @@ def read(spark: Any, task: ReadTask, folder: Path) -> ReadRows:
 
 
 def table(spark: Any, store: Store, variable: str) -> Any:
-    """The table, as the statestore source has it. Spark's reader takes pinned confs from the offset log, but the checkpoint
-    format from the session."""
+    """The table, as the statestore source has it."""
+    return loaded(session_of(spark, store), store, variable)
+
+
+def session_of(spark: Any, store: Store) -> Any:
+    """A session that reads the store: Spark's reader takes pinned confs from the offset log, but the checkpoint format from the session."""
     reading = spark.newSession()
     reading.conf.set(FORMAT_CONF, str(store.state_format))
     reading.conf.set(*MICROS)
-    reader = reading.read.format("statestore").option("batchId", store.batch).option("operatorId", store.operator)
+    return reading
+
+
+def loaded(session: Any, store: Store, variable: str) -> Any:
+    """The table in a session that can read it."""
+    reader = session.read.format("statestore").option("batchId", store.batch).option("operatorId", store.operator)
     if store.store in SIDES:
         reader = reader.option("joinSide", store.store)
     elif variable:

@@ -20,7 +20,13 @@ def test_it_prints_the_rows_that_would_be_written(tidemark: Door, tmp_path: Path
     (tmp_path / "a.py").write_text("x = 1\n")
     done = tidemark("try", SAVEPOINT, "--code", str(tmp_path / "a.py"))
     assert done.exit_code == 0, done.output
-    assert "batch 8, 7 rows in, 2 would be written" in done.stdout and done.stdout.split()[-2:] == ["p2", "5"]
+    rows, meaning = done.stdout.split("\n\n")
+    assert "batch 8, 7 rows in, 2 would be written" in rows and rows.split()[-2:] == ["p2", "5"]
+    assert meaning.splitlines() == [
+        "counts, operator 0 (aggregation): changed meaning",
+        "  computes: sum(n) AS views before, count(n) AS views now",
+        "  key post=p1: sum is 120 in the savepoint; after the same batch the old code has 131, the new code has 121.",
+    ]
 
 
 def test_code_that_does_not_run_ends_with_6(tidemark: Door, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from pipelines.verbs.state_key import LookUpKey
 from pipelines.verbs.try_code import TryCode
 from tests.dashboard.opening import Opener, clicked, said
@@ -17,6 +19,12 @@ def test_the_edited_code_is_tried_and_its_rows_are_shown(opened: Opener) -> None
     assert [type(change) for change in face.begun] == [TryCode]
     assert "2 would be written" in said(app)
     assert list(app.dataframe[0].value["post"]) == ["p1", "p2"]
+    assert "sum(n) AS views before, count(n) AS views now. key post=p1: " in said(app)
+    (table,) = [html.proto.body for html in app.get("html") if "tm-both tm-key" in html.proto.body]
+    assert re.findall(r"<t[hd]>(.*?)</t[hd]>", table) == [
+        *("key post=p1", "In the savepoint", "Code before, after batch 8", "This code, after batch 8"),
+        *("sum", "120", "131", "121"),
+    ]
 
 
 def test_a_key_of_the_running_job_is_looked_up(opened: Opener) -> None:
