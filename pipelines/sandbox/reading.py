@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.domain.migrated_columns import once
+from pipelines.domain.states import ALL_TIMERS
 from pipelines.sandbox.counting import FORMAT_CONF
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.readings import FAR_FILE, ROWS_FOLDER, Far, ReadRows, ReadTask
@@ -57,11 +58,20 @@ def loaded(session: Any, store: Store, variable: str) -> Any:
     reader = session.read.format("statestore").option("batchId", store.batch).option("operatorId", store.operator)
     if store.store in SIDES:
         reader = reader.option("joinSide", store.store)
+    elif variable == ALL_TIMERS:
+        return _timers(reader.option("readRegisteredTimers", "true").load(store.checkpoint))
     elif variable:
         reader = reader.option("stateVarName", variable)
     else:
         reader = reader.option("storeName", store.store)
     return reader.load(store.checkpoint)
+
+
+def _timers(frame: Any) -> Any:
+    """A row for each timer: `key`, when it `expires`, `partition_id`."""
+    from pyspark.sql import functions as F
+
+    return frame.select("key", F.timestamp_millis("expiration_timestamp_ms").alias("expires"), PARTITION)
 
 
 def storable(frame: Any) -> Any:

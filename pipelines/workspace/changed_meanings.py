@@ -148,7 +148,7 @@ def _points(tried: Tried, table: StateTable, old: OldCode) -> Points:
 
     checkpoints, batch = tried.folder / CHECKPOINTS, tried.batches[table.query]
     stores = {SAVED: store(checkpoints, image.batch), NEW: store(checkpoints, batch)}
-    return Points({**stores, OLD: store(old.checkpoints, batch)} if table.query in old.batches else stores, table.variable)
+    return Points({**stores, OLD: store(old.checkpoints, batch)} if table.query in old.batches else stores, table.read_as)
 
 
 def _told(tried: Tried, part: Part, tables: Sequence[StateTable], found: FoundExample | None, old: OldCode) -> ChangedMeaning:

@@ -76,6 +76,6 @@ def _in_sandbox(
     at = str(folder / "checkpoints" / folder_of(table.query))
     store = Store(image.query, at, image.batch, image.provider, image.state_format, table.operator, table.name, table.store)
     conf = run_confs.confs(context, version)
-    task = LookUpTask(TASK_FORMAT, f"{table.query} (state)", version.master, conf, store, table.variable, table.partitions, change.key)
+    task = LookUpTask(TASK_FORMAT, f"{table.query} (state)", version.master, conf, store, table.read_as, table.partitions, change.key)
     ticket.step("reading the key's partition")
     return sandbox.look_up(context.sparks, home, task, runtimes.reader(version), ticket.check)
