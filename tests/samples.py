@@ -41,7 +41,7 @@ from pipelines.domain.savepoints import (
 )
 from pipelines.domain.schedules import Attempt, Schedule, ScheduleState, over
 from pipelines.domain.space import SavepointSpace, Space
-from pipelines.domain.state_keys import KeyRows
+from pipelines.domain.state_keys import KeyChange, KeyHistory, KeyRows
 from pipelines.domain.states import StateColumn, StateRows
 from pipelines.domain.trials import Trial, TriedQuery
 from pipelines.domain.trust import Damage, Proof, ScratchBatch, StateCount, Trust, Verification
@@ -76,10 +76,11 @@ STEPS = {
 }
 
 
-def key_rows(job: str, key: Mapping[str, str]) -> KeyRows:
-    """One row, whatever the key is."""
-    row = {"key": dict(key), "value": {"views": 3, "clicks": 1}, "partition_id": 2}
-    return KeyRows(JobName(job), QueryName(QUERY), 0, "default", "", 9, NOW_MS, 2, (row,), 640.0)
+def key_rows(job: str, key: Mapping[str, str], since: int | None = None) -> KeyRows:
+    """One row, whatever the key is; changed by the newest batch."""
+    row = {"key": dict(key), "value": {"views": 3, "clicks": 1}}
+    history = KeyHistory(since, (KeyChange(9, "update", row),)) if since is not None else None
+    return KeyRows(JobName(job), QueryName(QUERY), 0, "default", "", 9, NOW_MS, 2, ({**row, "partition_id": 2},), 640.0, history)
 
 
 def trial(savepoint: SavepointId, version: VersionId) -> Trial:

@@ -55,16 +55,23 @@ def session_of(spark: Any, store: Store) -> Any:
 
 def loaded(session: Any, store: Store, variable: str) -> Any:
     """The table in a session that can read it."""
-    reader = session.read.format("statestore").option("batchId", store.batch).option("operatorId", store.operator)
+    reader = _reader(session, store, variable).option("batchId", store.batch)
+    return _timers(reader.load(store.checkpoint)) if variable == ALL_TIMERS else reader.load(store.checkpoint)
+
+
+def changes(spark: Any, store: Store, variable: str, since: int) -> Any:
+    """What the batches after `since`, up to the store's, changed in the table: its columns, and `batch_id` and `change_type`."""
+    reader = _reader(session_of(spark, store), store, variable).option("readChangeFeed", "true")
+    return reader.option("changeStartBatchId", since + 1).option("changeEndBatchId", store.batch).load(store.checkpoint)
+
+
+def _reader(session: Any, store: Store, variable: str) -> Any:
+    reader = session.read.format("statestore").option("operatorId", store.operator)
     if store.store in SIDES:
-        reader = reader.option("joinSide", store.store)
-    elif variable == ALL_TIMERS:
-        return _timers(reader.option("readRegisteredTimers", "true").load(store.checkpoint))
-    elif variable:
-        reader = reader.option("stateVarName", variable)
-    else:
-        reader = reader.option("storeName", store.store)
-    return reader.load(store.checkpoint)
+        return reader.option("joinSide", store.store)
+    if variable == ALL_TIMERS:
+        return reader.option("readRegisteredTimers", "true")
+    return reader.option("stateVarName", variable) if variable else reader.option("storeName", store.store)
 
 
 def _timers(frame: Any) -> Any:

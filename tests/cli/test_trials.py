@@ -42,3 +42,10 @@ def test_a_key_is_a_line_of_json_a_row(tidemark: Door) -> None:
     key = {"post": "p1", "window.start": "2027-01-15T08:00:00Z"}
     assert json.loads(done.stdout)["key"] == key and "partition 2" in done.stderr and "at batch 9" in done.stderr
     assert tidemark.face.begun == [LookUpKey(JOB, key)]
+
+
+def test_the_batches_that_changed_a_key_follow_its_rows(tidemark: Door) -> None:
+    done = tidemark("state-key", JOB, "--key", "post=p1", "--since", "7")
+    assert done.exit_code == 0 and "changed 1 time since batch 7" in done.stderr
+    row, change = map(json.loads, done.stdout.splitlines())
+    assert (change["batch"], change["change"], change["row"]) == (9, "update", {name: row[name] for name in ("key", "value")})

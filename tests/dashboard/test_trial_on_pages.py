@@ -43,3 +43,12 @@ def test_a_key_without_a_value_is_refused(opened: Opener) -> None:
     app.text_area(key=f"key_text_{JOB}").set_value("p1").run()
     app = clicked(app, "key_look_up")
     assert face.begun == [] and "no column with a value" in said(app)
+
+
+def test_the_batches_that_changed_a_key_are_shown(opened: Opener) -> None:
+    app = opened(FakeFace.sample(), "job", job=JOB, tab="State")
+    app.text_area(key=f"key_text_{JOB}").set_value("post=p1").run()
+    app.number_input(key=f"key_since_{JOB}").set_value(7).run()
+    app = clicked(app, "key_look_up")
+    assert "changed 1 time since batch 7" in said(app)
+    assert [list(frame.value["batch"]) for frame in app.dataframe if "batch" in frame.value] == [[9]]
