@@ -314,7 +314,7 @@ ANSWERS: Told = {
     Check: lambda face, it: verdicts.of(_of(face, it.savepoint).id, VERSION, (COUNTED,)),
     Diagnose: lambda face, it: (samples.diagnosis(it.subject, f"/fake/{it.subject}"),),
     ReadState: _reads,
-    LookUpKey: lambda face, it: samples.key_rows(it.job, it.key),
+    LookUpKey: lambda face, it: samples.key_rows(it.job, it.key, it.since),
     TryCode: lambda face, it: samples.trial(_of(face, it.savepoint).id, VERSION),
     ComparePlans: lambda face, it: planned.difference(),
     CompareState: lambda face, it: works(face, "compare-state", _point_job(face, it.b), f"{it.a} {it.b}", differing.DIFFERENCE),

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pipelines.sandbox.lookups import FoundKey, LookUpTask
-from pipelines.sandbox.reading import PARTITION, storable, table
+from pipelines.sandbox.reading import PARTITION, changes, storable, table
 
 BY_KEY = ("stateStoreSave", "dedupe", "symmetricHashJoin", "transformWithState", "flatMapGroupsWithState", "applyInPandasWithState")
 """Operators whose rows are partitioned by the whole key."""
@@ -27,7 +27,7 @@ class NoSuchKeyColumns(Exception):
 
 def look_up(spark: Any, task: LookUpTask) -> FoundKey:
     """Raises `NoSuchKeyColumns`, and what Spark raises."""
-    rows = table(spark, task.store, task.variable)
+    rows = table(spark, task.store, task.variable) if task.since is None else changes(spark, task.store, task.variable, task.since)
     session = rows.sparkSession
     session.conf.set("spark.sql.session.timeZone", "UTC")
     kind = rows.schema["key"].dataType

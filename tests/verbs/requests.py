@@ -184,7 +184,10 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
         TryCode(FIRST, drop=("counts.1",), map={"counts.0.last": "counts.0.newest"}),
         f"try {FIRST} --drop counts.1 --map counts.0.last=counts.0.newest",
     ),
-    "look up a key": (LookUpKey(JOB, {"post": "p1"}, store="left"), f"state-key {JOB} --key post=p1 --store left"),
+    "look up a key": (
+        LookUpKey(JOB, {"post": "p1"}, store="left", since=7),
+        f"state-key {JOB} --key post=p1 --store left --since 7",
+    ),
     "operations": (ListOperations(running=True), "operations --running"),
     "cancel operation": (CancelOperation("op-exporting"), "cancel-operation op-exporting"),
     "rescale": (Rescale(JOB, 8), f"rescale {JOB} --partitions 8"),

@@ -109,7 +109,7 @@ def compared(
     scratch = folder / "reading"
     left = whole(context, held[0], pair.a, scratch, ticket)
     right = whole(context, held[1], pair.b, scratch, ticket)
-    several = pair.a.store in SIDES or pair.a.kind == "list"
+    several = pair.a.store in SIDES or pair.a.kind == "list" or pair.a.is_timers
     files = [list(readings.files(context, reading)) for reading in (left, right)]
     pool = context.state_difference_workers
     said, examples = state_difference_worker.compare(pool, files[0], files[1], several, str(rows_file), ticket, limit)

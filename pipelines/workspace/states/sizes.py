@@ -77,7 +77,7 @@ def _rows(context: Context, manifest: Manifest, key: Key) -> Mapping[int, int]:
     own = [
         table
         for table in tables.tables(context.shelf(manifest.id), manifest)
-        if (table.query, table.operator) == key and not table.internal
+        if (table.query, table.operator) == key and not table.internal and not table.is_timers
     ]
     counts = [_read(context, manifest, table) for table in own]
     if not counts or any(count is None for count in counts):
