@@ -16,6 +16,7 @@ from pipelines.domain.disposals import Disposal, DisposeOutcome, DisposePlan, di
 from pipelines.domain.errors import AlreadyExists, TidemarkError
 from pipelines.domain.experiments import BatchRow, Comparison, Health, OutputOverTime, Parting
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, QueryName, RunId, SavepointId, VersionId
+from pipelines.domain.input_rows import InputColumn, InputRows, SourceRows
 from pipelines.domain.intervals import Interval, Measure, words
 from pipelines.domain.jobs import Job, JobSummary, Origin, QuerySeen, Run
 from pipelines.domain.observed import Observed, ObservedNow
@@ -81,6 +82,15 @@ def key_rows(job: str, key: Mapping[str, str], since: int | None = None) -> KeyR
     row = {"key": dict(key), "value": {"views": 3, "clicks": 1}}
     history = KeyHistory(since, (KeyChange(9, "update", row),)) if since is not None else None
     return KeyRows(JobName(job), QueryName(QUERY), 0, "default", "", 9, NOW_MS, 2, ({**row, "partition_id": 2},), 640.0, history)
+
+
+def input_rows(job: str, limit: int) -> InputRows:
+    """Two rows of files, with a value that is cut, and a source that cannot give its rows again."""
+    columns = (InputColumn("post", "string"), InputColumn("value", "string"))
+    rows = (("p1", "seven"), ("p2", None))
+    files = SourceRows("FileStreamSource", columns, rows[:limit], more=True, cut=1)
+    gone = SourceRows("socket", problem="It cannot be read again: a socket gives no row twice.")
+    return InputRows(JobName(job), QueryName(QUERY), 10, (files, gone), 5_200.0)
 
 
 def trial(savepoint: SavepointId, version: VersionId) -> Trial:

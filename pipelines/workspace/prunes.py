@@ -19,7 +19,7 @@ from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.schedules import Schedule, over
 from pipelines.savepoint import space
 from pipelines.verbs.prune import Prune
-from pipelines.workspace import disposals, repairs, runs, savepoints
+from pipelines.workspace import disposals, probations, repairs, runs, savepoints
 from pipelines.workspace.context import Context, Shelves
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.files import readable
@@ -68,6 +68,7 @@ def _needs(context: Context) -> Needs:
     jobs: list[Job] = [*listed, *readable(context.files.job, folders, [])]
     by = {run.from_savepoint: f"{run.job} was resumed from it" for run in ran if run.from_savepoint}
     by |= {job.origin.savepoint: f"{job.name} was forked from it" for job in jobs if job.origin}
+    by |= {savepoint: f"{job} would go back to it" for savepoint, job in probations.ways_back(context).items()}
     by |= {experiment.savepoint: f"experiment {experiment.name} began with it" for experiment in experiments}
     return Needs(by)
 

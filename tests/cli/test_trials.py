@@ -1,4 +1,4 @@
-"""`try` and `state-key`: rows on stdout, and exit code 6 for code that does not run."""
+"""`try`, `state-key` and `input-rows`: rows on stdout, and exit code 6 for code that does not run."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.verbs.input_rows import ReadInputRows
 from pipelines.verbs.state_key import LookUpKey
 from pipelines.verbs.try_code import TryCode
 from tests import changes, samples
@@ -49,3 +50,12 @@ def test_the_batches_that_changed_a_key_follow_its_rows(tidemark: Door) -> None:
     assert done.exit_code == 0 and "changed 1 time since batch 7" in done.stderr
     row, change = map(json.loads, done.stdout.splitlines())
     assert (change["batch"], change["change"], change["row"]) == (9, "update", {name: row[name] for name in ("key", "value")})
+
+
+def test_an_input_row_is_a_line_of_json_with_its_source(tidemark: Door) -> None:
+    done = tidemark("input-rows", JOB, "--limit", "1")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout) == {"source": "FileStreamSource", "row": {"post": "p1", "value": "seven"}}
+    assert "1 row, the batch has more; 1 value cut after 500 characters" in done.stderr
+    assert "socket: no rows: It cannot be read again: a socket gives no row twice." in done.stderr
+    assert tidemark.face.begun == [ReadInputRows(JOB, 1)]

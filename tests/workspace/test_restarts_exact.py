@@ -22,6 +22,7 @@ from pipelines.domain.runs import EXIT_FILE, RunState
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
+from pipelines.verbs.input_rows import ReadInputRows
 from pipelines.verbs.jobs import ReadLog, ShowJob
 from pipelines.verbs.restart_strategy import SetRestartStrategy
 from pipelines.verbs.resume import Resume
@@ -229,6 +230,14 @@ def test_restarts_and_a_poison_batch_lose_and_double_nothing(server: Server, tmp
     assert {run.exit.error_class for run in (fourth, fifth, sixth) if run.exit} == {"CAST_INVALID_INPUT"}
     finding = server.face.ask(ShowJob("main")).summary.findings[0]
     assert (finding.problem, finding.code) == (Problem.POISON, "CAST_INVALID_INPUT")
+
+    read = do(server.face, ReadInputRows("main"))
+    (rows,) = read.sources
+    values = [(row[1], row[2]) for row in rows.rows]
+    assert (read.query, read.batch, rows.problem, rows.more, rows.cut) == ("sums", decision.batch.batch, "", False, 0), rows
+    assert [column.name for column in rows.columns[:3]] == ["event_time", "post", "value"], "what the source gives, not what fails"
+    assert len(values) == 2 * 20 + 1 and values.count(("a", "seven")) == 1
+    assert {Path(row[3] or "").name for row in rows.rows} == {f"{POISON:03d}.json"}
 
     saved = do(server.face, Take("main"))
     assert saved.batch == decision.batch.batch - 1
