@@ -163,7 +163,7 @@ def test_a_second_box_counts_whenever_it_is_ticked(watched: Watched, fakes: str)
         expect(page.locator(".st-key-card_bulk")).to_contain_text("2 savepoints")
         expect(page).to_have_url(re.compile(f"savepoint={OLD}%2C{NEW}"))
         watched.rest()
-        page.locator(".st-key-bulk_none button").click()
+        page.locator(".st-key-bulk_none button").first.click()
         expect(page).not_to_have_url(re.compile("savepoint="))
         watched.rest()
 
