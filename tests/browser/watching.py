@@ -26,10 +26,16 @@ AXE = """async ([within, rules]) => {
 """An open dialog hides what stands out of the document, whose height is none: without one axe would take all words for hidden."""
 
 
+def picture(page: Page, artifacts: Path | None, name: str) -> None:
+    """A picture in the folder where somebody wants pictures: each takes 0.15 s of a processor, and proves nothing."""
+    if artifacts is not None:
+        page.screenshot(path=artifacts / f"{name}.png")
+
+
 class Watched:
     """Collects errors from its beginning on."""
 
-    def __init__(self, page: Page, artifacts: Path) -> None:
+    def __init__(self, page: Page, artifacts: Path | None) -> None:
         self.page = page
         self.artifacts = artifacts
         self.errors: list[str] = []
@@ -71,7 +77,11 @@ class Watched:
     def shoot(self, name: str) -> None:
         """A picture of the page as it is, in the theme that it has; the pointer stands aside, so that no hint covers anything."""
         self.page.mouse.move(0, 0)
-        self.page.screenshot(path=self.artifacts / f"{name}_{self.theme}.png")
+        self.picture(f"{name}_{self.theme}")
+
+    def picture(self, name: str) -> None:
+        """A picture of what is seen just now."""
+        picture(self.page, self.artifacts, name)
 
     def look(self, name: str, within: str = "") -> None:
         """Pictures in light and in dark of a page on which nothing (`within` what a selector names) keeps people out."""
@@ -80,7 +90,7 @@ class Watched:
         if within:
             self.page.locator(within).first.scroll_into_view_if_needed()
         for theme, rules in zip(self.themes(), (RULES, RULES_OF_COLOUR), strict=True):
-            self.page.screenshot(path=self.artifacts / f"{name}_{theme}.png")
+            self.picture(f"{name}_{theme}")
             found = self.barriers(rules, within)
             assert not found, f"{name} in {theme}: {found}"
 
