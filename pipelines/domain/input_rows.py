@@ -29,6 +29,8 @@ class SourceTask:
     source: str
     checkpoint: str = ""
     problem: str = ""
+    files: tuple[str, ...] = ()
+    """Those that the batch reads of it: Spark passes over one that is gone."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class SourceRows:
     """How many of the values are not whole."""
     columns_left_out: Count = 0
     problem: str = ""
-    """Why its rows cannot be given; empty where they are."""
+    """Why its rows, or some of them, cannot be given; empty where they are."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from pipelines.checkpoint import commits, offsets
+from pipelines.checkpoint import commits, offsets, source_log
+from pipelines.savepoint import held_files
 from pipelines.storage.protocol import Storage
 
 SOURCES = "sources"
@@ -31,3 +32,11 @@ def of_source(storage: Storage, batch: int, key: str, query_id: str) -> Iterator
         yield commits.path(batch - 1), storage.read(commits.path(batch - 1))
     for file in storage.list(f"{SOURCES}/{key}"):
         yield f"{SOURCES}/{place}/{file.path.removeprefix(f'{SOURCES}/{key}/')}", storage.read(file.path)
+
+
+def files(storage: Storage, batch: int, key: str) -> tuple[str, ...]:
+    """The files that the planned batch reads of the source, as its log has them; none of a source that is not of files."""
+    end = source_log.offset_of(offsets.read(storage, batch).offsets[key])
+    before = source_log.offset_of(offsets.read(storage, batch - 1).offsets.get(key)) if batch else None
+    read = held_files.entries(storage, key, end) if end is not None else ()
+    return tuple(entry.path for entry in read if before is None or entry.batch > before)

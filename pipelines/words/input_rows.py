@@ -8,7 +8,7 @@ from pipelines.words import formats
 
 def amount(source: SourceRows) -> str:
     """`100 rows, the batch has more; 2 values cut after 500 characters`; why there is none."""
-    if source.problem:
+    if source.problem and not source.rows:
         return f"no rows: {source.problem}"
     count = formats.plural(len(source.rows), "row")
     said = [f"{count}, the batch has more" if source.more else count]
@@ -16,4 +16,4 @@ def amount(source: SourceRows) -> str:
         said.append(f"{formats.plural(source.cut, 'value')} cut after {MOST_CHARS} characters")
     if source.columns_left_out:
         said.append(f"{formats.plural(source.columns_left_out, 'column')} more not shown")
-    return "; ".join(said)
+    return "; ".join([*said, *filter(None, [source.problem])])

@@ -77,7 +77,7 @@ def _tasks(context: Context, started: QueryStarted, failed: FailedBatch, folder:
             target = folder / place / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(data)
-        yield SourceTask(key, name, place)
+        yield SourceTask(key, name, place, files=source_checkpoints.files(storage, failed.batch, key))
 
 
 def _refuse_passed(storage: Storage, failed: FailedBatch) -> None:

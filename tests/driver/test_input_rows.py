@@ -52,9 +52,10 @@ def run_batch(frame: DataFrame, checkpoint: Path) -> None:
 def read(frame: Any, folder: Path, limit: int, keys: tuple[str, ...] = ("0", "1")) -> tuple[SourceRows, ...]:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-    sources = tuple(SourceTask(key, "json", f"{limit}-{key}") for key in keys)
+    storage = open_storage(str(folder / "checkpoint"))
+    sources = tuple(SourceTask(key, "json", f"{limit}-{key}", "", source_checkpoints.files(storage, 1, key[0])) for key in keys)
     for source in sources:
-        for path, data in source_checkpoints.of_source(open_storage(str(folder / "checkpoint")), 1, source.key[0], str(uuid4())):
+        for path, data in source_checkpoints.of_source(storage, 1, source.key[0], str(uuid4())):
             target = folder / source.checkpoint / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(data)
@@ -89,6 +90,6 @@ def test_each_source_gives_the_rows_of_the_batch_before_the_code_sees_them(spark
 
     (tmp_path / "left" / "1.json").unlink()
     left, right, none = read(frame, tmp_path, 3, ("0", "1", "0-gone"))
-    assert not left.rows and "1.json" in left.problem
+    assert not left.rows and left.problem.startswith("Gone: 1 of 1 files, the first file:") and "/left/1.json" in left.problem
     assert len(right.rows) == 3 and not right.more
     assert none.problem == reader.GONE

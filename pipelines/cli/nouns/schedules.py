@@ -44,6 +44,7 @@ def plan_text(plan: SchedulePlan, now_ms: int) -> str:
             *_coming(plan.next_ms, now_ms),
             *_proof(plan.next_proof_ms),
             *_run(plan.next_run_ms),
+            *(("warning", warning) for warning in plan.warnings),
         ]
     )
 

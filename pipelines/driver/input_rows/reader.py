@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import os
 import traceback
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from pipelines.driver.query_names import GivenNames
 
 CONNECT = "Its queries run on a Spark Connect server, whose sources are out of reach from here."
 GONE = "The job's code has no such source at that place any more."
+MOST_FILES = 1_000
 NOT_READ = "Spark planned no batch of it."
 
 
@@ -109,7 +110,8 @@ class Reader:
             traceback.print_exc()
             failed = failures.of_exception(error, self._spec.script)
             return SourceRows(task.source, problem=f"{failed.error_class}: {failed.message}")
-        return given[0] if given else SourceRows(task.source, problem=NOT_READ)
+        rows = given[0] if given else SourceRows(task.source, problem=NOT_READ)
+        return replace(rows, problem=" ".join(filter(None, (rows.problem, _gone(spark, task.files)))))
 
 
 def _leaves(frame: Any) -> Mapping[str, Any]:
@@ -125,6 +127,14 @@ def _name(leaf: Any) -> str:
         return ""
     name = leaf.sourceIdentifyingName()
     return str(name.name()) if name.getClass().getSimpleName() == "UserProvided" else ""
+
+
+def _gone(spark: Any, files: Sequence[str]) -> str:
+    """How many of the files are not there any more, and the first of them; empty for none. Of very many only the first are looked for."""
+    conf = spark.sparkContext._jsc.hadoopConfiguration()
+    paths = {file: spark._jvm.org.apache.hadoop.fs.Path(spark._jvm.java.net.URI(file)) for file in files[:MOST_FILES]}
+    gone = [file for file, path in paths.items() if not path.getFileSystem(conf).exists(path)]
+    return f"Gone: {len(gone):,} of {len(files):,} files, the first {gone[0]}." if gone else ""
 
 
 def _frame(spark: Any, leaf: Any) -> Any:
