@@ -12,8 +12,8 @@ from playwright.sync_api import ConsoleMessage, Page, expect
 AT_REST = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 Theme = Literal["light", "dark"]
 BACKGROUNDS: dict[Theme, str] = {"light": "rgb(255, 255, 255)", "dark": "rgb(15, 19, 24)"}
-SETTLED = "document.getAnimations().every((one) => !(one instanceof CSSTransition) || one.playState === 'finished')"
-"""Whether no colour is on its way from one theme to the other."""
+SETTLED = "document.getAnimations().every((one) => one.playState !== 'running' || one.effect.getComputedTiming().endTime === Infinity)"
+"""Whether nothing fades in or out, and no colour is on its way from one theme to the other; what turns for ever may."""
 RULES = {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 RULES_OF_COLOUR = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
 """All that can differ where a page that was looked at takes on its other theme."""
@@ -89,6 +89,7 @@ class Watched:
         self.rest()
         if within:
             self.page.locator(within).first.scroll_into_view_if_needed()
+        self.page.wait_for_function(SETTLED)
         for theme, rules in zip(self.themes(), (RULES, RULES_OF_COLOUR), strict=True):
             self.picture(f"{name}_{theme}")
             found = self.barriers(rules, within)
