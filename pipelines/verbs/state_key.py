@@ -38,7 +38,7 @@ class LookUpKey(Change[KeyRows, LookUpKeyPlan], TableNamed):
         reads=Reads.PAIRS,
     )
     since: int | None = option(
-        "Also say which batches after this one changed the key, and to what; of the newest 100 at most.", None, metavar="BATCH"
+        "Also say which batches after this one changed the key, and to what; of the newest 100 at most.", None, metavar="BATCH", least=-1
     )
 
     call, topic = "look_up_key", "states"

@@ -48,7 +48,7 @@ def history(context: Context, asked: Asked, ticket: Ticket) -> KeyHistory:
     if table.is_timers or table.store in SIDES:
         return KeyHistory(newest, (), NO_FEED.format(what="timers" if table.is_timers else "the sides of a join"))
     told = _linked(context, asked, since, ticket)  # 1
-    note = GONE.format(batch=told) if told > asked.since else ""
+    note = GONE.format(batch=told) if told > since else ""
     if told >= newest:
         return KeyHistory(newest, (), note)
     home = asked.folder / "changes"
