@@ -31,11 +31,17 @@ def of(module: str) -> Iterator[Callable[..., int]]:
             process.kill()
 
 
-def each(work: Callable[..., None]) -> None:
-    """In that process: does the work with the words of each line, in a fork, and says how that ended."""
-    import duckdb  # noqa: F401  # imported by each fork otherwise
+def import_ahead() -> None:
+    """What a workspace that is opened imports, and each fork would."""
+    import cronsim  # noqa: F401
+    import duckdb  # noqa: F401
+    import pyarrow  # noqa: F401
     import pydantic  # noqa: F401
 
+
+def each(work: Callable[..., None]) -> None:
+    """In that process: does the work with the words of each line, in a fork, and says how that ended."""
+    import_ahead()
     for line in sys.stdin:
         child = os.fork()
         if child == 0:
