@@ -47,8 +47,8 @@ ICEBERGS: Mapping[str, str] = {
     "4.1": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
 }
 """Release of Spark -> Iceberg's jar for it in Maven's repository."""
-ICEBERG_TRIED = ("3.5",)
-"""The releases of Spark on which the suite runs jobs with it (`tests/maven/iceberg_connector_*.xml`)."""
+ICEBERG_TRIED = ("3.5", "4.1")
+"""The releases of Spark on which the suite runs jobs with it (`tests/maven/iceberg_connector_*.xml`), on 4.1 its long tests."""
 _MADE_FOR = re.compile(rf"(?:{DELTA_JAR}|{ICEBERG_JAR})(\d+\.\d+)_.+\.jar")
 
 
