@@ -36,11 +36,11 @@ def change_files(listing: Listing, store_folders: Iterable[str], since: int, new
 
 def _by_batch(listing: Listing, folder: str) -> dict[int, list[Entry]]:
     """The changes that are there of each batch; of a batch that was begun twice there may be several."""
-    found = dict[int, list[Entry]]()
+    entries = dict[int, list[Entry]]()
     for file in parse_all(listing.files(folder).values()):
         if file.kind in (Kind.DELTA, Kind.CHANGELOG):
-            found.setdefault(file.version - 1, []).extend(listing.with_companions(file.entry.path, "the batch wrote it"))
-    return found
+            entries.setdefault(file.version - 1, []).extend(listing.with_companions(file.entry.path, "the batch wrote it"))
+    return entries
 
 
 def _is_logged(listing: Listing, batch: int) -> bool:
