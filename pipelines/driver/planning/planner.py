@@ -149,7 +149,7 @@ def _operators(
     known = {source.columns: source.form for source in read}
     gaps = tuple(source.gap for source in read if source.gap)
     operators, varies = [], dict[str, None]()
-    for node, said in zip(nodes, facts.of_operators(analyzed, len(nodes)), strict=True):
+    for node, operator_facts in zip(nodes, facts.of_operators(analyzed, len(nodes)), strict=True):
         kinds = _kinds(node)
         form = Form(opened.jvm, known, not BY_POSITION.issuperset(kinds), version)
         digested = digest(form.of(node))
@@ -159,7 +159,7 @@ def _operators(
                 int(node.getStateInfo().operatorId()),
                 str(node.shortName()),
                 digested,
-                said,
+                operator_facts,
                 reading.parts,
                 (*reading.gaps, *gaps),
                 {**reading.packages, **_of_the_columns(kinds)},
@@ -192,8 +192,8 @@ def _kinds(node: Any) -> set[int]:
 
 
 def _kinds_of(node: Any, pattern: Any) -> list[int]:
-    found = [int(udf.evalType()) for expression in items(node.expressions()) for udf in _udfs(expression, pattern)]
-    return found + [kind for child in items(node.children()) for kind in _kinds_of(child, pattern)]
+    kinds = [int(udf.evalType()) for expression in items(node.expressions()) for udf in _udfs(expression, pattern)]
+    return kinds + [kind for child in items(node.children()) for kind in _kinds_of(child, pattern)]
 
 
 def _udfs(expression: Any, pattern: Any) -> list[Any]:
