@@ -16,8 +16,8 @@ MOST_CHARS = 120
 
 def sentence(example: KeyExample, why_no_old: str) -> str:
     """`key post=p1: `sum` is 333 in the savepoint; after the same batch the old code has 343, the new code has 334.`"""
-    said = "; and ".join(_column(example, name) for name in example.differing)
-    return " ".join(filter(None, (f"{key(example.key)}: {said}.", why_no_old)))
+    columns = "; and ".join(_column(example, name) for name in example.differing)
+    return " ".join(filter(None, (f"{key(example.key)}: {columns}.", why_no_old)))
 
 
 def key(columns: Mapping[str, Any]) -> str:

@@ -11,9 +11,9 @@ def amount(source: SourceRows) -> str:
     if source.problem and not source.rows:
         return f"no rows: {source.problem}"
     count = formats.plural(len(source.rows), "row")
-    said = [f"{count}, the batch has more" if source.more else count]
+    parts = [f"{count}, the batch has more" if source.more else count]
     if source.cut:
-        said.append(f"{formats.plural(source.cut, 'value')} cut after {MOST_CHARS} characters")
+        parts.append(f"{formats.plural(source.cut, 'value')} cut after {MOST_CHARS} characters")
     if source.columns_left_out:
-        said.append(f"{formats.plural(source.columns_left_out, 'column')} more not shown")
-    return "; ".join([*said, *filter(None, [source.problem])])
+        parts.append(f"{formats.plural(source.columns_left_out, 'column')} more not shown")
+    return "; ".join([*parts, *filter(None, [source.problem])])
