@@ -11,7 +11,7 @@ from pathlib import Path
 from pipelines.domain import doubts, judging, operator_places, verdicts
 from pipelines.domain.ids import folder_of
 from pipelines.domain.judging import Known
-from pipelines.domain.plannings import CONTRACT, NEW, OLD, Failure, Planned, Planning, PlanTask, Point
+from pipelines.domain.plannings import CONTRACT, NEW, OLD, Failure, Planned, Planning, PlanTask, QueryCheckpoint
 from pipelines.domain.runtimes import Runtime
 from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.domain.verdicts import Verdict
@@ -118,7 +118,9 @@ def _planned(
         (folder / side).mkdir()
         new = new_queries if side == NEW else ()
         specs[side] = rehearsals.scratch_spec(context, manifest, of_side, folder / side, str(folder / CHECKPOINTS), new)
-    points = tuple(Point(image.query, str(folder / CHECKPOINTS / folder_of(image.query)), image.batch) for image in manifest.begun)
+    points = tuple(
+        QueryCheckpoint(image.query, str(folder / CHECKPOINTS / folder_of(image.query)), image.batch) for image in manifest.begun
+    )
     planning = plannings.asked(context, folder, PlanTask(tuple(sides), points, takes_apart), specs, runtime, ticket)
     if not unplannable:
         return planning

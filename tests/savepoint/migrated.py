@@ -11,7 +11,7 @@ from pipelines.checkpoint import contracts
 from pipelines.domain.contracts import Contract
 from pipelines.domain.judging import Known
 from pipelines.domain.migrations import COLUMNS, ByColumns
-from pipelines.domain.plannings import CONTRACT, NEW, OLD, Planned, Planning, Point
+from pipelines.domain.plannings import CONTRACT, NEW, OLD, Planned, Planning, QueryCheckpoint
 from pipelines.domain.savepoints import Savepoint
 from pipelines.driver.planning.planner import Planner
 from pipelines.sandbox import aliases
@@ -39,7 +39,7 @@ def planned(bench: Bench, savepoint: Savepoint, fork: str, new: Query) -> Plans:
     """The bench's query and `new` on the fork of `savepoint`."""
     (image,) = library.manifest(bench.library, savepoint.id).queries
     checkpoint, home = bench.checkpoint(fork), bench.folder / f"migration-{uuid.uuid4()}"
-    point, sides = Point(QUERY, str(checkpoint), image.batch), {}
+    point, sides = QueryCheckpoint(QUERY, str(checkpoint), image.batch), {}
     for side, query in ((OLD, bench.line.query), (NEW, new)):
         planner = Planner(spec(), home / side, {QUERY: point}, False, 0, takes_apart=True)
         plan = planner.plan(bench.session, query(bench.session, bench.folder), QUERY, bench.line.mode.capitalize())

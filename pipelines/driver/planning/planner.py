@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pipelines.domain.ids import QueryName, folder_of
-from pipelines.domain.plannings import CONTRACT, Failure, PlannedOperator, PlannedQuery, Point
+from pipelines.domain.plannings import CONTRACT, Failure, PlannedOperator, PlannedQuery, QueryCheckpoint
 from pipelines.domain.runs import RunSpec
 from pipelines.driver import failures, queries
 from pipelines.driver.intercept import Asked, Launch
@@ -39,7 +39,9 @@ class Unknown(BaseException):
 class Planner:
     """Stands in for the start of the queries of one side. `points` are the savepoint's queries by name."""
 
-    def __init__(self, spec: RunSpec, folder: Path, points: dict[str, Point], checks: bool, now_ms: int, takes_apart: bool = False) -> None:
+    def __init__(
+        self, spec: RunSpec, folder: Path, points: dict[str, QueryCheckpoint], checks: bool, now_ms: int, takes_apart: bool = False
+    ) -> None:
         self._spec = spec
         self._folder = folder
         self._points = points
