@@ -87,11 +87,11 @@ class Gateway:
     def _given(self, conf: Any = None, popen_kwargs: Any = None) -> Any:
         """What PySpark calls for a JVM. A script's own conf comes first, as on spark-submit's command line."""
         words = _parsed(os.environ.get(SUBMIT, END))
-        wanted = None if words is None else {**dict(conf.getAll() if conf else ()), **words}
-        if self.has_strayed or wanted is None or popen_kwargs or not self._fits(wanted):
+        confs = None if words is None else {**dict(conf.getAll() if conf else ()), **words}
+        if self.has_strayed or confs is None or popen_kwargs or not self._fits(confs):
             self._end()
             return self._launch(conf, popen_kwargs)
-        self._set({**wanted, **self._for_workers()})
+        self._set({**confs, **self._for_workers()})
         return self._gateway
 
     def _end(self) -> None:

@@ -22,11 +22,11 @@ CONFS = {
 
 def examples(spark: Any, task: ExampleTask) -> Examples:
     """Of each operator an example of the first of its tables that has one; raises what Spark raises."""
-    found = dict[tuple[str, int], FoundExample]()
+    by_operator = dict[tuple[str, int], FoundExample]()
     for table in task.tables:
-        if table.operator not in found and (example := _example(spark, table)) is not None:
-            found[table.operator] = example
-    return Examples(tuple(found.values()))
+        if table.operator not in by_operator and (example := _example(spark, table)) is not None:
+            by_operator[table.operator] = example
+    return Examples(tuple(by_operator.values()))
 
 
 def _example(spark: Any, table: Points) -> FoundExample | None:
@@ -43,8 +43,8 @@ def _example(spark: Any, table: Points) -> FoundExample | None:
     by_key = every.groupBy("key").agg(*listed).where(F.col(before) != F.col(NEW))
     kept = [F.size(side) > 0 for side in sides]
     weights = ((kept[0], 4), (reduce(lambda a, b: a & b, kept), 2), (F.col(SAVED) != F.col(before), 1))
-    wanted = reduce(lambda a, b: a + b, (F.when(condition, weight).otherwise(0) for condition, weight in weights))
-    first = by_key.orderBy(wanted.desc(), "key").select("key", *(F.slice(side, 1, MOST_ROWS).alias(side) for side in sides)).first()
+    preference = reduce(lambda a, b: a + b, (F.when(condition, weight).otherwise(0) for condition, weight in weights))
+    first = by_key.orderBy(preference.desc(), "key").select("key", *(F.slice(side, 1, MOST_ROWS).alias(side) for side in sides)).first()
     if first is None:
         return None
     query, operator = table.operator

@@ -51,7 +51,9 @@ class ExampleTask:
     @staticmethod
     def read(folder: Path) -> ExampleTask:
         raw = json.loads((folder / EXAMPLE_FILE).read_text())
-        tables = tuple(Points({side: Store(**store) for side, store in one["stores"].items()}, one["variable"]) for one in raw["tables"])
+        tables = tuple(
+            Points({side: Store(**store) for side, store in table["stores"].items()}, table["variable"]) for table in raw["tables"]
+        )
         return ExampleTask(**{**raw, "tables": tables})
 
 
@@ -73,4 +75,4 @@ class Examples:
 
     @staticmethod
     def from_json(raw: Mapping[str, Any]) -> Examples:
-        return Examples(tuple(FoundExample(**one) for one in raw["found"]))
+        return Examples(tuple(FoundExample(**example) for example in raw["found"]))

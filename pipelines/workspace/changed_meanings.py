@@ -134,8 +134,8 @@ def _examples(
     conf = run_confs.confs(context, version)
     task = ExampleTask(TASK_FORMAT, f"{tried.manifest.job} (example)", masters.beside(version.master), conf, points)
     ticket.step("looking for an example key")
-    found = sandbox.examples(context.sparks, home, task, runtimes.reader(version), ticket.check).found
-    return {(example.query, example.operator): example for example in found}
+    examples = sandbox.examples(context.sparks, home, task, runtimes.reader(version), ticket.check).found
+    return {(example.query, example.operator): example for example in examples}
 
 
 def _points(tried: Tried, table: StateTable, old: OldCode) -> Points:

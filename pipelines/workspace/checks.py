@@ -70,8 +70,8 @@ def judged(
     began = time.monotonic()
     planning = planned(context, manifest, version, new_queries, folder, ticket)  # 1, 2
     every = [replace(known(manifest, version, image, folder), told=told) for image in manifest.begun]
-    parts = tuple(part for one in every for part in judging.judge(one, planning))  # 3
-    pairs = tuple(pair for one in every for pair in judging.pairs(one, planning)) if not planning.unsupported else ()
+    parts = tuple(part for query in every for part in judging.judge(query, planning))  # 3
+    pairs = tuple(pair for query in every for pair in judging.pairs(query, planning)) if not planning.unsupported else ()
     varies = [word for planned in planning.side(NEW).queries for word in planned.varies]
     verdict = verdicts.of(manifest.id, version.id, parts, tuple(dict.fromkeys(varies)))
     verdict = replace(verdict, spark_version=planning.spark_version, took_ms=(time.monotonic() - began) * 1000, operators=pairs, told=told)

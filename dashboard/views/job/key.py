@@ -61,14 +61,14 @@ def _change(name: str, table: StateTable, typed: str) -> LookUpKey:
 
 
 def _answer(asking: str, now: float) -> None:
-    change, found = st.session_state[asking]
-    if found is None and changes.is_asked(asking):
-        if (found := changes.answered(asking)) is None:
+    change, key_rows = st.session_state[asking]
+    if key_rows is None and changes.is_asked(asking):
+        if (key_rows := changes.answered(asking)) is None:
             operations.under_way(lambda operation: _looks_up(operation, change.job), key="key")
             return
-        st.session_state[asking] = change, found
-    if found is not None:
-        _found(change, found, now)
+        st.session_state[asking] = change, key_rows
+    if key_rows is not None:
+        _found(change, key_rows, now)
 
 
 def _looks_up(operation: Operation, job: str) -> bool:
@@ -86,7 +86,7 @@ def _found(change: LookUpKey, found: KeyRows, now: float) -> None:
     if found.history is not None:
         st.caption(words.history(found.history))
     if found.history is not None and found.history.changes:
-        lines = [{"batch": one.batch, "change": one.change, **_flat(one.row)} for one in found.history.changes]
+        lines = [{"batch": key_change.batch, "change": key_change.change, **_flat(key_change.row)} for key_change in found.history.changes]
         frames.shown(pd.DataFrame(lines), name="key_changes", key="key_changes", alt="Batches that changed the key")
     commands([change], key="key_command")
 

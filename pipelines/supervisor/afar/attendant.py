@@ -87,16 +87,16 @@ class Attendant:
         noted = self._folder / APPLICATION_FILE
         if noted.is_file():
             return _document(Submitted, noted).application
-        found = self._patiently(lambda: self._manager.find(yarn.tag(self._spec.run)))
-        if found is None:
+        application = self._patiently(lambda: self._manager.find(yarn.tag(self._spec.run)))
+        if application is None:
             code = self._submit()
-            found = self._patiently(lambda: self._manager.find(yarn.tag(self._spec.run)))
-            if found is None:
+            application = self._patiently(lambda: self._manager.find(yarn.tag(self._spec.run)))
+            if application is None:
                 self._not_submitted(code)
                 return None
-        write(self._folder, APPLICATION_FILE, Submitted(found.id))
-        _say(f"YARN has the run as {found.id}")
-        return found.id
+        write(self._folder, APPLICATION_FILE, Submitted(application.id))
+        _say(f"YARN has the run as {application.id}")
+        return application.id
 
     def _submit(self) -> int:
         """The run's folder is not its last argument: by that this very process is found."""
@@ -141,11 +141,11 @@ class Attendant:
 
     def _unsaid(self, application: Application | None) -> Exit:
         """The exit of a driver that wrote none."""
-        said = f"YARN says {application.final}: {application.said}" if application else "YARN does not know the application any more"
+        report = f"YARN says {application.final}: {application.said}" if application else "YARN does not know the application any more"
         if self._stop.is_set() or (self._folder / ENDED_FILE).is_file():
-            return Exit("stopped" if self._stop.is_set() else "killed", None, "", f"ended by YARN. {said}", self._now_ms())
+            return Exit("stopped" if self._stop.is_set() else "killed", None, "", f"ended by YARN. {report}", self._now_ms())
         is_killed = application is not None and application.final == "KILLED"
-        return Exit("killed" if is_killed else "failed", None, "", f"the driver said no end. {said}", self._now_ms())
+        return Exit("killed" if is_killed else "failed", None, "", f"the driver said no end. {report}", self._now_ms())
 
     def _patiently(self, ask: Callable[[], T]) -> T:
         """What `ask` answers, however long YARN or the home is away."""

@@ -31,14 +31,14 @@ class ResourceManager:
 
     def find(self, tag: str) -> Application | None:
         """The newest application with that tag; raises Unavailable (`master.yarn_away`)."""
-        said = self._ask("/ws/v1/cluster/apps", {"applicationTags": tag}) or {}
-        found = [Application.from_json(raw) for raw in (said.get("apps") or {}).get("app") or []]
-        return max(found, key=lambda application: application.begun_ms, default=None)
+        answer = self._ask("/ws/v1/cluster/apps", {"applicationTags": tag}) or {}
+        applications = [Application.from_json(raw) for raw in (answer.get("apps") or {}).get("app") or []]
+        return max(applications, key=lambda application: application.begun_ms, default=None)
 
     def application(self, name: str) -> Application | None:
         """None for one that YARN does not know, or not any more; raises Unavailable (`master.yarn_away`)."""
-        said = self._ask(f"/ws/v1/cluster/apps/{name}", {})
-        return Application.from_json(said["app"]) if said else None
+        answer = self._ask(f"/ws/v1/cluster/apps/{name}", {})
+        return Application.from_json(answer["app"]) if answer else None
 
     def kill(self, name: str) -> str:
         """Ends the application; answers with what Hadoop's command said. Raises OSError and subprocess.TimeoutExpired."""

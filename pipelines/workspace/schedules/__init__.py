@@ -70,8 +70,8 @@ def _set_of_job(context: Context, name: JobName, given: Given) -> ScheduleState:
         if after != job.schedule:
             job = replace(job, schedule=after, scheduled=None)
             repairs.save(context, job)
-            said = words.spelt(over(after, usual))
-            events.say(context, "job.schedule", name, name, f"what {name} does by itself: {said}")
+            text = words.spelt(over(after, usual))
+            events.say(context, "job.schedule", name, name, f"what {name} does by itself: {text}")
     context.changed.set()
     return _state(context, job, usual)
 

@@ -55,8 +55,8 @@ def history(context: Context, asked: Asked, ticket: Ticket) -> KeyHistory:
     home.mkdir()
     ticket.step("reading the key's changes")
     task = replace(asked.task, since=told)
-    found = sandbox.look_up(context.sparks, home, task, runtimes.reader(asked.held.manifest.version), ticket.check)  # 2
-    rows = sorted(found.rows, key=lambda row: int(row["batch_id"]))
+    lookup = sandbox.look_up(context.sparks, home, task, runtimes.reader(asked.held.manifest.version), ticket.check)  # 2
+    rows = sorted(lookup.rows, key=lambda row: int(row["batch_id"]))
     return KeyHistory(told, tuple(KeyChange.of(row) for row in rows), note)
 
 
@@ -70,7 +70,7 @@ def _linked(context: Context, asked: Asked, since: int, ticket: Ticket) -> int:
     partitions = range(table.partitions) if asked.found.partition < 0 else (asked.found.partition,)
     stores = change_files.folders(table.operator, partitions, table.store)
     every = [listed(live, folder) for folder in (*change_files.LOGS, *stores)]
-    listing = Listing({name: files for one in every for name, files in one.folders.items()}, {})
+    listing = Listing({name: files for part in every for name, files in part.folders.items()}, {})
     chosen = change_files.change_files(listing, stores, since, asked.task.store.batch)
     there = {entry.path for entry in copy.list("")}
     files = [entry for entry in chosen.files if entry.path not in there]

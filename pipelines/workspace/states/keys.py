@@ -53,8 +53,8 @@ def _look_up(context: Context, point: StatePoint, change: LookUpKey, ticket: Tic
         target = restore.Scratch(held.manifest.job, str(folder / "checkpoints"), context.new_query_id)
         restore.restore(held.shelf, held.manifest.id, target, context.now_ms(), watch=ticket)  # 2
         task = _task(context, held, image, table, change, folder)
-        found = _found(context, held, task, folder, ticket)  # 3
-        asked = None if change.since is None else Asked(held, table, task, found, change.since, folder)
+        lookup = _found(context, held, task, folder, ticket)  # 3
+        asked = None if change.since is None else Asked(held, table, task, lookup, change.since, folder)
         history = changes.history(context, asked, ticket) if asked is not None else None
     finally:
         if folder.exists():
@@ -67,8 +67,8 @@ def _look_up(context: Context, point: StatePoint, change: LookUpKey, ticket: Tic
         variable=table.variable,
         batch=image.batch,
         batch_ms=image.batch_timestamp_ms,
-        partition=None if found.partition < 0 else found.partition,
-        rows=found.rows,
+        partition=None if lookup.partition < 0 else lookup.partition,
+        rows=lookup.rows,
         took_ms=(time.monotonic() - began) * 1000,
         history=history,
     )
