@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from pipelines.checkpoint import logs, operators
+from pipelines.checkpoint import commits, logs, offsets, operators
 from pipelines.checkpoint.listing import Listing
 from pipelines.checkpoint.state_files import Kind, parse_all
 from pipelines.storage.protocol import Entry
 
-LOGS = ("offsets", "commits")
+LOGS = (offsets.FOLDER, commits.FOLDER)
 
 
 @dataclass(frozen=True)
