@@ -49,6 +49,15 @@ def left_ms(waiting: Waiting | None) -> float | None:
     return taken_ms if taken_ms <= LONGEST_MS else None
 
 
+def behind_ms(waiting: Waiting | None, rows_per_second: float | None) -> float | None:
+    """How far behind a backlog that grows is: of rows the time to read them, of files and bytes, which wait only where a batch leaves them,
+    since when they have grown at this pace. None where it does not grow, or nobody can tell."""
+    if waiting is None or waiting.unit == "offsets" or not grows(waiting):
+        return None
+    speed = rows_per_second if waiting.unit == "rows" else waiting.per_second
+    return 1_000 * waiting.amount / speed if speed else None
+
+
 def outlook(waiting: Waiting | None) -> str:
     """`caught up in about 4m 12s`, `growing by 1.2k rows/s`, `neither grows nor shrinks`; empty where no source tells."""
     if waiting is None or waiting.per_second is None:

@@ -87,6 +87,9 @@ def _slow(job: JobSummary, now_ms: float) -> Iterator[Finding]:
         limit = limits.said(limits.lag_ms(job), own.lag_ms)
         words = f"its watermark is {formats.duration(now_ms - job.watermark_ms)} behind the clock, with the delay that its code allows"
         yield _warning(job, Problem.LAGGING, "lagging", f"{words}; {limit}")
+    elif (backlog.behind_ms(backlog.main(job.backlog), job.input_rate) or 0) >= limits.lag_ms(job):
+        words = f"{_behind(job).removeprefix(' · ')}; {limits.said(limits.lag_ms(job), own.lag_ms)}"
+        yield _warning(job, Problem.FALLING_BEHIND, "falling behind", words)
     elif _falls_behind(job):
         yield _warning(job, Problem.FALLING_BEHIND, "falling behind", _behind(job).removeprefix(" · "))
 
