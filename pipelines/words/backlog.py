@@ -37,8 +37,13 @@ def amount(waiting: Waiting | None) -> str:
 
 def grows(waiting: Waiting | None) -> bool:
     """Whether more comes in than is worked off."""
-    change = (waiting.per_second or 0.0) if waiting else 0.0
-    return waiting is not None and bool(waiting.amount) and change > 0 and change * OVER_S >= STEADY_SHARE * waiting.amount
+    return waiting is not None and bool(waiting.amount) and is_steady_growth(waiting.per_second, waiting.amount)
+
+
+def is_steady_growth(per_second: float | None, amount: float) -> bool:
+    """Whether what changes so fast grows by more than a share of itself that says nothing."""
+    change = per_second or 0.0
+    return change > 0 and change * OVER_S >= STEADY_SHARE * amount
 
 
 def left_ms(waiting: Waiting | None) -> float | None:

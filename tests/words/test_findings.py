@@ -57,6 +57,9 @@ def attached(**changes: Any) -> JobSummary:
         (summary(lag_ms=252_000.0, backlog=(Waiting("rows", 60_000, 500.0),)), ["falling behind"]),
         (summary(lag_ms=252_000.0, lag_change=-3.0), ["catching up"]),
         (summary(lag_ms=252_000.0, lag_change=0.0), ["lagging"]),
+        (summary(lag_ms=252_000.0, lag_change=0.85), ["falling behind"]),
+        (summary(lag_ms=252_000.0, lag_change=0.85, backlog=(Waiting("rows", 60_000, 0.0),)), ["lagging"]),
+        (summary(lag_ms=252_000.0, lag_change=0.001), ["lagging"]),
         (summary(lag_ms=252_000.0, lag_change=-3.0, backlog=(Waiting("rows", 60_000, 500.0),)), ["falling behind"]),
         (summary(lag_ms=9_000.0, lag_change=-3.0), []),
         (summary(lag_ms=252_000.0, backlog=(Waiting("rows", 60_000, None),)), ["lagging"]),
@@ -111,6 +114,8 @@ def test_whether_it_is_caught_up_is_said() -> None:
     )
     (falling,) = of_job(summary(lag_ms=252_000.0, backlog=(Waiting("rows", 60_000, 500.0),)), NOW_MS)
     assert falling.words.startswith("event-time lag 4m 12s · its backlog is growing by 500 rows/s; limit ")
+    (falling,) = of_job(summary(lag_ms=252_000.0, lag_change=0.85), NOW_MS)
+    assert falling.words.startswith("event-time lag 4m 12s · it grows by 51.0 s a minute; limit ")
 
 
 def test_silence_is_said_with_what_is_usual() -> None:
