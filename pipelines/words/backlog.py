@@ -37,8 +37,13 @@ def amount(waiting: Waiting | None) -> str:
 
 def grows(waiting: Waiting | None) -> bool:
     """Whether more comes in than is worked off."""
-    change = (waiting.per_second or 0.0) if waiting else 0.0
-    return waiting is not None and bool(waiting.amount) and change > 0 and change * OVER_S >= STEADY_SHARE * waiting.amount
+    return waiting is not None and bool(waiting.amount) and is_steady_growth(waiting.per_second, waiting.amount)
+
+
+def is_steady_growth(per_second: float | None, amount: float) -> bool:
+    """Whether what changes so fast grows by more than a share of itself that says nothing."""
+    change = per_second or 0.0
+    return change > 0 and change * OVER_S >= STEADY_SHARE * amount
 
 
 def left_ms(waiting: Waiting | None) -> float | None:
@@ -47,6 +52,15 @@ def left_ms(waiting: Waiting | None) -> float | None:
         return None
     taken_ms = 1_000 * waiting.amount / -waiting.per_second
     return taken_ms if taken_ms <= LONGEST_MS else None
+
+
+def behind_ms(waiting: Waiting | None, rows_per_second: float | None) -> float | None:
+    """How far behind a backlog that grows is: of rows the time to read them, of files and bytes, which wait only where a batch leaves them,
+    since when they have grown at this pace. None where it does not grow, or nobody can tell."""
+    if waiting is None or waiting.unit == "offsets" or not grows(waiting):
+        return None
+    speed = rows_per_second if waiting.unit == "rows" else waiting.per_second
+    return 1_000 * waiting.amount / speed if speed else None
 
 
 def outlook(waiting: Waiting | None) -> str:

@@ -80,13 +80,16 @@ def _slow(job: JobSummary, now_ms: float) -> Iterator[Finding]:
         yield Finding(job.job.name, Problem.CATCHING_UP, Urgency.NOTICE, "catching up", catching_up.said(catching))
     elif job.lag_ms is not None and job.lag_ms >= limits.lag_ms(job):
         words = f"event-time lag {formats.duration(job.lag_ms)}{_behind(job)}; {limits.said(limits.lag_ms(job), own.lag_ms)}"
-        grows = backlog.grows(backlog.main(job.backlog))
+        grows = backlog.grows(backlog.main(job.backlog)) or _lag_grows(job)
         problem, title = (Problem.FALLING_BEHIND, "falling behind") if grows else (Problem.LAGGING, "lagging")
         yield _warning(job, problem, title, words)
     elif job.job.attached and job.watermark_ms is not None and now_ms - job.watermark_ms >= limits.lag_ms(job):
         limit = limits.said(limits.lag_ms(job), own.lag_ms)
         words = f"its watermark is {formats.duration(now_ms - job.watermark_ms)} behind the clock, with the delay that its code allows"
         yield _warning(job, Problem.LAGGING, "lagging", f"{words}; {limit}")
+    elif (backlog.behind_ms(backlog.main(job.backlog), job.input_rate) or 0) >= limits.lag_ms(job):
+        words = f"{_behind(job).removeprefix(' · ')}; {limits.said(limits.lag_ms(job), own.lag_ms)}"
+        yield _warning(job, Problem.FALLING_BEHIND, "falling behind", words)
     elif _falls_behind(job):
         yield _warning(job, Problem.FALLING_BEHIND, "falling behind", _behind(job).removeprefix(" · "))
 
@@ -175,9 +178,18 @@ def _falls_behind(job: JobSummary) -> bool:
     return bool(job.input_rate and job.processed_rate and job.input_rate > _BEHIND * job.processed_rate and (job.batch_ms_p50 or 0) > 5_000)
 
 
+def _lag_grows(job: JobSummary) -> bool:
+    """Of a job whose sources do not say what waits."""
+    waiting = backlog.main(job.backlog)
+    known = waiting is not None and waiting.per_second is not None
+    return not known and backlog.is_steady_growth(job.lag_change, (job.lag_ms or 0) / 1_000)
+
+
 def _behind(job: JobSummary) -> str:
     if backlog.grows(backlog.main(job.backlog)):
         return f" · its backlog is {backlog.outlook(backlog.main(job.backlog))}"
+    if _lag_grows(job):
+        return f" · it grows by {formats.duration(60_000 * (job.lag_change or 0))} a minute"
     if not job.input_rate or job.processed_rate is None:
         return ""
     share = 100 * (1 - job.processed_rate / job.input_rate)

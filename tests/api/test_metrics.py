@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +33,7 @@ from tests.contracts.documents import ROOT
 from tests.faces import FakeFace
 
 MONITORING = ROOT / "data" / "monitoring"
+SHIPPED = MONITORING / "prometheus-rules.yml"
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
@@ -162,7 +165,24 @@ def test_what_is_shipped_asks_for_metrics_that_there_are(name: str) -> None:
     assert named(expressions, "tidemark_job_finding") <= set(Problem) and named(expressions, "tidemark_job_state") <= set(RunState)
 
 
+def test_prometheus_parses_what_is_shipped_and_what_it_scrapes(client: httpx.Client, tmp_path: Path) -> None:
+    """By its own tool, where this machine has it."""
+    promtool = shutil.which("promtool")
+    if not promtool:
+        return
+    board = json.loads((MONITORING / "grafana-dashboard.json").read_text())
+    asked = [expr.replace("$job", "clicks|views") for expr in expressions(board)]
+    rules = [{"record": f"panel:{number}", "expr": expr} for number, expr in enumerate(asked)]
+    panels, wrong = tmp_path / "panels.json", tmp_path / "wrong.json"
+    panels.write_text(json.dumps({"groups": [{"name": "panels", "rules": rules}]}))
+    wrong.write_text(panels.read_text().replace("sum by (", "sum by ", 1))
+    checks = [subprocess.run([promtool, "check", "rules", str(path)], check=False) for path in (SHIPPED, panels, wrong)]
+    assert [check.returncode == 0 for check in checks] == [True, True, False]
+    linted = subprocess.run([promtool, "check", "metrics"], input=client.get("/metrics").text, text=True, capture_output=True, check=False)
+    assert (linted.returncode, linted.stderr) == (0, "")
+
+
 def test_the_rules_ask_for_what_needs_somebody_at_once() -> None:
     urgent = {Problem.POISON, Problem.NO_PROGRESS, Problem.LAGGING, Problem.FALLING_BEHIND, Problem.RESTARTING, Problem.SCHEDULE}
-    expressions = asked(MONITORING / "prometheus-rules.yml")
+    expressions = asked(SHIPPED)
     assert urgent <= named(expressions, "tidemark_job_finding") and "failed" in named(expressions, "tidemark_job_state")

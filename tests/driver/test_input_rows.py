@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import pytest
 
+from pipelines.checkpoint.offsets import BY_NAME
 from pipelines.domain.ids import JobName, QueryName, RunId, VersionId
 from pipelines.domain.input_rows import MOST_CHARS, InputTask, SourceRows, SourceTask
 from pipelines.domain.runs import SPEC_FORMAT, RunSpec
@@ -33,9 +34,10 @@ def write(folder: Path, file: int, *names: str) -> None:
     (folder / f"{file}.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-def both(spark: SparkSession, tmp_path: Path) -> DataFrame:
+def both(spark: SparkSession, tmp_path: Path, named: bool = False) -> DataFrame:
     """Two sources of files, of which the second is also narrowed: what the job does with the rows is not what its sources give."""
-    left, right = (spark.readStream.schema(SCHEMA).json(str(tmp_path / side)) for side in ("left", "right"))
+    readers = {side: spark.readStream.name(side) if named else spark.readStream for side in ("left", "right")}
+    left, right = (reader.schema(SCHEMA).json(str(tmp_path / side)) for side, reader in readers.items())
     return left.select("name").union(right.where("name != 'b2'").select("name"))
 
 
@@ -53,9 +55,10 @@ def read(frame: Any, folder: Path, limit: int, keys: tuple[str, ...] = ("0", "1"
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
     storage = open_storage(str(folder / "checkpoint"))
-    sources = tuple(SourceTask(key, "json", f"{limit}-{key}", "", source_checkpoints.files(storage, 1, key[0])) for key in keys)
+    held = {key: key.removesuffix("-gone") for key in keys}
+    sources = tuple(SourceTask(key, "json", f"{limit}-{key}", "", source_checkpoints.files(storage, 1, held[key])) for key in keys)
     for source in sources:
-        for path, data in source_checkpoints.of_source(storage, 1, source.key[0], str(uuid4())):
+        for path, data in source_checkpoints.of_source(storage, 1, held[source.key], str(uuid4())):
             target = folder / source.checkpoint / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(data)
@@ -93,3 +96,21 @@ def test_each_source_gives_the_rows_of_the_batch_before_the_code_sees_them(spark
     assert not left.rows and left.problem.startswith("Gone: 1 of 1 files, the first file:") and "/left/1.json" in left.problem
     assert len(right.rows) == 3 and not right.more
     assert none.problem == reader.GONE
+
+
+@pytest.mark.spark
+def test_a_source_that_the_code_names_is_found_by_its_name(spark: SparkSession, tmp_path: Path) -> None:
+    spark.conf.set(BY_NAME, "true")
+    try:
+        for file in range(2):
+            write(tmp_path / "left", file, f"a{file}")
+            write(tmp_path / "right", file, f"b{file}")
+            if file == 0:
+                run_batch(both(spark, tmp_path, named=True), tmp_path / "checkpoint")
+        with pytest.raises(Exception, match="poison"):
+            run_batch(both(spark, tmp_path, named=True), tmp_path / "checkpoint")
+        right, left = read(both(spark, tmp_path, named=True), tmp_path, 100, ("right", "left"))
+    finally:
+        spark.conf.unset(BY_NAME)
+    assert ([row[0] for row in left.rows], [row[0] for row in right.rows]) == (["a1"], ["b1"])
+    assert (left.problem, right.problem) == ("", "")

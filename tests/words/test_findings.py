@@ -57,9 +57,20 @@ def attached(**changes: Any) -> JobSummary:
         (summary(lag_ms=252_000.0, backlog=(Waiting("rows", 60_000, 500.0),)), ["falling behind"]),
         (summary(lag_ms=252_000.0, lag_change=-3.0), ["catching up"]),
         (summary(lag_ms=252_000.0, lag_change=0.0), ["lagging"]),
+        (summary(lag_ms=252_000.0, lag_change=0.85), ["falling behind"]),
+        (summary(lag_ms=252_000.0, lag_change=0.85, backlog=(Waiting("rows", 60_000, 0.0),)), ["lagging"]),
+        (summary(lag_ms=252_000.0, lag_change=0.001), ["lagging"]),
         (summary(lag_ms=252_000.0, lag_change=-3.0, backlog=(Waiting("rows", 60_000, 500.0),)), ["falling behind"]),
         (summary(lag_ms=9_000.0, lag_change=-3.0), []),
         (summary(lag_ms=252_000.0, backlog=(Waiting("rows", 60_000, None),)), ["lagging"]),
+        (summary(lag_ms=None, backlog=(Waiting("files", 300, 3.0),)), ["falling behind"]),
+        (summary(lag_ms=None, backlog=(Waiting("files", 30, 3.0),)), []),
+        (summary(lag_ms=None, backlog=(Waiting("files", 300, -3.0),)), ["catching up"]),
+        (summary(lag_ms=None, backlog=(Waiting("files", 30, -3.0),)), []),
+        (summary(lag_ms=9_000.0, input_rate=100.0, backlog=(Waiting("rows", 60_000, 10.0),)), ["falling behind"]),
+        (summary(lag_ms=9_000.0, input_rate=1_000.0, backlog=(Waiting("rows", 1_000, 10.0),)), []),
+        (summary(lag_ms=None, input_rate=None, backlog=(Waiting("rows", 60_000, 10.0),)), []),
+        (summary(lag_ms=None, backlog=(Waiting("offsets", 300, 3.0),)), []),
         (summary(last_progress_ms=NOW_MS - 600_000), ["no progress"]),
         (summary(last_progress_ms=NOW_MS - 600_000, lag_ms=600_000.0), ["no progress"]),
         (summary(last_progress_ms=NOW_MS - 600_000, gap_ms=4 * MINUTE_MS), []),
@@ -103,6 +114,8 @@ def test_whether_it_is_caught_up_is_said() -> None:
     )
     (falling,) = of_job(summary(lag_ms=252_000.0, backlog=(Waiting("rows", 60_000, 500.0),)), NOW_MS)
     assert falling.words.startswith("event-time lag 4m 12s · its backlog is growing by 500 rows/s; limit ")
+    (falling,) = of_job(summary(lag_ms=252_000.0, lag_change=0.85), NOW_MS)
+    assert falling.words.startswith("event-time lag 4m 12s · it grows by 51.0 s a minute; limit ")
 
 
 def test_silence_is_said_with_what_is_usual() -> None:

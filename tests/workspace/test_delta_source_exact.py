@@ -17,13 +17,17 @@ from pyarrow import parquet
 
 from pipelines.domain.decisions import StateFrom
 from pipelines.domain.holdings import Usable
+from pipelines.domain.restart_strategies import Strategy
+from pipelines.domain.runs import RunState
 from pipelines.savepoint import delta_tables
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.holdings import AskHoldings
+from pipelines.verbs.input_rows import ReadInputRows
 from pipelines.verbs.jobs import ListOperators, ReadLog
 from pipelines.verbs.promote import Promote
+from pipelines.verbs.restart_strategy import SetRestartStrategy
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.take import Take
@@ -48,6 +52,7 @@ from pyspark.sql import SparkSession, functions as F
 table, into = sys.argv[1:]
 spark = SparkSession.builder.getOrCreate()
 rows = spark.readStream.format("delta").option("maxFilesPerTrigger", 1).load(table).withWatermark("ts", "1 minute")
+rows = rows.withColumn("n", F.expr("if(n < 0, raise_error('poison'), n)"))
 sums = rows.groupBy(F.window("ts", "2 minutes"), "k").agg(F.sum(F.col("n")).alias("s"))
 sums = sums.select("k", F.minute("window.start").alias("at"), "s")
 same = F.to_json(F.struct("k", "at", "s"))
@@ -62,6 +67,7 @@ SCHEMA = {
         for name, kind in (("k", "string"), ("ts", "timestamp"), ("n", "integer"))
     ],
 }
+POISON = -1
 EACH = 2
 """Files of a version, each with two minutes."""
 
@@ -78,11 +84,14 @@ def described() -> Mapping[str, Any]:
     return {"metaData": {**delta.described()["metaData"], **more}}
 
 
-def minutes(table: Path, file: int) -> Mapping[str, Any]:
-    """A file of two minutes, every row twice, as in `expected`: nothing is late."""
+def minutes(table: Path, file: int, n: int | None = None) -> Mapping[str, Any]:
+    """A file of two minutes, every row twice, as in `expected`: nothing is late. `n`: what all its rows have instead."""
     table.mkdir(exist_ok=True)
     minute, path = 2 * file, f"part-{file:03d}.parquet"
-    rows = [{"k": f"k{key}", "ts": datetime(2026, 1, 1, 0, minute, key, tzinfo=UTC), "n": minute + key} for key in range(KEYS)]
+    rows = [
+        {"k": f"k{key}", "ts": datetime(2026, 1, 1, 0, minute, key, tzinfo=UTC), "n": minute + key if n is None else n}
+        for key in range(KEYS)
+    ]
     columns = pa.schema([("k", pa.string()), ("ts", pa.timestamp("us", "UTC")), ("n", pa.int32())])
     parquet.write_table(pa.Table.from_pylist(rows * 2, schema=columns), table / path)
     size = (table / path).stat().st_size
@@ -173,3 +182,16 @@ def has_the_rows_of_one_that_nobody_touched(server: Server, tmp_path: Path, spar
     assert face.plan(Resume("a")).refusal is None, "it has read that"
     refused = face.plan(Fork(savepoint.id, name="c")).refusal
     assert refused is not None and refused.code == "source.gone" and "1 of the 6 files" in refused.message
+
+    do(face, SetRestartStrategy("b", Strategy.NONE))
+    delta.commit(table, 5, [minutes(table, 5 * EACH, POISON)], with_data=False)
+    until(lambda: server.newest("b").state is RunState.FAILED)
+    has_input_rows_of_poison(server, "b")
+
+
+def has_input_rows_of_poison(server: Server, name: str) -> None:
+    """Of a job that failed at a file of two minutes whose rows all have that `n`."""
+    (source,) = do(server.face, ReadInputRows(name)).sources
+    columns = [column.name for column in source.columns[:3]]
+    assert (columns, source.problem, source.more) == (["k", "ts", "n"], "", False), source
+    assert sorted((row[0], row[2]) for row in source.rows) == sorted((f"k{key}", str(POISON)) for key in range(KEYS) for _ in range(2))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,13 @@ import pytest
 from pyarrow import parquet
 
 from pipelines.domain.holdings import Usable
+from pipelines.domain.restart_strategies import Strategy
+from pipelines.domain.runs import RunState
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.holdings import AskHoldings
 from pipelines.verbs.jobs import ListOperators, ReadLog
+from pipelines.verbs.restart_strategy import SetRestartStrategy
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.take import Take
@@ -27,6 +31,7 @@ from tests import iceberg, iceberg_tables, runtimes
 from tests.waiting import until
 from tests.workspace.serving import Server, serving
 from tests.workspace.test_delta_exact import expected
+from tests.workspace.test_delta_source_exact import POISON, has_input_rows_of_poison
 from tests.workspace.test_runtimes_exact import CONF, KEYS
 
 pytestmark = [
@@ -40,6 +45,7 @@ from pyspark.sql import SparkSession, functions as F
 
 spark = SparkSession.builder.getOrCreate()
 rows = spark.readStream.format("iceberg").option("streaming-max-files-per-micro-batch", 1).load("lake.db.events")
+rows = rows.withColumn("n", F.expr("if(n < 0, raise_error('poison'), n)"))
 sums = rows.withWatermark("ts", "1 minute").groupBy(F.window("ts", "2 minutes"), "k").agg(F.sum(F.col("n")).alias("s"))
 sums = sums.select("k", F.minute("window.start").alias("at"), "s")
 sums.writeStream.queryName("sums").trigger(processingTime="0 seconds").format("iceberg").toTable("lake.db.sums")
@@ -57,11 +63,14 @@ def grow(table: Any, folder: Path, first: int, snapshots: int) -> None:
         table.add_files([minutes(folder, EACH * number + at) for at in range(EACH)])
 
 
-def minutes(folder: Path, file: int) -> str:
-    """A file of two minutes, every row twice, as in `expected`: nothing is late."""
+def minutes(folder: Path, file: int, n: int | None = None) -> str:
+    """A file of two minutes, every row twice, as in `expected`: nothing is late. `n`: what all its rows have instead."""
     folder.mkdir(exist_ok=True)
     minute, path = 2 * file, folder / f"part-{file:03d}.parquet"
-    rows = [{"k": f"k{key}", "ts": datetime(2026, 1, 1, 0, minute, key, tzinfo=UTC), "n": minute + key} for key in range(KEYS)]
+    rows = [
+        {"k": f"k{key}", "ts": datetime(2026, 1, 1, 0, minute, key, tzinfo=UTC), "n": minute + key if n is None else n}
+        for key in range(KEYS)
+    ]
     parquet.write_table(pa.Table.from_pylist(rows * 2, schema=iceberg_tables.ROWS), path)
     return str(path)
 
@@ -133,7 +142,10 @@ def test_the_rows_are_those_of_one_that_nobody_touched(server: Server, tmp_path:
     do(face, back)
     until(lambda: iceberg.head(sums) != newest, 120)
     await_rows(server, "a", sums, "main", expected(10))
-    server.stop("a", savepoint=False)
+    do(face, SetRestartStrategy("a", Strategy.NONE))
+    table.add_files([minutes(files, 10, POISON)])
+    until(lambda: server.newest("a").state is RunState.FAILED, 120)
+    has_input_rows_of_poison(server, "a")
     iceberg_tables.expire(table, begun)
     refused = face.plan(Fork(savepoint.id, name="d")).refusal
     assert refused is not None and refused.code == "source.gone" and f"snapshot {begun} has expired" in refused.message
@@ -143,5 +155,7 @@ def test_the_rows_are_those_of_one_that_nobody_touched(server: Server, tmp_path:
     table.delete("k = 'k0'")
     said = f"Spark fails at snapshot {iceberg_tables.newest(table)}, which overwrites rows, unless the code sets streaming-skip-overwrite"
     assert any(said in warning for warning in face.plan(Resume("a")).warnings)
-    do(face, Resume("a"))
+    past = Resume("a", past_batch=True)
+    assert (refused := face.plan(past).refusal) is not None and refused.code == "resume.sink_remembers"
+    do(face, replace(past, force=True))
     until(lambda: (over := server.newest("a").exit) is not None and "Cannot process overwrite snapshot" in over.message, 120)

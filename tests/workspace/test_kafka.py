@@ -16,6 +16,7 @@ import pytest
 from pipelines.checkpoint import sink_log
 from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import JobName
+from pipelines.domain.restart_strategies import Strategy
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import QueryImage, Savepoint
 from pipelines.storage.addresses import open_storage
@@ -23,7 +24,9 @@ from pipelines.verbs.attach import Attach
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
+from pipelines.verbs.input_rows import ReadInputRows
 from pipelines.verbs.jobs import ListOperators, ReadLog
+from pipelines.verbs.restart_strategy import SetRestartStrategy
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints
@@ -33,7 +36,7 @@ from tests import kafka
 from tests.driver.process import CONF
 from tests.kafka import Broker, Row
 from tests.waiting import until
-from tests.workspace.kafka_job import SCRIPT, closing, phase, row, sums
+from tests.workspace.kafka_job import LAST_S, SCRIPT, closing, phase, row, sums
 from tests.workspace.serving import Server, serving
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("kept_jvms")]
@@ -224,7 +227,21 @@ def moved_past_what_is_gone(server: Server, broker: Broker, begun: Savepoint, im
     await_positions(server, LAST, "d")
     read = [value for at, value in enumerate(values(phase(3, 3))) if (3, at) not in skipped]
     assert sorted(broker.read("copies.d")) == sorted([*read, *values([*phase(4, 3), closing()])])
-    do(server.face, Stop("d", savepoint=False))
+    has_input_rows(server, broker)
+
+
+def has_input_rows(server: Server, broker: Broker) -> None:
+    """Of a batch that fails at a row which the script refuses."""
+    do(server.face, SetRestartStrategy("d", Strategy.NONE))
+    poison = row(2, "poison", -1, LAST_S)
+    broker.write(CLICKS, [poison])
+    until(lambda: server.newest("d").state is RunState.FAILED)
+    read = do(server.face, ReadInputRows("d"))
+    (source,) = read.sources
+    names = [column.name for column in source.columns]
+    (given,) = (dict(zip(names, cells, strict=True)) for cells in source.rows)
+    assert (read.query, source.source, source.problem) == ("copies", "kafka", "")
+    assert (given["value"], given["topic"], given["partition"], given["offset"]) == (poison[1], CLICKS, "2", "18")
 
 
 def the_present_is_overtaken(server: Server, broker: Broker) -> None:

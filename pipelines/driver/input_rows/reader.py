@@ -122,8 +122,9 @@ def _leaves(frame: Any) -> Mapping[str, Any]:
 
 
 def _name(leaf: Any) -> str:
-    """As the code gave it (`readStream.name`); empty for none, and of Sparks that know no names."""
-    if not hasattr(leaf, "sourceIdentifyingName"):
+    """As the code gave it (`readStream.name`); empty for none, and of Sparks that know no names: any attribute of py4j's objects is there,
+    but only what the class has is in their `dir`."""
+    if "sourceIdentifyingName" not in dir(leaf):
         return ""
     name = leaf.sourceIdentifyingName()
     return str(name.name()) if name.getClass().getSimpleName() == "UserProvided" else ""
