@@ -144,13 +144,3 @@ def test_the_container_starts_what_there_is_and_copies_what_it_needs() -> None:
     copied = {word for line in lines if line.startswith("COPY") for word in line.split()[2:-1]}
     assert copied == {"requirements.txt", "dashboard", "pipelines"} and all((ROOT / name).exists() for name in copied)
     assert not any("tests" in line for line in lines)
-
-
-def test_the_container_file_has_no_fault_that_its_linter_knows(tmp_path: Path) -> None:
-    hadolint = shutil.which("hadolint")
-    if not hadolint:
-        return
-    wrong = tmp_path / "Containerfile"
-    wrong.write_text((DEPLOY / "Containerfile").read_text().replace("ENTRYPOINT [", "ENTRYPOINT tini ["))
-    codes = [subprocess.run([hadolint, str(path)], check=False, timeout=120).returncode for path in (DEPLOY / "Containerfile", wrong)]
-    assert codes == [0, 1]
