@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
-import sys
-import traceback
-import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pipelines.sandbox import unsafe_rows
+from pipelines.sandbox import unsafe_rows, user_functions
 from pipelines.sandbox.migrations import MigrationTask, Target
 from pipelines.sandbox.reading import named_once
 from pipelines.sandbox.rewrites import Contents
+from pipelines.sandbox.user_functions import PARTS, WrongRows
 
 HASH = "hash"
-FILE = "the migration's file"
-MODULE = "tidemark_migration"
-PARTS = ("key", "value")
-RAISED = re.compile(r"^\s*[\w.]*(Error|Exception)\b.*")
-"""A line that says what was raised, last in a traceback of Python's."""
 MOST_CHARS = 300
-
-
-class WrongRows(Exception):
-    """The user's function fails, or its rows do not fit the new state."""
 
 
 def of(rows: Any, task: MigrationTask, target: Target) -> Any:
@@ -61,7 +49,7 @@ def encode(given: Any, target: Target, place: Path) -> None:
     try:
         encoded.write.partitionBy("partition").parquet(str(place))
     except PySparkException as error:
-        raise WrongRows(f"The new rows cannot be computed: {_first(error)}") from error
+        raise WrongRows(f"The new rows cannot be computed: {user_functions.raised(error)}") from error
 
 
 def check(session: Any, given: Any, place: Path) -> Contents:
@@ -111,65 +99,8 @@ def _cast(expressions: Sequence[str], kind: Any) -> list[Any]:
 
 
 def _by_function(rows: Any, schema: Any, task: MigrationTask, target: Target) -> Any:
-    from pyspark.sql import DataFrame
-
-    given = _called(rows, schema, task)
-    if not isinstance(given, DataFrame):
-        raise WrongRows(f"{task.function} gave a {type(given).__name__}: it has to give a DataFrame")
-    wrong = list(_differences(given.schema, schema))
-    if wrong:
-        raise WrongRows(f"The rows of {task.function} are not those of the new state: {'; '.join(wrong)}")
+    given = user_functions.called(rows, schema, task, target.name)
     return _agreeing(_refusing_nulls(given.select(*PARTS), schema, target), target)
-
-
-def _called(rows: Any, schema: Any, task: MigrationTask) -> Any:
-    """What the user's function gives; whatever it raises is said with its line.
-
-    Executors have no such module: its functions go there whole."""
-    from pyspark import cloudpickle
-
-    module = sys.modules[MODULE] = types.ModuleType(MODULE)
-    cloudpickle.register_pickle_by_value(module)
-    try:
-        exec(compile(task.code, FILE, "exec", dont_inherit=True), module.__dict__)
-        function = getattr(module, task.function, None)
-        if not callable(function):
-            raise WrongRows(f"The file has no function {task.function}")
-        return function(rows, schema)
-    except WrongRows:
-        raise
-    except (Exception, SystemExit) as error:
-        traceback.print_exc()
-        raise WrongRows(f"{task.function} failed{_line(error)}: {type(error).__name__}: {_first(error)}") from error
-
-
-def _line(error: BaseException) -> str:
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == FILE]
-    return f" in line {lines[-1]}" if lines else ""
-
-
-def _first(error: BaseException) -> str:
-    """The line that says what was raised: of a traceback from an executor its last."""
-    lines = str(error).strip().splitlines() or [""]
-    raised = [line.strip() for line in lines if RAISED.match(line)] if any(line.startswith("Traceback") for line in lines) else []
-    return (raised or lines)[-1 if raised else 0][:MOST_CHARS]
-
-
-def _differences(given: Any, schema: Any) -> Iterator[str]:
-    """What the columns of the rows are otherwise than they have to be, in words."""
-    if given.names != list(PARTS):
-        yield f"their columns are {', '.join(given.names) or 'none'}, and have to be key and value"
-        return
-    for part in PARTS:
-        has, wants = given[part].dataType, schema[part].dataType
-        if not hasattr(has, "fields"):
-            yield f"{part} is {has.simpleString()}, and has to be {wants.simpleString()}"
-        elif has.names != wants.names:
-            yield f"{part} has the columns {', '.join(has.names)}, and has to have {', '.join(wants.names)}, in this order"
-        else:
-            for field, other in zip(has.fields, wants.fields, strict=True):
-                if field.dataType.simpleString() != other.dataType.simpleString():
-                    yield f"{part}.{field.name} is {field.dataType.simpleString()}, and has to be {other.dataType.simpleString()}"
 
 
 def _refusing_nulls(given: Any, schema: Any, target: Target) -> Any:

@@ -42,6 +42,8 @@ class Target:
     """How many of the key's columns, its first, say which partition a row is in; 0 for all."""
     copies: tuple[tuple[str, str], ...] = ()
     """What stands in the key and in the value of each row, as SQL over either."""
+    name: str = ""
+    """What the user's function is told of whose rows these are: `counts.0`."""
     families: tuple[Family, ...] = ()
     """Of a store with state variables the column families that get rows, with where they come from; the others begin empty."""
 
@@ -95,7 +97,7 @@ def _target(raw: Mapping[str, Any]) -> Target:
     expressions, never_null, key = (tuple(raw[name]) for name in ("expressions", "never_null", "key"))
     copies = tuple((key, value) for key, value in raw["copies"])
     families = tuple(_family(family) for family in raw["families"])
-    return Target(Shape(**raw["shape"]), raw["contract"], expressions, never_null, key, raw["spread_by"], copies, families)
+    return Target(Shape(**raw["shape"]), raw["contract"], expressions, never_null, key, raw["spread_by"], copies, raw["name"], families)
 
 
 def _family(raw: Mapping[str, Any]) -> Family:

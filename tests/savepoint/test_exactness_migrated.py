@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pipelines.domain.savepoints import Savepoint
-from pipelines.sandbox.given_rows import WrongRows
+from pipelines.sandbox.user_functions import WrongRows
 from tests.savepoint import queries, queries_python
 from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, ROCKSDB, Bench, Line, difference, write_inputs
 from tests.savepoint.migrated import migrate, planned

@@ -68,7 +68,7 @@ def test_what_the_old_state_does_not_determine_is_refused(
     ("old", "new", "hint"),
     [
         (operator(NUMBER), operator(WIDE), "with --migrate columns: n is kept, and wider."),
-        (operator(NUMBER), operator(OTHER), "or computed otherwise, and the state does not say it. Keep its key as it was"),
+        (operator(NUMBER), operator(OTHER), "or computed otherwise, and the state does not say it. Give a function"),
     ],
 )
 def test_the_verdict_says_how_its_key_is_rewritten_and_what_stands_against_it(
