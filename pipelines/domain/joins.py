@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pipelines.domain import contracts, deduplications, migrated_columns, operator_places
 from pipelines.domain.contracts import Keeps
 from pipelines.domain.errors import Unsupported
-from pipelines.domain.migrations import Aggregate, Becomes, ByColumns
+from pipelines.domain.migrations import BY_FUNCTION, Aggregate, Becomes, ByColumns
 from pipelines.domain.planned_columns import PlannedKey
 from pipelines.domain.plannings import PlannedOperator
 
@@ -27,8 +27,20 @@ def check(query: str, new: PlannedOperator, kept: Keeps, keeps: Keeps) -> None:
     """Raises Unsupported (`migrate.operators`) for another key, and for a format of joins that has other stores."""
     if not contracts.keys_fit(kept, keeps):
         raise _refused(query, new, "it joins by another key than before")
+    check_format(query, new, kept, keeps)
+
+
+def check_format(query: str, new: PlannedOperator, kept: Keeps, keeps: Keeps) -> None:
+    """Raises Unsupported (`migrate.operators`) for a format of joins that has other stores."""
     if not values(kept) or not values(keeps):
-        raise _refused(query, new, "its state is of another format than 1 and 2, which alone were measured")
+        name = operator_places.name_of(query, new.id)
+        message = f"{name} ({new.name}) cannot be migrated: its state is of another format than 1 and 2, which alone were measured"
+        raise Unsupported("migrate.operators", message, f"Keep it as it was; or drop its state, so that it begins empty: --drop {name}.")
+
+
+def never_null(names: Sequence[str]) -> tuple[int, ...]:
+    """Which columns of a side's rows always have a value: whether the row was matched."""
+    return (len(names) - 1,) if names and names[-1].startswith(MATCHED) else ()
 
 
 def values(keeps: Keeps) -> Values:
@@ -96,4 +108,5 @@ def _refuse_event_times(query: str, operator: PlannedOperator, side: str, old: S
 def _refused(query: str, operator: PlannedOperator, why: str) -> Unsupported:
     name = operator_places.name_of(query, operator.id)
     message = f"{name} ({operator.name}) cannot be migrated by columns: {why}"
-    return Unsupported("migrate.operators", message, f"Keep it as it was; or drop its state, so that it begins empty: --drop {name}.")
+    hint = f"{BY_FUNCTION} Or keep it as it was; or drop its state, so that it begins empty: --drop {name}."
+    return Unsupported("migrate.operators", message, hint)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipelines.domain.bounds import Count
-from pipelines.domain.conversions import CONVERTED, JOIN
+from pipelines.domain.conversions import CONVERTED
 from pipelines.domain.errors import Conflict, Invalid, Refusal, TidemarkError, Unsupported, refusal
 from pipelines.domain.operator_places import VARIABLES, Placement
 from pipelines.domain.rewrites import FIRST_SPARK, OperatorKey, OperatorRewrite, dotted, version_of
@@ -20,7 +20,7 @@ from pipelines.domain.source_places import SourcePlacement
 COLUMNS = "columns"
 """What stands for the migration by columns in place of a function's name."""
 AGGREGATION = "stateStoreSave"
-BY_FUNCTIONS = tuple(name for name in CONVERTED if name != JOIN)
+BY_FUNCTIONS = tuple(CONVERTED)
 BY_COLUMNS = "Leave --migrate out, or give --migrate columns, which moves operators."
 BY_FUNCTION = "Give a function that makes the new rows of the old ones (--migrate FILE:function)."
 

@@ -23,7 +23,18 @@ def of(rows: Any, task: MigrationTask, target: Target) -> Any:
     for part in PARTS:
         unsafe_rows.check(json.loads(schema[part].dataType.json()))
     given = _by_function(rows, schema, task, target) if task.function and not target.expressions else _by_columns(rows, schema, target)
-    return given.select(*PARTS)
+    return numbered(given).persist() if target.is_numbered else given.select(*PARTS)
+
+
+def counted(rows: Any, target: Target) -> Any:
+    """How many numbered rows there are of each key, but for its number."""
+    from pyspark.sql import functions as F
+
+    schema = schema_of(target)
+    *columns, _ = rows.schema["key"].dataType.names
+    key = F.struct(*[F.col("key").getField(name).alias(name) for name in columns]).cast(schema["key"].dataType)
+    (count,) = schema["value"].dataType.fields
+    return rows.groupBy(key.alias("key")).agg(F.struct(F.count("*").cast(count.dataType).alias(count.name)).alias("value"))
 
 
 def schema_of(target: Target) -> Any:
@@ -78,8 +89,20 @@ def partition(rows: Any, target: Target) -> Any:
     """The partition of each row by its key, as Spark's HashPartitioning has it; 0 for a key without columns."""
     from pyspark.sql import functions as F
 
-    columns = [F.col("key").getField(name) for name in rows.schema["key"].dataType.names][: target.spread_by or None]
+    spread_by = -1 if target.is_numbered else target.spread_by or None
+    columns = [F.col("key").getField(name) for name in rows.schema["key"].dataType.names][:spread_by]
     return F.pmod(F.hash(*columns), F.lit(target.shape.partitions)).cast("int") if columns else F.lit(0)
+
+
+def numbered(given: Any) -> Any:
+    """The rows with the last column of their keys counted anew, in its order."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    *columns, number = given.schema["key"].dataType.names
+    own = Window.partitionBy(*[F.col("key").getField(name) for name in columns])
+    place = F.row_number().over(own.orderBy(F.col("key").getField(number), F.xxhash64("value"))) - 1
+    return given.select(F.col("key").withField(number, place.cast("long")).alias("key"), "value")
 
 
 def _by_columns(rows: Any, schema: Any, target: Target) -> Any:

@@ -43,7 +43,11 @@ class Target:
     copies: tuple[tuple[str, str], ...] = ()
     """What stands in the key and in the value of each row, as SQL over either."""
     name: str = ""
-    """What the user's function is told of whose rows these are: `counts.0`."""
+    """What the user's function is told of whose rows these are: `counts.0`, of a side of a join `joined.0.left`."""
+    is_numbered: bool = False
+    """Whether the last column of the key numbers the rows of what is before it, from 0 on: rows of a function are numbered anew."""
+    counts: str = ""
+    """The store whose numbered rows this one counts, for each key; its own old rows say nothing then."""
     families: tuple[Family, ...] = ()
     """Of a store with state variables the column families that get rows, with where they come from; the others begin empty."""
 
@@ -97,7 +101,8 @@ def _target(raw: Mapping[str, Any]) -> Target:
     expressions, never_null, key = (tuple(raw[name]) for name in ("expressions", "never_null", "key"))
     copies = tuple((key, value) for key, value in raw["copies"])
     families = tuple(_family(family) for family in raw["families"])
-    return Target(Shape(**raw["shape"]), raw["contract"], expressions, never_null, key, raw["spread_by"], copies, raw["name"], families)
+    made = {"expressions": expressions, "never_null": never_null, "key": key, "copies": copies, "families": families}
+    return Target(**{**raw, **made, "shape": Shape(**raw["shape"])})
 
 
 def _family(raw: Mapping[str, Any]) -> Family:

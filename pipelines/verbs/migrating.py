@@ -10,7 +10,7 @@ from pipelines.verbs.verb import option
 
 MIGRATE = (
     "Rewrite its state for the changed code before the job begins: by columns, or by a function that makes the new rows of the old ones; "
-    "joins and state variables by columns alone. "
+    "state variables by columns alone. "
     "Operators that are new begin empty, those in another place are moved; so are the offsets of sources that are in another place or have "
     "another name, and new sources are read from their beginning."
 )

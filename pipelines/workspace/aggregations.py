@@ -46,7 +46,7 @@ def decided(asked: Asked, planning: Planning, placed: Sequence[Placed], folder: 
             if operator.name in (AGGREGATION, SESSIONS):
                 yield from _change(query, operator, at, asked, planning, folder)
             elif operator.name == JOIN:
-                yield from joins.decided(query, operator, at, planning, folder)
+                yield from joins.decided(query, operator, at, planning, folder, is_by_columns=asked.by == COLUMNS)
             elif operator.name in deduplications.KINDS:
                 yield from _of_key(query, operator, at, asked, planning, folder)
             elif operator.name == IN_PANDAS:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pipelines.checkpoint import state_schema
-from pipelines.domain import contracts, joins, migrated_columns
+from pipelines.domain import contracts, joins, migrated_columns, operator_places
 from pipelines.domain.conversions import Shape
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.joins import ROWS, SIDES
@@ -26,23 +26,47 @@ from pipelines.workspace.placements import Placed
 from pipelines.workspace.state_changes import Change
 
 
-def decided(placed: Placed, operator: Operator, at: int, planning: Planning, folder: Path) -> Iterator[Change]:
-    """The stores of a join that keeps other columns of a side, whatever makes the rows of aggregations; raises Unsupported
+def decided(
+    placed: Placed, operator: Operator, at: int, planning: Planning, folder: Path, *, is_by_columns: bool = True
+) -> Iterator[Change]:
+    """The stores of a join that keeps other columns of a side; by a function also of one that joins otherwise. Raises Unsupported
     (`migrate.operators`)."""
-    sides = _by_columns(placed, operator, at, planning)
-    if not any(made.changes for made in sides.values()):
+    sides = _by_columns(placed, operator, at, planning) if is_by_columns else None
+    if sides is not None and not any(made.changes for made in sides.values()):
+        return
+    if sides is None and not _is_for_function(placed, operator, at, planning):
         return
     image, contract = placed.known.image, state_changes.contract(placed, folder)
     for store in operator.stores:
         side, _, kind = store.partition("-")
         was = migration.shape(placed.checkpoint, image, operator, store)
         is_now = migration.shape(str(contract), image, replace(operator, id=at), store)
-        made = sides[side] if kind == ROWS else None
-        expressions = made.expressions if made else tuple(f"value.`{name}`" for name in _names(was.value))
-        target = Target(is_now, state_changes.described(contract, at), expressions, spread_by=_spread_by(kind, is_now))
+        made = sides[side] if sides and kind == ROWS else None
+        target = Target(is_now, state_changes.described(contract, at))
+        if sides is None:
+            target = _by_function(target, side, kind, operator_places.name_of(image.query, at))
+        else:
+            expressions = made.expressions if made else tuple(f"value.`{name}`" for name in _names(was.value))
+            target = replace(target, expressions=expressions, spread_by=_spread_by(kind, is_now))
         before, after = (state_schema.ddl(read_json(shape.value)) for shape in (was, is_now))
         moved, place = replace(operator, id=at), state_changes.store(placed, operator, at, store)
-        yield Change(image, moved, place, target, before, after, made, is_told=made is not None and made.changes)
+        yield Change(image, moved, place, target, before, after, made, is_told=made.changes if made else sides is None and kind == ROWS)
+
+
+def _is_for_function(placed: Placed, operator: Operator, at: int, planning: Planning) -> bool:
+    """Whether a function makes the rows of a join; raises Unsupported for a format of joins that has other stores."""
+    if state_changes.is_left(placed, operator, at, planning, is_by_columns=False):
+        return False
+    known, query = placed.known, placed.known.image.query
+    joins.check_format(query, planning.operators(NEW, query)[at], known.kept[operator.id], known.new[at])
+    return True
+
+
+def _by_function(target: Target, side: str, kind: str, name: str) -> Target:
+    """Of the rows of a side, which are numbered anew, or of how many there are of a key."""
+    if kind != ROWS:
+        return replace(target, counts=f"{side}-{ROWS}")
+    return replace(target, never_null=joins.never_null(_names(target.shape.value)), name=f"{name}.{side}", is_numbered=True)
 
 
 def _by_columns(placed: Placed, operator: Operator, at: int, planning: Planning) -> Mapping[str, ByColumns]:

@@ -86,7 +86,7 @@ KEPT = keeps("k string, n integer, ts timestamp")
     ("kept", "now", "after", "hint"),
     [
         (KEPT, operator(KEY, TIME), keeps("k string, ts timestamp"), "with --migrate columns: left k is kept as it is"),
-        (KEPT, operator(TIME), keeps("ts timestamp", "field0 int"), "it joins by another key than before. Keep it as it was"),
+        (KEPT, operator(TIME), keeps("ts timestamp", "field0 int"), "it joins by another key than before. Give a function"),
         (
             keeps("k string, n integer, ts timestamp", store="default {}-keyWithIndexToValue"),
             operator(KEY, TIME),

@@ -1,0 +1,65 @@
+"""State of joins that a function of the user's rewrites: what a fork puts out is what the changed code puts out that ran from the start."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.sandbox.user_functions import WrongRows
+from tests.savepoint import queries
+from tests.savepoint.matrix import FORMAT_2, HDFS, Bench, Line
+from tests.savepoint.migrated import migrate, planned
+from tests.savepoint.test_exactness_migrated import assert_equal, contents, saved
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+
+JOINS = """
+from pyspark.sql import DataFrame, functions as F
+from pyspark.sql.types import StructType
+
+
+def joined_otherwise(rows: DataFrame, schema: StructType, name: str) -> DataFrame:
+    key = F.struct(F.concat("key.field0", F.lit("x")).alias("field0"), (100 - F.col("key.index")).alias("index"))
+    if name != "query.0.left":
+        return rows.select(key.alias("key"), "value")
+    text, twice = F.col("value.n").cast("string").alias("n"), (F.col("value.n") * 2).alias("twice")
+    return rows.select(key.alias("key"), F.struct("value.key", "value.ts", text, twice, "value.matched").alias("value"))
+
+
+def unmatched(rows, schema, name):
+    made = joined_otherwise(rows, schema, name)
+    return made.withColumn("value", F.col("value").withField("matched", F.lit(None).cast("boolean")))
+"""
+
+
+def joined(*left: str, on: str = "key = key_right", kind: str = "leftOuter") -> Callable[[Any, Path], Any]:
+    def query(spark: Any, base: Path) -> Any:
+        from pyspark.sql import functions as F
+
+        views = queries.timed(spark, base).selectExpr("key", "ts", *left)
+        clicks = queries.timed(spark, base, "clicks").selectExpr("key AS key_right", "ts AS clicked", "n AS click")
+        return views.join(clicks, F.expr(f"{on} AND clicked BETWEEN ts AND ts + INTERVAL 1 MINUTE"), kind)
+
+    return query
+
+
+@pytest.mark.parametrize(("conf", "kind"), [(HDFS, "leftOuter"), (FORMAT_2, "inner")], ids=["hdfs", "format2"])
+def test_a_function_makes_the_rows_that_wait_on_both_sides_of_a_join(spark: Any, tmp_path: Path, conf: Any, kind: str) -> None:
+    """By another key, which is in another partition, with a column computed of what is there, and one of another type."""
+    new = joined("CAST(n AS STRING) AS n", "n * 2 AS twice", on="concat(key, 'x') = concat(key_right, 'x')", kind=kind)
+    bench = Bench(Line(joined("n", kind=kind), conf, inputs=("events", "clicks")), tmp_path, spark)
+    whole = Bench(replace(bench.line, query=new), tmp_path, spark)
+    savepoint = saved(bench, whole)
+    was, plans = contents(tmp_path / "savepoints"), planned(bench, savepoint, "fork", new)
+    with pytest.raises(WrongRows, match=r"value\.matched is null, and always has a value"):
+        migrate(bench, savepoint, "fork", new, "unmatched", JOINS, plans=plans)
+    shutil.rmtree(bench.checkpoint("fork") / "migrated")
+    done, _ = migrate(bench, savepoint, "fork", new, "joined_otherwise", JOINS, plans=plans)
+    assert len(done.stores) == 4 and all(store.given.rows == store.rows > 0 for store in done.stores)
+    assert contents(tmp_path / "savepoints") == was, "not a byte of the savepoint is another"
+    assert_equal(whole, whole, savepoint.batch + 1)
