@@ -20,10 +20,15 @@ MOST_CHARS = 300
 def of(rows: Any, task: MigrationTask, target: Target) -> Any:
     """The new rows, with the types of the new state; `rows` are the old ones (`key`, `value`). Raises WrongRows."""
     schema = schema_of(target)
-    for part in PARTS:
-        unsafe_rows.check(json.loads(schema[part].dataType.json()))
+    check_types(schema)
     given = _by_function(rows, schema, task, target) if task.function and not target.expressions else _by_columns(rows, schema, target)
     return numbered(given).persist() if target.is_numbered else given.select(*PARTS)
+
+
+def check_types(schema: Any) -> None:
+    """Raises CannotEncode for a type of a key or a value that is not known."""
+    for part in PARTS:
+        unsafe_rows.check(json.loads(schema[part].dataType.json()))
 
 
 def counted(rows: Any, target: Target) -> Any:
@@ -53,7 +58,7 @@ def encode(given: Any, target: Target, place: Path) -> None:
     columns = [
         partition(given, target).alias("partition"),
         F.xxhash64(*PARTS).alias(HASH),
-        *(_plain(F.col(part), given.schema[part].dataType).alias(part) for part in PARTS),
+        *(plain(F.col(part), given.schema[part].dataType).alias(part) for part in PARTS),
     ]
     kinds = (json.loads(given.schema[part].dataType.json()) for part in PARTS)
     encoded = given.select(*columns).mapInArrow(unsafe_rows.encoded(*kinds), unsafe_rows.SCHEMA)
@@ -122,7 +127,11 @@ def _cast(expressions: Sequence[str], kind: Any) -> list[Any]:
 
 
 def _by_function(rows: Any, schema: Any, task: MigrationTask, target: Target) -> Any:
-    given = user_functions.called(rows, schema, task, target.name)
+    return typed(user_functions.called(rows, schema, task, target.name), schema, target)
+
+
+def typed(given: Any, schema: Any, target: Target) -> Any:
+    """The function's rows with the types of the new state; one that cannot be in it fails when it is computed."""
     return _agreeing(_refusing_nulls(given.select(*PARTS), schema, target), target)
 
 
@@ -160,13 +169,13 @@ def _value(column: Any, part: str, field: Any, is_needed: bool) -> Any:
     return typed.alias(field.name)
 
 
-def _plain(column: Any, kind: Any) -> Any:
+def plain(column: Any, kind: Any) -> Any:
     """A column as executors encode it: structs with their columns by place, dates and moments as numbers."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import DateType, NullType, StructType, TimestampType
 
     if isinstance(kind, StructType):
-        inner = [_plain(column.getField(at.name), at.dataType).alias(unsafe_rows.name(n)) for n, at in enumerate(kind.fields)]
+        inner = [plain(column.getField(at.name), at.dataType).alias(unsafe_rows.name(n)) for n, at in enumerate(kind.fields)]
         return F.when(column.isNotNull(), F.struct(*inner)) if inner else F.lit(0)
     if isinstance(kind, NullType):
         return F.lit(None).cast("int")

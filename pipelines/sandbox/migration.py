@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.sandbox import given_rows, placing, snapshots, unsafe_rows, variables
+from pipelines.sandbox import given_rows, made_variables, placing, snapshots, unsafe_rows, variables
 from pipelines.sandbox.conversion import LOGS, STATE, entries, identify, put_in_place
 from pipelines.sandbox.counting import FAMILY
 from pipelines.sandbox.counts import Store
@@ -142,7 +142,9 @@ def _variables(session: Any, task: MigrationTask, store: Store, target: Target, 
         if not is_spread:
             raise CannotMigrate(f"Rows of operator {store.operator} are not in the partitions that their keys say")
     with followed(session, folder, "migrating rows"):  # 2
-        variables.written(variables.changed(rows, target.families), place)
+        families, frames = made_variables.of(session, task, store, target)
+        made_variables.write([variables.changed(rows, families), *frames], place)
+        made_variables.check(session, target, place)
         frame = session.read.schema(variables.SCHEMA).parquet(str(place))
         return held, given_rows.summed(variables.hashed(frame, given_rows.HASH))
 

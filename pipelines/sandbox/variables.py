@@ -50,11 +50,6 @@ def changed(placed: Any, families: Sequence[Family]) -> Any:
     return placed.mapInArrow(_changed({family.before: (family.after, *_changes(family)) for family in families}), SCHEMA)
 
 
-def written(frame: Any, place: Path) -> None:
-    """Writes the rows once, by partition."""
-    frame.write.partitionBy(PARTITION).parquet(str(place))
-
-
 def partition(session: Any, part: Path) -> Any:
     """The rows of one partition as Spark's writer wants them, as one partition of a frame, in their order."""
     from pyspark.sql import functions as F

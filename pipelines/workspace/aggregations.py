@@ -52,7 +52,8 @@ def decided(asked: Asked, planning: Planning, placed: Sequence[Placed], folder: 
             elif operator.name == IN_PANDAS:
                 yield from _of_group(query, operator, at, asked, folder)
             elif operator.name in VARIABLES:
-                yield from variables.decided(query, operator, at, asked.drop, asked.told, folder)
+                by_function = asked.by != COLUMNS and not state_changes.is_left(query, operator, at, planning, is_by_columns=False)
+                yield from variables.decided(query, operator, at, asked.drop, asked.told, folder, by_function=by_function)
 
 
 def _of_key(placed: Placed, operator: Operator, at: int, asked: Asked, planning: Planning, folder: Path) -> Iterator[Change]:
