@@ -38,6 +38,8 @@ class Family:
     kinds: tuple[str, str] = ("", "")
     """Where the user's function makes the rows, what kind of variable they are of (`value`, `list`, `map`) before and now. `count` is for
     how many rows a list has of each key, which is counted anew."""
+    places: tuple[int | None, ...] | None = None
+    """Of a join's rows the place of each new column among the old ones, None for null; where that is not said names tell it."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def by_function(
 def _made(query: str, before: int, kept: Keeps, keeps: Keeps, old: str, new: str, kinds: tuple[str, str]) -> Iterator[Family]:
     """The families of one variable whose rows the user's function makes."""
     (key, value), (key_now, value_now) = kept.families[old], keeps.families[new]
-    was, is_now = (_of_map(struct).get(KEY, struct) for struct in (key, key_now))
+    was, is_now = (_of_map(struct)[KEY] if kind == MAP else struct for struct, kind in zip((key, key_now), kinds, strict=True))
     if not struct_columns.fits(was, is_now):
         raise refused(query, before, "it groups by another key than before")
     yield Family(old, new, (key, key_now), (value, value_now), kinds)

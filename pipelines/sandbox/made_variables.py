@@ -78,6 +78,8 @@ def check(session: Any, target: Target, place: Path) -> None:
 
 def _made(session: Any, task: MigrationTask, store: Store, target: Target, family: Family) -> Any:
     """What the function makes of a variable's rows; None where it goes on as it is."""
+    if LIST in family.kinds and INDEX in (field["name"] for key in family.keys for field in key["fields"]):
+        raise unsafe_rows.CannotEncode(f"{family.before} is kept by a column {INDEX}, which is what tells the rows of a list apart")
     schema = _schema(family)
     rows, own = _rows(session, store, family), replace(target, name=f"{target.name}.{family.after}")
     given = user_functions.called(rows, schema, task, own.name)
@@ -85,7 +87,7 @@ def _made(session: Any, task: MigrationTask, store: Store, target: Target, famil
         return None
     given_rows.check_types(schema)
     made = given_rows.typed(given, schema, own)
-    return given_rows.numbered(made) if family.kinds[1] == LIST else made
+    return given_rows.numbered(made).persist() if family.kinds[1] == LIST else made
 
 
 def _schema(family: Family) -> Any:

@@ -107,7 +107,8 @@ def _target(raw: Mapping[str, Any]) -> Target:
 
 def _family(raw: Mapping[str, Any]) -> Family:
     keys, values = ((raw[part][0], raw[part][1]) for part in ("keys", "values"))
-    return Family(raw["before"], raw["after"], keys, values, (raw["kinds"][0], raw["kinds"][1]))
+    places = raw["places"] if raw["places"] is None else tuple(raw["places"])
+    return Family(raw["before"], raw["after"], keys, values, (raw["kinds"][0], raw["kinds"][1]), places)
 
 
 def _placing(raw: Mapping[str, Any]) -> Placing:

@@ -11,6 +11,7 @@ from typing import Any
 
 from pipelines.domain.state_variables import Family
 from pipelines.domain.struct_columns import Struct, columns
+from pipelines.domain.struct_columns import placed as placed_columns
 from pipelines.sandbox import unsafe_columns, unsafe_rows
 from pipelines.sandbox.counting import FAMILY
 from pipelines.sandbox.counts import Store
@@ -68,7 +69,10 @@ def hashed(rows: Any, name: str) -> Any:
 
 
 def _changes(family: Family) -> tuple[Change | None, Change | None]:
-    return _change(*family.keys), _change(*family.values)
+    if family.places is None:
+        return _change(*family.keys), _change(*family.values)
+    old, new = family.values
+    return _change(*family.keys), unsafe_columns.changed(placed_columns(old, new, family.places), len(old["fields"]))
 
 
 def _change(old: Struct, new: Struct) -> Change | None:

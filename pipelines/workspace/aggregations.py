@@ -50,7 +50,7 @@ def decided(asked: Asked, planning: Planning, placed: Sequence[Placed], folder: 
             elif operator.name in deduplications.KINDS:
                 yield from _of_key(query, operator, at, asked, planning, folder)
             elif operator.name == IN_PANDAS:
-                yield from _of_group(query, operator, at, asked, folder)
+                yield from _of_group(query, operator, at, asked, planning, folder)
             elif operator.name in VARIABLES:
                 by_function = asked.by != COLUMNS and not state_changes.is_left(query, operator, at, planning, is_by_columns=False)
                 yield from variables.decided(query, operator, at, asked.drop, asked.told, folder, by_function=by_function)
@@ -81,14 +81,15 @@ def _by_key(placed: Placed, operator: Operator, at: int, planning: Planning, was
     return deduplications.by_columns(query, then if contracts.fits(known.kept, known.old) else None, now, key, value)
 
 
-def _of_group(placed: Placed, operator: Operator, at: int, asked: Asked, folder: Path) -> Iterator[Change]:
-    """An applyInPandasWithState whose state has other columns."""
+def _of_group(placed: Placed, operator: Operator, at: int, asked: Asked, planning: Planning, folder: Path) -> Iterator[Change]:
+    """An applyInPandasWithState whose state has other columns; by a function also one that is computed otherwise."""
     known, image = placed.known, placed.known.image
     contract = state_changes.contract(placed, folder)
     was, is_now = migration.shape(placed.checkpoint, image, operator), migration.shape(str(contract), image, replace(operator, id=at))
     old, new = read_json(was.value), read_json(is_now.value)
     is_by_columns = asked.by == COLUMNS
-    if contracts.keys_fit(known.kept[operator.id], known.new[at]) and group_states.fits(old, new):
+    stays = is_by_columns or state_changes.is_left(placed, operator, at, planning, is_by_columns=False)
+    if stays and contracts.keys_fit(known.kept[operator.id], known.new[at]) and group_states.fits(old, new):
         return
     if is_by_columns and not contracts.keys_fit(known.kept[operator.id], known.new[at]):
         raise group_states.refused(image.query, at, "it groups by another key than before")

@@ -51,13 +51,14 @@ def decided(
         return
     by_columns = ByColumns(made.variables, (), True)
     contract = state_changes.contract(placed, folder)
-    shape = _shape(contract, operator, at, operator.stores[0])
-    target = Target(shape, state_changes.described(contract, at), name=operator_places.name_of(image.query, at), families=made.families)
+    made_of = shape(contract, operator, at, operator.stores[0])
+    target = Target(made_of, state_changes.described(contract, at), name=operator_places.name_of(image.query, at), families=made.families)
     store = state_changes.store(placed, operator, at, operator.stores[0])
     yield Change(image, replace(operator, id=at), store, target, _columns(kept), _columns(keeps), by_columns)
 
 
-def _shape(contract: Path, operator: Operator, at: int, store: str) -> Shape:
+def shape(contract: Path, operator: Operator, at: int, store: str) -> Shape:
+    """Of a store with column families what the new code has of it; raises Corrupt (`migrate.schema`)."""
     files = listing.listed(open_storage(str(contract)))
     path = state_schema.path((entry.path for entry in files.below(operators.folder(at))), at, store)
     if path is None:

@@ -13,7 +13,7 @@ import pytest
 
 from pipelines.sandbox.user_functions import WrongRows
 from tests.savepoint import queries
-from tests.savepoint.matrix import FORMAT_2, HDFS, ROCKSDB, Bench, Line
+from tests.savepoint.matrix import FORMAT_2, HDFS, Bench, Line
 from tests.savepoint.migrated import migrate, planned
 from tests.savepoint.queries_variables import Columns, variables
 from tests.savepoint.test_exactness_migrated import FILES, assert_equal, contents, saved
@@ -39,22 +39,21 @@ def unmatched(rows, schema, name):
 """
 
 
-def joined(*left: str, on: str = "key = key_right", kind: str = "leftOuter") -> Callable[[Any, Path], Any]:
+def joined(*left: str, on: str = "key = key_right") -> Callable[[Any, Path], Any]:
     def query(spark: Any, base: Path) -> Any:
         from pyspark.sql import functions as F
 
         views = queries.timed(spark, base).selectExpr("key", "ts", *left)
         clicks = queries.timed(spark, base, "clicks").selectExpr("key AS key_right", "ts AS clicked", "n AS click")
-        return views.join(clicks, F.expr(f"{on} AND clicked BETWEEN ts AND ts + INTERVAL 1 MINUTE"), kind)
+        return views.join(clicks, F.expr(f"{on} AND clicked BETWEEN ts AND ts + INTERVAL 1 MINUTE"), "leftOuter")
 
     return query
 
 
-@pytest.mark.parametrize(("conf", "kind"), [(HDFS, "leftOuter"), (FORMAT_2, "inner")], ids=["hdfs", "format2"])
-def test_a_function_makes_the_rows_that_wait_on_both_sides_of_a_join(spark: Any, tmp_path: Path, conf: Any, kind: str) -> None:
+def test_a_function_makes_the_rows_that_wait_on_both_sides_of_a_join(spark: Any, tmp_path: Path) -> None:
     """By another key, which is in another partition, with a column computed of what is there, and one of another type."""
-    new = joined("CAST(n AS STRING) AS n", "n * 2 AS twice", on="concat(key, 'x') = concat(key_right, 'x')", kind=kind)
-    bench = Bench(Line(joined("n", kind=kind), conf, inputs=("events", "clicks")), tmp_path, spark)
+    new = joined("CAST(n AS STRING) AS n", "n * 2 AS twice", on="concat(key, 'x') = concat(key_right, 'x')")
+    bench = Bench(Line(joined("n"), HDFS, inputs=("events", "clicks")), tmp_path, spark)
     whole = Bench(replace(bench.line, query=new), tmp_path, spark)
     savepoint = saved(bench, whole)
     was, plans = contents(tmp_path / "savepoints"), planned(bench, savepoint, "fork", new)
@@ -94,24 +93,22 @@ def raising(rows, schema, name):
 """
 
 
-@pytest.mark.parametrize("pandas", [False, True], ids=["rows", "pandas"])
-def test_a_function_makes_the_rows_of_values_lists_and_maps_and_timers_stay(spark: Any, tmp_path: Path, pandas: bool) -> None:
+def test_a_function_makes_the_rows_of_values_lists_and_maps_and_timers_stay(spark: Any, tmp_path: Path) -> None:
     """A list that was renamed, with a column computed of what is there; a value and a map with others; a list that stays as it is."""
     before = Columns(last="n INT", more="all")
     now = Columns("rows LONG, sum LONG", "n INT, twice INT", "rest LONG", "total LONG, times INT", list_name="newest", more="all")
-    old, new = (variables(columns, f"{FILES[0]:03d}.json", pandas=pandas) for columns in (before, now))
-    bench = Bench(Line(old, ROCKSDB if pandas else FORMAT_2), tmp_path, spark)
+    old, new = (variables(columns, f"{FILES[0]:03d}.json") for columns in (before, now))
+    bench = Bench(Line(old, FORMAT_2), tmp_path, spark)
     whole = Bench(replace(bench.line, query=new), tmp_path, spark)
     savepoint, told = saved(bench, whole), {"query.0.last": "query.0.newest"}
     plans = planned(bench, savepoint, "fork", new)
-    if not pandas:
-        for function, said in (
-            ("doubled", "come more than once (up to 2 times) among the rows of query.0.seen"),
-            ("raising", "raising failed in line 24: AnalysisException"),
-        ):
-            with pytest.raises(WrongRows, match=re.escape(said)):
-                migrate(bench, savepoint, "fork", new, function, VARIABLES, told=told, plans=plans)
-            shutil.rmtree(bench.checkpoint("fork") / "migrated")
+    for function, said in (
+        ("doubled", "come more than once (up to 2 times) among the rows of query.0.seen"),
+        ("raising", "raising failed in line 24: AnalysisException"),
+    ):
+        with pytest.raises(WrongRows, match=re.escape(said)):
+            migrate(bench, savepoint, "fork", new, function, VARIABLES, told=told, plans=plans)
+        shutil.rmtree(bench.checkpoint("fork") / "migrated")
     done, _ = migrate(bench, savepoint, "fork", new, "remade", VARIABLES, told=told, plans=plans)
     assert done.stores[0].given.rows == done.stores[0].rows > 0
     assert_equal(whole, whole, savepoint.batch + 1)

@@ -81,6 +81,7 @@ def joined(left: tuple[str, ...], right: tuple[str, ...], kind: str = "leftOuter
 
 
 LATER = f"_metadata.file_name >= '{FILES[0]:03d}.json'"
+JOIN_FORMAT = "spark.sql.streaming.join.stateFormatVersion"
 SESSION = ("session", "key")
 
 
@@ -117,6 +118,12 @@ CASES = {
         FORMAT_2,
         joined(("n",), ("key AS again", "n AS click"), "inner"),
         joined(("CAST(n AS BIGINT) AS n",), ("n AS click",), "inner"),
+        None,
+    ),
+    "join of column families, format2": (
+        FORMAT_2 | {JOIN_FORMAT: "3"},
+        joined(("n", "n % 3 AS third"), ("key AS again", "n AS click")),
+        joined(("CAST(n AS BIGINT) AS n",), ("n AS click",)),
         None,
     ),
     "without a key, rocksdb": (ROCKSDB, keyless("sum", "rows"), keyless("rows"), None),
