@@ -22,7 +22,7 @@ def _keeps(storage: Storage, files: Listing, operator: operators.Operator, batch
     named = variables.parse(path, storage.read(path)) if path else ()
     schemas = list(_schemas(storage, files, operator, batch))
     families = {schema.family: (schema.key, schema.value) for _, schema in schemas if schema.family}
-    return Keeps(operator.name, dict(_columns(schemas)), {variable.name: variable.kind for variable in named}, families if named else {})
+    return Keeps(operator.name, dict(_columns(schemas)), {variable.name: variable.kind for variable in named}, families)
 
 
 def _columns(schemas: Iterable[tuple[str, StoreStructs]]) -> Iterator[tuple[str, str]]:

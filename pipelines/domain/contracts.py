@@ -16,7 +16,8 @@ class Keeps:
     columns: Mapping[str, str] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     families: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=dict)
-    """Of one with variables the column families of its store, with key and value as structs in Spark's JSON."""
+    """Of one whose store has column families (state variables, formats 3 and 4 of joins) these, with key and value as structs in Spark's
+    JSON."""
 
 
 _INNER_NAME = re.compile(r"(?<=[<,])\s*[^\s<>,]+ ")

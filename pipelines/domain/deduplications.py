@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.domain.errors import Unsupported
-from pipelines.domain.migrations import Aggregate, Becomes, ByColumns
+from pipelines.domain.migrations import BY_FUNCTION, Aggregate, Becomes, ByColumns
 from pipelines.domain.planned_columns import PlannedKey
 from pipelines.domain.plannings import PlannedOperator
 from pipelines.domain.types import is_wider
 
 DEDUPLICATION, WITHIN_WATERMARK = "dedupe", "dedupeWithinWatermark"
 KINDS = (DEDUPLICATION, WITHIN_WATERMARK)
+NEVER_NULL = (0,)
+"""Of the value within the watermark, which says until when a key is kept."""
 
 
 def by_columns(query: str, old: PlannedOperator | None, new: PlannedOperator, key: Sequence[str], value: Sequence[str]) -> ByColumns:
@@ -59,5 +61,5 @@ def _refuse_dropped(query: str, new: PlannedOperator, column: PlannedKey) -> Non
 
 def _refused(query: str, operator: PlannedOperator, why: str) -> Unsupported:
     message = f"{query}.{operator.id} ({operator.name}) cannot be migrated by columns: {why}"
-    hint = f"Keep its key as it was; or drop its state, so that it begins empty: --drop {query}.{operator.id}."
+    hint = f"{BY_FUNCTION} Or keep its key as it was; or drop its state, so that it begins empty: --drop {query}.{operator.id}."
     return Unsupported("migrate.operators", message, hint)

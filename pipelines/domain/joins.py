@@ -11,12 +11,15 @@ from collections.abc import Mapping, Sequence
 from pipelines.domain import contracts, deduplications, migrated_columns, operator_places
 from pipelines.domain.contracts import Keeps
 from pipelines.domain.errors import Unsupported
-from pipelines.domain.migrations import Aggregate, Becomes, ByColumns
+from pipelines.domain.migrations import BY_FUNCTION, Aggregate, Becomes, ByColumns
 from pipelines.domain.planned_columns import PlannedKey
 from pipelines.domain.plannings import PlannedOperator
+from pipelines.domain.state_variables import Family
 
 SIDES, ROWS = ("left", "right"), "keyWithIndexToValue"
-"""What the store of a side's rows is called in formats 1 and 2 of joins, after the side; beside it is one of their numbers."""
+"""What the store of a side's rows is called in formats 1 and 2 of joins, after the side; beside it is one of their numbers. In format 3
+it is a column family of the one store."""
+DEFAULT = "default"
 MATCHED = "matched"
 """Spark's last column of a row, from format 2 of joins on."""
 Values = Mapping[str, Sequence[str]]
@@ -24,17 +27,56 @@ Values = Mapping[str, Sequence[str]]
 
 
 def check(query: str, new: PlannedOperator, kept: Keeps, keeps: Keeps) -> None:
-    """Raises Unsupported (`migrate.operators`) for another key, and for a format of joins that has other stores."""
+    """Raises Unsupported (`migrate.operators`) for another key, and for a format of joins that is not known or is another."""
     if not contracts.keys_fit(kept, keeps):
         raise _refused(query, new, "it joins by another key than before")
-    if not values(kept) or not values(keeps):
-        raise _refused(query, new, "its state is of another format than 1 and 2, which alone were measured")
+    check_format(query, new, kept, keeps)
+
+
+def check_format(query: str, new: PlannedOperator, kept: Keeps, keeps: Keeps) -> None:
+    """Raises Unsupported (`migrate.operators`) for a format of joins that is not known or is another."""
+    if not values(kept) or kept.families.keys() != keeps.families.keys():
+        name = operator_places.name_of(query, new.id)
+        message = f"{name} ({new.name}) cannot be migrated: its state is of another format than 1 to 3, which alone were measured"
+        raise Unsupported("migrate.operators", message, f"Keep it as it was; or drop its state, so that it begins empty: --drop {name}.")
+
+
+def check_for_function(query: str, new: PlannedOperator, kept: Keeps, keeps: Keeps) -> None:
+    """Raises Unsupported (`migrate.operators`) for a format of joins whose rows no function makes."""
+    check_format(query, new, kept, keeps)
+    if kept.families:
+        name = operator_places.name_of(query, new.id)
+        message = f"The rows of {name} ({new.name}) are not made by a function: its state is of format 3 of joins"
+        hint = f"Rewrite it by columns (--migrate columns); or drop its state, so that it begins empty: --drop {name}."
+        raise Unsupported("migrate.operators", message, hint)
+
+
+def never_null(names: Sequence[str]) -> tuple[int, ...]:
+    """Which columns of a side's rows always have a value: whether the row was matched."""
+    return (len(names) - 1,) if names and names[-1].startswith(MATCHED) else ()
 
 
 def values(keeps: Keeps) -> Values:
-    """The names of the columns of each side's rows; nothing in a format that has other stores."""
-    stores = {side: f"{side}-{ROWS} value" for side in SIDES}
-    return {side: migrated_columns.once(contracts.names_of(keeps, store)) for side, store in stores.items() if store in keeps.columns}
+    """The names of the columns of each side's rows; nothing in a format that is not known."""
+    stores = ("", f"{DEFAULT} ")
+    known = {side: [f"{store}{side}-{ROWS} value" for store in stores] for side in SIDES}
+    places = {side: next((place for place in names if place in keeps.columns), "") for side, names in known.items()}
+    return {side: migrated_columns.once(contracts.names_of(keeps, place)) for side, place in places.items() if place}
+
+
+def families(kept: Keeps, keeps: Keeps, made: Mapping[str, ByColumns]) -> tuple[Family, ...]:
+    """The column families of format 3, of which those with a side's rows have other columns, and the others stay."""
+    return tuple(_family(name, kept, keeps, made) for name in keeps.families)
+
+
+def _family(name: str, kept: Keeps, keeps: Keeps, made: Mapping[str, ByColumns]) -> Family:
+    (key, value), (_, value_now) = kept.families[name], keeps.families[name]
+    side, _, kind = name.partition("-")
+    if kind != ROWS:
+        return Family(name, name, (key, key), (value, value))
+    names = migrated_columns.once([field["name"] for field in value["fields"]])
+    places = {f"value.`{column}`": at for at, column in enumerate(names)}
+    return Family(name, name, (key, key), (value, value_now), places=tuple(map(places.get, made[side].expressions)))
 
 
 def by_columns(query: str, old: PlannedOperator | None, new: PlannedOperator, before: Values) -> Mapping[str, ByColumns]:
@@ -96,4 +138,5 @@ def _refuse_event_times(query: str, operator: PlannedOperator, side: str, old: S
 def _refused(query: str, operator: PlannedOperator, why: str) -> Unsupported:
     name = operator_places.name_of(query, operator.id)
     message = f"{name} ({operator.name}) cannot be migrated by columns: {why}"
-    return Unsupported("migrate.operators", message, f"Keep it as it was; or drop its state, so that it begins empty: --drop {name}.")
+    hint = f"{BY_FUNCTION} Or keep it as it was; or drop its state, so that it begins empty: --drop {name}."
+    return Unsupported("migrate.operators", message, hint)

@@ -16,7 +16,7 @@ from pipelines.domain import (
     state_variables,
 )
 from pipelines.domain.contracts import Keeps
-from pipelines.domain.conversions import IN_PANDAS, JOIN, SESSIONS
+from pipelines.domain.conversions import CONVERTED, IN_PANDAS, JOIN, SESSIONS
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.migrations import ByColumns
 from pipelines.domain.operator_places import VARIABLES
@@ -25,6 +25,7 @@ from pipelines.domain.session_windows import Columns
 from pipelines.domain.verdicts import Outcome, Part
 
 MEANT = "Where that is meant, fork: what was kept so far stays in the state as it was computed before. Else begin anew, without the state."
+REMAKE = "Or a function makes what it would be now of what was kept (--migrate FILE:function)."
 REWRITE = (
     "Tidemark rewrites the columns of aggregations, sessions, joins, deduplications, applyInPandasWithState and state variables alone. "
     "Keep this operator as it was, and compute what is new in a query of its own (--new-query)."
@@ -170,11 +171,15 @@ def _meant(pair: Pair, doubts: tuple[str, ...]) -> Part:
     if then is None or not pair.is_explained:
         return Part(query, id, now.name, Outcome.CANNOT_TELL, doubts or ("The code it had does not keep what the savepoint holds.",), LOOK)
     if then.digest != now.digest:
-        return Part(query, id, now.name, Outcome.CHANGED_MEANING, tuple(_changes(then, now)), MEANT)
+        return Part(query, id, now.name, Outcome.CHANGED_MEANING, tuple(_changes(then, now)), _meant_hint(now))
     unproved = (*doubts, *then.gaps, *now.gaps)
     if unproved:
         return Part(query, id, now.name, Outcome.CANNOT_TELL, tuple(dict.fromkeys(unproved)), LOOK)
     return Part(query, id, now.name, Outcome.SAME, ("What is computed up to here is the same.",))
+
+
+def _meant_hint(now: PlannedOperator) -> str:
+    return f"{MEANT} {REMAKE}" if now.name in CONVERTED or now.name in VARIABLES else MEANT
 
 
 def _changes(then: PlannedOperator, now: PlannedOperator) -> Iterator[str]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipelines.domain.bounds import Count
-from pipelines.domain.conversions import CONVERTED, IN_PANDAS, SESSIONS
+from pipelines.domain.conversions import CONVERTED
 from pipelines.domain.errors import Conflict, Invalid, Refusal, TidemarkError, Unsupported, refusal
 from pipelines.domain.operator_places import VARIABLES, Placement
 from pipelines.domain.rewrites import FIRST_SPARK, OperatorKey, OperatorRewrite, dotted, version_of
@@ -20,7 +20,6 @@ from pipelines.domain.source_places import SourcePlacement
 COLUMNS = "columns"
 """What stands for the migration by columns in place of a function's name."""
 AGGREGATION = "stateStoreSave"
-BY_FUNCTIONS = (AGGREGATION, SESSIONS, IN_PANDAS)
 BY_COLUMNS = "Leave --migrate out, or give --migrate columns, which moves operators."
 BY_FUNCTION = "Give a function that makes the new rows of the old ones (--migrate FILE:function)."
 
@@ -136,8 +135,9 @@ def decide(images: Sequence[QueryImage], sizes: Mapping[OperatorKey, int], by: s
 
 
 def _refusals(operators: Sequence[OperatorRewrite], by: str, spark_version: str) -> Iterator[TidemarkError]:
-    if by != COLUMNS and not any(operator.name in BY_FUNCTIONS for operator in operators):
-        message = "No query of it keeps an aggregation, sessions or applyInPandasWithState, and a function makes rows of no other state"
+    if by != COLUMNS and not operators:
+        kinds = ", ".join(dict.fromkeys((*CONVERTED.values(), *VARIABLES.values())))
+        message = f"No query of it keeps state whose rows a function makes, which are {kinds}"
         yield Unsupported("migrate.none", message, BY_COLUMNS)
     if version_of(spark_version) < FIRST_SPARK:
         message = f"Its state was written by Spark {spark_version}, and state is migrated from {dotted(FIRST_SPARK)} on"

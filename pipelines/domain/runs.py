@@ -111,6 +111,8 @@ class RunSpec:
     query ends after its first batch. Empty for a run that is meant."""
     rehearsal_patience_s: Took = 60.0
     """How long a rehearsal waits for a first batch."""
+    rehearsal_idle: tuple[str, ...] = ()
+    """Queries that have nothing to run a batch with, and are not waited for."""
     code: str = ""
     """Directory that holds the script and the modules and files it needs; empty for a script that is alone."""
     outside: Mapping[str, str] = field(default_factory=dict)
@@ -156,6 +158,7 @@ class RunSpec:
             new_queries=tuple(raw.get("new_queries", ())),
             rehearsal=raw.get("rehearsal", ""),
             rehearsal_patience_s=raw.get("rehearsal_patience_s", 60.0),
+            rehearsal_idle=tuple(raw.get("rehearsal_idle", ())),
             code=raw.get("code", ""),
             outside=dict(raw.get("outside", {})),
             locations=dict(raw.get("locations", {})),

@@ -12,14 +12,15 @@ from dataclasses import dataclass
 from pipelines.domain import operator_places, struct_columns
 from pipelines.domain.contracts import Keeps
 from pipelines.domain.errors import Unsupported
-from pipelines.domain.migrations import Aggregate, Becomes
+from pipelines.domain.migrations import BY_FUNCTION, Aggregate, Becomes
 from pipelines.domain.struct_columns import Column, Struct
 
 ENCODING, AVRO = "spark.sql.streaming.stateStore.encodingFormat", "avro"
 """Spark's conf, pinned in the offset log, and the encoding with which Spark reads other columns by itself."""
 OF_VARIABLES = ("$ttl_", "$min_", "$count_", "$rowCounter_")
 """Beginnings of Spark's own families that belong to a variable, before its name."""
-TTL, OWN = "$ttl_", "$"
+TTL, COUNTER, OWN = "$ttl_", "$rowCounter_", "$"
+COUNT, LIST, MAP = "count", "list", "map"
 VALUE, EXPIRES = "value", "ttlExpirationMs"
 KEY, USER_KEY = "key", "userKey"
 """Columns of the key of a map: what its rows are grouped by, and the key within the map."""
@@ -34,6 +35,11 @@ class Family:
     keys: tuple[Struct, Struct]
     """Before and now, as `values`."""
     values: tuple[Struct, Struct]
+    kinds: tuple[str, str] = ("", "")
+    """Where the user's function makes the rows, what kind of variable they are of (`value`, `list`, `map`) before and now. `count` is for
+    how many rows a list has of each key, which is counted anew."""
+    places: tuple[int | None, ...] | None = None
+    """Of a join's rows the place of each new column among the old ones, None for null; where that is not said names tell it."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +70,7 @@ def by_names(
             made.append(Aggregate(Becomes.ADDED, f"{variable} (empty)"))
             continue
         if kept.variables[old] != kind:
-            raise refused(query, before, f"{old} was a {kept.variables[old]}, and is a {kind} now", old)
+            raise refused(query, before, f"{old} was a {kept.variables[old]}, and is a {kind} now", old, BY_FUNCTION)
         own = list(_families(query, before, kept, keeps, old, variable))
         is_other = any(_columns(query, before, old, family) for family in own)
         changes = changes or is_other
@@ -75,6 +81,43 @@ def by_names(
     made += [Aggregate(Becomes.DROPPED, name) for name in gone]
     families += _timers(query, before, kept, keeps)
     return Moved(tuple(made), tuple(families), changes)
+
+
+def by_function(
+    query: str, before: int, kept: Keeps, keeps: Keeps, *, dropped: Collection[str] = (), renamed: Mapping[str, str] | None = None
+) -> Moved:
+    """The same where the user's function makes the rows of all that goes on, but for variables with a time to live: those go by names.
+
+    Raises Unsupported (`migrate.operators`) for another key to group by, and for what is said of times to live and timers."""
+    names = {new: old for old, new in (renamed or {}).items()}
+    families, made = list[Family](), list[Aggregate]()
+    for variable, kind in keeps.variables.items():
+        old = names.get(variable, variable)
+        if old not in kept.variables or old in dropped:
+            made.append(Aggregate(Becomes.ADDED, f"{variable} (empty)"))
+        elif f"{TTL}{old}" in kept.families or f"{TTL}{variable}" in keeps.families:
+            own = list(_families(query, before, kept, keeps, old, variable))
+            if any(_columns(query, before, old, family) for family in own) or old != variable:
+                made += _told(query, before, old, variable, next(family for family in own if family.after == variable))
+            families += own
+        else:
+            families += _made(query, before, kept, keeps, old, variable, (kept.variables[old], kind))
+    made += [Aggregate(Becomes.DROPPED, name) for name in lost(kept, keeps, dropped, renamed) if name not in keeps.variables]
+    families += _timers(query, before, kept, keeps)
+    return Moved(tuple(made), tuple(families), True)
+
+
+def _made(query: str, before: int, kept: Keeps, keeps: Keeps, old: str, new: str, kinds: tuple[str, str]) -> Iterator[Family]:
+    """The families of one variable whose rows the user's function makes."""
+    (key, value), (key_now, value_now) = kept.families[old], keeps.families[new]
+    was, is_now = (_of_map(struct)[KEY] if kind == MAP else struct for struct, kind in zip((key, key_now), kinds, strict=True))
+    if not struct_columns.fits(was, is_now):
+        raise refused(query, before, "it groups by another key than before")
+    yield Family(old, new, (key, key_now), (value, value_now), kinds)
+    counter = f"{COUNTER}{new}"
+    if counter in keeps.families:
+        own = keeps.families[counter]
+        yield Family("", counter, (own[0], own[0]), (own[1], own[1]), (COUNT, COUNT))
 
 
 def lost(kept: Keeps, keeps: Keeps, dropped: Collection[str] = (), renamed: Mapping[str, str] | None = None) -> tuple[str, ...]:
@@ -97,11 +140,12 @@ def is_avro(conf: Mapping[str, str]) -> bool:
     return conf.get(ENCODING) == AVRO
 
 
-def refused(query: str, before: int, why: str, variable: str = "") -> Unsupported:
+def refused(query: str, before: int, why: str, variable: str = "", otherwise: str = "") -> Unsupported:
     name = operator_places.name_of(query, before)
     message = f"{name} (transformWithState) cannot be migrated by columns: {why}"
     drop = operator_places.variable_name(query, before, variable) if variable else name
-    return Unsupported("migrate.operators", message, f"Keep it as it was; or drop it, so that it begins empty: --drop {drop}.")
+    keep = f"{otherwise} Or keep" if otherwise else "Keep"
+    return Unsupported("migrate.operators", message, f"{keep} it as it was; or drop it, so that it begins empty: --drop {drop}.")
 
 
 def variable_of(family: str) -> str:
@@ -124,11 +168,11 @@ def _columns(query: str, before: int, variable: str, family: Family) -> bool:
     try:
         keys, values = struct_columns.columns(*family.keys), struct_columns.columns(*family.values)
     except ValueError as error:
-        raise refused(query, before, f"of {variable}, {error}", variable) from error
+        raise refused(query, before, f"of {variable}, {error}", variable, BY_FUNCTION) from error
     if keys is not None and not _is_grouped_alike(*family.keys):
         raise refused(query, before, "it groups by another key than before")
     if keys is not None and not _is_whole(keys, *family.keys):
-        raise refused(query, before, f"the keys within {variable} have a column more or less", variable)
+        raise refused(query, before, f"the keys within {variable} have a column more or less", variable, BY_FUNCTION)
     return keys is not None or values is not None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +39,15 @@ def columns(old: Struct, new: Struct) -> tuple[Column, ...] | None:
     if len(places) < len(old["fields"]):
         raise ValueError("a name comes twice among its columns")
     return tuple(_column(field["name"], field["type"], places.get(field["name"])) for field in new["fields"])
+
+
+def placed(old: Struct, new: Struct, places: Sequence[int | None]) -> tuple[Column, ...]:
+    """The columns of `new`, with the place in `old` that is said of each."""
+    fields, was = new["fields"], old["fields"]
+    return tuple(
+        Column(field["name"], field["type"]) if at is None else Column(field["name"], field["type"], at, was[at]["type"])
+        for field, at in zip(fields, places, strict=True)
+    )
 
 
 def fits(old: Struct, new: Struct) -> bool:

@@ -40,6 +40,7 @@ class Rehearsal:
     def __init__(self, spec: RunSpec, records: Records, over: Callable[[], None]) -> None:
         self._folder = Path(spec.rehearsal)
         self._patience_s = spec.rehearsal_patience_s
+        self._idle = spec.rehearsal_idle
         self._records = records
         self._over = over
         self._left = set(spec.expected)
@@ -115,14 +116,15 @@ class Rehearsal:
 
     def _see_to(self, running: Running) -> None:
         """Waits for the first batch of one query and ends it; a batch that runs when the patience ends is waited for."""
-        deadline = time.monotonic() + self._patience_s
+        patience_s = 0.0 if running.name in self._idle else self._patience_s
+        deadline = time.monotonic() + patience_s
         written = self._written[running.name]
         while not written.is_set() and running.query.isActive and not self._ending.is_set() and time.monotonic() < deadline:
             written.wait(POLL_S)
         waited = time.monotonic() >= deadline
         stop_at_boundary([running], FOREVER_S)
         if waited and not written.is_set():
-            self._records.event(NO_DATA, f"Its sources had nothing new in {self._patience_s:g} s: no batch was run.", running.name)
+            self._records.event(NO_DATA, f"Its sources had nothing new in {patience_s:g} s: no batch was run.", running.name)
         if self._was_last(running.name):
             self._over()
 

@@ -3,39 +3,43 @@
 from __future__ import annotations
 
 import json
-import re
-import sys
-import traceback
-import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pipelines.sandbox import unsafe_rows
+from pipelines.sandbox import unsafe_rows, user_functions
 from pipelines.sandbox.migrations import MigrationTask, Target
 from pipelines.sandbox.reading import named_once
 from pipelines.sandbox.rewrites import Contents
+from pipelines.sandbox.user_functions import PARTS, WrongRows
 
 HASH = "hash"
-FILE = "the migration's file"
-MODULE = "tidemark_migration"
-PARTS = ("key", "value")
-RAISED = re.compile(r"^\s*[\w.]*(Error|Exception)\b.*")
-"""A line that says what was raised, last in a traceback of Python's."""
 MOST_CHARS = 300
-
-
-class WrongRows(Exception):
-    """The user's function fails, or its rows do not fit the new state."""
 
 
 def of(rows: Any, task: MigrationTask, target: Target) -> Any:
     """The new rows, with the types of the new state; `rows` are the old ones (`key`, `value`). Raises WrongRows."""
     schema = schema_of(target)
+    check_types(schema)
+    given = _by_function(rows, schema, task, target) if task.function and not target.expressions else _by_columns(rows, schema, target)
+    return numbered(given).persist() if target.is_numbered else given.select(*PARTS)
+
+
+def check_types(schema: Any) -> None:
+    """Raises CannotEncode for a type of a key or a value that is not known."""
     for part in PARTS:
         unsafe_rows.check(json.loads(schema[part].dataType.json()))
-    given = _by_function(rows, schema, task, target) if task.function and not target.expressions else _by_columns(rows, schema, target)
-    return given.select(*PARTS)
+
+
+def counted(rows: Any, target: Target) -> Any:
+    """How many numbered rows there are of each key, but for its number."""
+    from pyspark.sql import functions as F
+
+    schema = schema_of(target)
+    *columns, _ = rows.schema["key"].dataType.names
+    key = F.struct(*[F.col("key").getField(name).alias(name) for name in columns]).cast(schema["key"].dataType)
+    (count,) = schema["value"].dataType.fields
+    return rows.groupBy(key.alias("key")).agg(F.struct(F.count("*").cast(count.dataType).alias(count.name)).alias("value"))
 
 
 def schema_of(target: Target) -> Any:
@@ -54,14 +58,14 @@ def encode(given: Any, target: Target, place: Path) -> None:
     columns = [
         partition(given, target).alias("partition"),
         F.xxhash64(*PARTS).alias(HASH),
-        *(_plain(F.col(part), given.schema[part].dataType).alias(part) for part in PARTS),
+        *(plain(F.col(part), given.schema[part].dataType).alias(part) for part in PARTS),
     ]
     kinds = (json.loads(given.schema[part].dataType.json()) for part in PARTS)
     encoded = given.select(*columns).mapInArrow(unsafe_rows.encoded(*kinds), unsafe_rows.SCHEMA)
     try:
         encoded.write.partitionBy("partition").parquet(str(place))
     except PySparkException as error:
-        raise WrongRows(f"The new rows cannot be computed: {_first(error)}") from error
+        raise WrongRows(f"The new rows cannot be computed: {user_functions.raised(error)}") from error
 
 
 def check(session: Any, given: Any, place: Path) -> Contents:
@@ -90,8 +94,20 @@ def partition(rows: Any, target: Target) -> Any:
     """The partition of each row by its key, as Spark's HashPartitioning has it; 0 for a key without columns."""
     from pyspark.sql import functions as F
 
-    columns = [F.col("key").getField(name) for name in rows.schema["key"].dataType.names][: target.spread_by or None]
+    spread_by = -1 if target.is_numbered else target.spread_by or None
+    columns = [F.col("key").getField(name) for name in rows.schema["key"].dataType.names][:spread_by]
     return F.pmod(F.hash(*columns), F.lit(target.shape.partitions)).cast("int") if columns else F.lit(0)
+
+
+def numbered(given: Any) -> Any:
+    """The rows with the last column of their keys counted anew, in its order."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    *columns, number = given.schema["key"].dataType.names
+    own = Window.partitionBy(*[F.col("key").getField(name) for name in columns])
+    place = F.row_number().over(own.orderBy(F.col("key").getField(number), F.xxhash64("value"))) - 1
+    return given.select(F.col("key").withField(number, place.cast("long")).alias("key"), "value")
 
 
 def _by_columns(rows: Any, schema: Any, target: Target) -> Any:
@@ -111,65 +127,12 @@ def _cast(expressions: Sequence[str], kind: Any) -> list[Any]:
 
 
 def _by_function(rows: Any, schema: Any, task: MigrationTask, target: Target) -> Any:
-    from pyspark.sql import DataFrame
+    return typed(user_functions.called(rows, schema, task, target.name), schema, target)
 
-    given = _called(rows, schema, task)
-    if not isinstance(given, DataFrame):
-        raise WrongRows(f"{task.function} gave a {type(given).__name__}: it has to give a DataFrame")
-    wrong = list(_differences(given.schema, schema))
-    if wrong:
-        raise WrongRows(f"The rows of {task.function} are not those of the new state: {'; '.join(wrong)}")
+
+def typed(given: Any, schema: Any, target: Target) -> Any:
+    """The function's rows with the types of the new state; one that cannot be in it fails when it is computed."""
     return _agreeing(_refusing_nulls(given.select(*PARTS), schema, target), target)
-
-
-def _called(rows: Any, schema: Any, task: MigrationTask) -> Any:
-    """What the user's function gives; whatever it raises is said with its line.
-
-    Executors have no such module: its functions go there whole."""
-    from pyspark import cloudpickle
-
-    module = sys.modules[MODULE] = types.ModuleType(MODULE)
-    cloudpickle.register_pickle_by_value(module)
-    try:
-        exec(compile(task.code, FILE, "exec", dont_inherit=True), module.__dict__)
-        function = getattr(module, task.function, None)
-        if not callable(function):
-            raise WrongRows(f"The file has no function {task.function}")
-        return function(rows, schema)
-    except WrongRows:
-        raise
-    except (Exception, SystemExit) as error:
-        traceback.print_exc()
-        raise WrongRows(f"{task.function} failed{_line(error)}: {type(error).__name__}: {_first(error)}") from error
-
-
-def _line(error: BaseException) -> str:
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == FILE]
-    return f" in line {lines[-1]}" if lines else ""
-
-
-def _first(error: BaseException) -> str:
-    """The line that says what was raised: of a traceback from an executor its last."""
-    lines = str(error).strip().splitlines() or [""]
-    raised = [line.strip() for line in lines if RAISED.match(line)] if any(line.startswith("Traceback") for line in lines) else []
-    return (raised or lines)[-1 if raised else 0][:MOST_CHARS]
-
-
-def _differences(given: Any, schema: Any) -> Iterator[str]:
-    """What the columns of the rows are otherwise than they have to be, in words."""
-    if given.names != list(PARTS):
-        yield f"their columns are {', '.join(given.names) or 'none'}, and have to be key and value"
-        return
-    for part in PARTS:
-        has, wants = given[part].dataType, schema[part].dataType
-        if not hasattr(has, "fields"):
-            yield f"{part} is {has.simpleString()}, and has to be {wants.simpleString()}"
-        elif has.names != wants.names:
-            yield f"{part} has the columns {', '.join(has.names)}, and has to have {', '.join(wants.names)}, in this order"
-        else:
-            for field, other in zip(has.fields, wants.fields, strict=True):
-                if field.dataType.simpleString() != other.dataType.simpleString():
-                    yield f"{part}.{field.name} is {field.dataType.simpleString()}, and has to be {other.dataType.simpleString()}"
 
 
 def _refusing_nulls(given: Any, schema: Any, target: Target) -> Any:
@@ -206,13 +169,13 @@ def _value(column: Any, part: str, field: Any, is_needed: bool) -> Any:
     return typed.alias(field.name)
 
 
-def _plain(column: Any, kind: Any) -> Any:
+def plain(column: Any, kind: Any) -> Any:
     """A column as executors encode it: structs with their columns by place, dates and moments as numbers."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import DateType, NullType, StructType, TimestampType
 
     if isinstance(kind, StructType):
-        inner = [_plain(column.getField(at.name), at.dataType).alias(unsafe_rows.name(n)) for n, at in enumerate(kind.fields)]
+        inner = [plain(column.getField(at.name), at.dataType).alias(unsafe_rows.name(n)) for n, at in enumerate(kind.fields)]
         return F.when(column.isNotNull(), F.struct(*inner)) if inner else F.lit(0)
     if isinstance(kind, NullType):
         return F.lit(None).cast("int")

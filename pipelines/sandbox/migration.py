@@ -9,12 +9,12 @@ is written into: those may be links.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.sandbox import given_rows, placing, snapshots, unsafe_rows, variables
+from pipelines.sandbox import given_rows, made_variables, placing, snapshots, unsafe_rows, variables
 from pipelines.sandbox.conversion import LOGS, STATE, entries, identify, put_in_place
 from pipelines.sandbox.counting import FAMILY
 from pipelines.sandbox.counts import Store
@@ -51,8 +51,16 @@ def _checkpoint(
     session = placing.session_of(spark, stores[0][0])
     writer = PartitionWriter(session)
     _lay(checkpoint, aside, stores)  # 1
-    ids: Ids = {}
-    done = [_store(session, task, writer, aside, store, target, ids, folder) for store, target in stores]
+    written: dict[Store, dict[int, str]] = {store: {} for store, _ in stores}
+    numbered: dict[tuple[int, str], Any] = {}
+    made = {
+        store: _store(session, task, writer, aside, store, target, written[store], numbered, folder)
+        for store, target in sorted(stores, key=lambda pair: bool(pair[1].counts))
+    }
+    done = [made[store] for store, _ in stores]
+    for frame in numbered.values():
+        frame.unpersist()
+    ids = _ids(written)
     if ids:
         identify(aside, batch, ids)
     with followed(spark, folder, "reading it back"):
@@ -67,27 +75,61 @@ def _checkpoint(
     return done
 
 
+def _ids(written: Mapping[Store, Mapping[int, str]]) -> Ids:
+    """The ids of each operator's partitions, in the order of its stores."""
+    ids: Ids = {}
+    for store, partitions in written.items():
+        for partition, identity in partitions.items():
+            ids.setdefault(store.operator, {}).setdefault(partition, []).append(identity)
+    return ids
+
+
 def _store(
-    session: Any, task: MigrationTask, writer: PartitionWriter, aside: Path, store: Store, target: Target, ids: Ids, folder: Path
+    session: Any,
+    task: MigrationTask,
+    writer: PartitionWriter,
+    aside: Path,
+    store: Store,
+    target: Target,
+    ids: dict[int, str],
+    numbered: dict[tuple[int, str], Any],
+    folder: Path,
 ) -> MigratedStore:
+    """Fills `ids`, by partition, and `numbered` with rows that another store counts."""
     place = folder / f"rows-{store.operator}-{store.store}"
-    held, contents = (_variables if target.families else _columns)(session, task, store, target, place, folder)
+    if target.families:
+        held, contents = _variables(session, task, store, target, place, folder)
+    else:
+        held, contents = _columns(session, task, store, target, numbered, place, folder)
     with followed(session, folder, "writing state"):  # 3
         for partition in range(target.shape.partitions):
             written = _written(session, writer, aside, store, target, partition, place, folder / "entries")
             if written is not None:
-                ids.setdefault(store.operator, {}).setdefault(partition, []).append(written)
+                ids[partition] = written
     shutil.rmtree(place)
     return MigratedStore(store, held, contents, Contents(0, ""))
 
 
-def _columns(session: Any, task: MigrationTask, store: Store, target: Target, place: Path, folder: Path) -> tuple[int, Contents]:
+def _columns(
+    session: Any,
+    task: MigrationTask,
+    store: Store,
+    target: Target,
+    numbered: dict[tuple[int, str], Any],
+    place: Path,
+    folder: Path,
+) -> tuple[int, Contents]:
     """How many rows there were, and what the new ones are, which are at `place` then."""
     with followed(session, folder, "reading state"):
         rows = _rows(session, store)
         held = _placed(rows, target, store)
     with followed(session, folder, "migrating rows"):  # 2
-        given = given_rows.of(rows.select("key", "value"), task, target)
+        if target.counts:
+            given = given_rows.counted(numbered[store.operator, target.counts], target)
+        else:
+            given = given_rows.of(rows.select("key", "value"), task, target)
+        if target.is_numbered:
+            numbered[store.operator, store.store] = given
         given_rows.encode(given, target, place)
         return held, given_rows.check(session, given, place)
 
@@ -100,7 +142,9 @@ def _variables(session: Any, task: MigrationTask, store: Store, target: Target, 
         if not is_spread:
             raise CannotMigrate(f"Rows of operator {store.operator} are not in the partitions that their keys say")
     with followed(session, folder, "migrating rows"):  # 2
-        variables.written(variables.changed(rows, target.families), place)
+        families, frames = made_variables.of(session, task, store, target)
+        made_variables.write([variables.changed(rows, families), *frames], place)
+        made_variables.check(session, target, place)
         frame = session.read.schema(variables.SCHEMA).parquet(str(place))
         return held, given_rows.summed(variables.hashed(frame, given_rows.HASH))
 

@@ -42,6 +42,12 @@ class Target:
     """How many of the key's columns, its first, say which partition a row is in; 0 for all."""
     copies: tuple[tuple[str, str], ...] = ()
     """What stands in the key and in the value of each row, as SQL over either."""
+    name: str = ""
+    """What the user's function is told of whose rows these are: `counts.0`, of a side of a join `joined.0.left`."""
+    is_numbered: bool = False
+    """Whether the last column of the key numbers the rows of what is before it, from 0 on: rows of a function are numbered anew."""
+    counts: str = ""
+    """The store whose numbered rows this one counts, for each key; its own old rows say nothing then."""
     families: tuple[Family, ...] = ()
     """Of a store with state variables the column families that get rows, with where they come from; the others begin empty."""
 
@@ -95,12 +101,14 @@ def _target(raw: Mapping[str, Any]) -> Target:
     expressions, never_null, key = (tuple(raw[name]) for name in ("expressions", "never_null", "key"))
     copies = tuple((key, value) for key, value in raw["copies"])
     families = tuple(_family(family) for family in raw["families"])
-    return Target(Shape(**raw["shape"]), raw["contract"], expressions, never_null, key, raw["spread_by"], copies, families)
+    made = {"expressions": expressions, "never_null": never_null, "key": key, "copies": copies, "families": families}
+    return Target(**{**raw, **made, "shape": Shape(**raw["shape"])})
 
 
 def _family(raw: Mapping[str, Any]) -> Family:
     keys, values = ((raw[part][0], raw[part][1]) for part in ("keys", "values"))
-    return Family(raw["before"], raw["after"], keys, values)
+    places = raw["places"] if raw["places"] is None else tuple(raw["places"])
+    return Family(raw["before"], raw["after"], keys, values, (raw["kinds"][0], raw["kinds"][1]), places)
 
 
 def _placing(raw: Mapping[str, Any]) -> Placing:

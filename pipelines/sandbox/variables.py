@@ -11,6 +11,7 @@ from typing import Any
 
 from pipelines.domain.state_variables import Family
 from pipelines.domain.struct_columns import Struct, columns
+from pipelines.domain.struct_columns import placed as placed_columns
 from pipelines.sandbox import unsafe_columns, unsafe_rows
 from pipelines.sandbox.counting import FAMILY
 from pipelines.sandbox.counts import Store
@@ -50,11 +51,6 @@ def changed(placed: Any, families: Sequence[Family]) -> Any:
     return placed.mapInArrow(_changed({family.before: (family.after, *_changes(family)) for family in families}), SCHEMA)
 
 
-def written(frame: Any, place: Path) -> None:
-    """Writes the rows once, by partition."""
-    frame.write.partitionBy(PARTITION).parquet(str(place))
-
-
 def partition(session: Any, part: Path) -> Any:
     """The rows of one partition as Spark's writer wants them, as one partition of a frame, in their order."""
     from pyspark.sql import functions as F
@@ -73,7 +69,10 @@ def hashed(rows: Any, name: str) -> Any:
 
 
 def _changes(family: Family) -> tuple[Change | None, Change | None]:
-    return _change(*family.keys), _change(*family.values)
+    if family.places is None:
+        return _change(*family.keys), _change(*family.values)
+    old, new = family.values
+    return _change(*family.keys), unsafe_columns.changed(placed_columns(old, new, family.places), len(old["fields"]))
 
 
 def _change(old: Struct, new: Struct) -> Change | None:

@@ -9,8 +9,7 @@ from pipelines.verbs.reads import Reads
 from pipelines.verbs.verb import option
 
 MIGRATE = (
-    "Rewrite its state for the changed code before the job begins: aggregations and sessions by columns, or by a function that makes the "
-    "new rows of the old ones; joins by the columns of their sides, deduplications by those of their key, state variables by theirs. "
+    "Rewrite its state for the changed code before the job begins: by columns, or by a function that makes the new rows of the old ones. "
     "Operators that are new begin empty, those in another place are moved; so are the offsets of sources that are in another place or have "
     "another name, and new sources are read from their beginning."
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pipelines.checkpoint import state_schema
-from pipelines.domain import contracts, deduplications, group_states, migrated_columns, migrations, session_windows
+from pipelines.domain import contracts, deduplications, group_states, migrated_columns, migrations, operator_places, session_windows
 from pipelines.domain.conversions import IN_PANDAS, JOIN, SESSIONS, Shape
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.json_text import read_json
@@ -46,64 +46,75 @@ def decided(asked: Asked, planning: Planning, placed: Sequence[Placed], folder: 
             if operator.name in (AGGREGATION, SESSIONS):
                 yield from _change(query, operator, at, asked, planning, folder)
             elif operator.name == JOIN:
-                yield from joins.decided(query, operator, at, planning, folder)
+                yield from joins.decided(query, operator, at, planning, folder, is_by_columns=asked.by == COLUMNS)
             elif operator.name in deduplications.KINDS:
-                yield from _of_key(query, operator, at, planning, folder)
+                yield from _of_key(query, operator, at, asked, planning, folder)
             elif operator.name == IN_PANDAS:
-                yield from _of_group(query, operator, at, asked, folder)
+                yield from _of_group(query, operator, at, asked, planning, folder)
             elif operator.name in VARIABLES:
-                yield from variables.decided(query, operator, at, asked.drop, asked.told, folder)
+                by_function = asked.by != COLUMNS and not state_changes.is_left(query, operator, at, planning, is_by_columns=False)
+                yield from variables.decided(query, operator, at, asked.drop, asked.told, folder, by_function=by_function)
 
 
-def _of_key(placed: Placed, operator: Operator, at: int, planning: Planning, folder: Path) -> Iterator[Change]:
-    """A deduplication whose key has other columns, whatever makes the rows of aggregations."""
-    known, image = placed.known, placed.known.image
-    if contracts.types(known.kept[operator.id]) == contracts.types(known.new[at]):
+def _of_key(placed: Placed, operator: Operator, at: int, asked: Asked, planning: Planning, folder: Path) -> Iterator[Change]:
+    """A deduplication whose key has other columns; by a function also one whose key is computed otherwise."""
+    image, is_by_columns = placed.known.image, asked.by == COLUMNS
+    if state_changes.is_left(placed, operator, at, planning, is_by_columns=is_by_columns):
         return
     contract = state_changes.contract(placed, folder)
     was, is_now = migration.shape(placed.checkpoint, image, operator), migration.shape(str(contract), image, replace(operator, id=at))
-    then, now = planning.operators(OLD, image.query).get(operator.id), planning.operators(NEW, image.query)[at]
-    key, value = (migrated_columns.once(_names(struct)) for struct in (was.key, was.value))
-    is_explained = contracts.fits(known.kept, known.old)
-    made = deduplications.by_columns(image.query, then if is_explained else None, now, key, value)
+    made = _by_key(placed, operator, at, planning, was) if is_by_columns else None
     store = state_changes.store(placed, operator, at, operator.stores[0])
-    target = Target(is_now, state_changes.described(contract, at), made.expressions, key=made.key)
+    target = Target(is_now, state_changes.described(contract, at), name=operator_places.name_of(image.query, at))
+    if made:
+        target = replace(target, expressions=made.expressions, key=made.key)
+    if operator.name == deduplications.WITHIN_WATERMARK:
+        target = replace(target, never_null=deduplications.NEVER_NULL)
     before, after = (state_schema.ddl(read_json(shape.key)) for shape in (was, is_now))
     yield Change(image, replace(operator, id=at), store, target, before, after, made)
 
 
-def _of_group(placed: Placed, operator: Operator, at: int, asked: Asked, folder: Path) -> Iterator[Change]:
-    """An applyInPandasWithState whose state has other columns."""
+def _by_key(placed: Placed, operator: Operator, at: int, planning: Planning, was: Shape) -> ByColumns:
+    known, query = placed.known, placed.known.image.query
+    then, now = planning.operators(OLD, query).get(operator.id), planning.operators(NEW, query)[at]
+    key, value = (migrated_columns.once(_names(struct)) for struct in (was.key, was.value))
+    return deduplications.by_columns(query, then if contracts.fits(known.kept, known.old) else None, now, key, value)
+
+
+def _of_group(placed: Placed, operator: Operator, at: int, asked: Asked, planning: Planning, folder: Path) -> Iterator[Change]:
+    """An applyInPandasWithState whose state has other columns; by a function also one that is computed otherwise."""
     known, image = placed.known, placed.known.image
     contract = state_changes.contract(placed, folder)
     was, is_now = migration.shape(placed.checkpoint, image, operator), migration.shape(str(contract), image, replace(operator, id=at))
     old, new = read_json(was.value), read_json(is_now.value)
     is_by_columns = asked.by == COLUMNS
-    if contracts.keys_fit(known.kept[operator.id], known.new[at]) and group_states.fits(old, new):
+    stays = is_by_columns or state_changes.is_left(placed, operator, at, planning, is_by_columns=False)
+    if stays and contracts.keys_fit(known.kept[operator.id], known.new[at]) and group_states.fits(old, new):
         return
     if is_by_columns and not contracts.keys_fit(known.kept[operator.id], known.new[at]):
         raise group_states.refused(image.query, at, "it groups by another key than before")
     made = group_states.by_columns(image.query, at, old, new) if is_by_columns else None
+    name = operator_places.name_of(image.query, at)
     store = state_changes.store(placed, operator, at, operator.stores[0])
-    target = Target(is_now, state_changes.described(contract, at), made.expressions if made else ())
+    target = Target(is_now, state_changes.described(contract, at), made.expressions if made else (), name=name)
     yield Change(image, replace(operator, id=at), store, target, state_schema.ddl(old), state_schema.ddl(new), made)
 
 
 def _change(placed: Placed, operator: Operator, at: int, asked: Asked, planning: Planning, folder: Path) -> Iterator[Change]:
     """An aggregation, by windows of sessions or not, whose aggregates are others."""
-    known, image, contract = placed.known, placed.known.image, state_changes.contract(placed, folder)
+    image, contract = placed.known.image, state_changes.contract(placed, folder)
     was, is_now = migration.shape(placed.checkpoint, image, operator), migration.shape(str(contract), image, replace(operator, id=at))
     then, now = planning.operators(OLD, image.query).get(operator.id), planning.operators(NEW, image.query).get(at)
     if now is None:
         raise Unsupported("migrate.refused", f"What operator {at} of query {image.query} computes is not known", "Leave it.")
-    kept, keeps = known.kept[operator.id], known.new[at]
     made = _by_columns(placed, operator, then, now, was, is_now) if asked.by == COLUMNS else None
     if made is not None and not made.changes:
         return
-    if made is None and contracts.types(kept) == contracts.types(keeps) and then and then.digest == now.digest:
+    if made is None and state_changes.is_left(placed, operator, at, planning, is_by_columns=False):
         return
+    name = operator_places.name_of(image.query, at)
     store = state_changes.store(placed, operator, at, operator.stores[0])
-    target = Target(is_now, state_changes.described(contract, at), made.expressions if made else ())
+    target = Target(is_now, state_changes.described(contract, at), made.expressions if made else (), name=name)
     before, after = (state_schema.ddl(read_json(shape.value)) for shape in (was, is_now))
     yield Change(image, replace(operator, id=at), store, _of_rows(target, now, is_now), before, after, made)
 

@@ -109,7 +109,8 @@ def _old_code(context: Context, tried: Tried, ticket: Ticket) -> OldCode:
         _plan_alike(tried.folder / CHECKPOINTS / folder_of(query), checkpoints / folder_of(query), batch)
     snapshot_versions.fit(context, manifest, manifest.version, checkpoints)
     runtime = environments.entered(context, environments.make(context, manifest.version, ticket)).runtime
-    ran = rehearsals.rehearse(context, manifest, runtime, folder, checkpoints, ticket)
+    idle = tuple(image.query for image in manifest.begun if image.query not in tried.batches)
+    ran = rehearsals.rehearse(context, manifest, runtime, folder, checkpoints, ticket, idle=idle)
     batches = {str(batch.query): batch.batch for batch in ran.batches if tried.batches.get(batch.query) == batch.batch}
     return OldCode(checkpoints, batches, ran.problem or ran.note)
 

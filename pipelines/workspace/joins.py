@@ -6,12 +6,13 @@ anew, those of the numbers as they were.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from pipelines.checkpoint import state_schema
-from pipelines.domain import contracts, joins, migrated_columns
+from pipelines.domain import contracts, joins, migrated_columns, operator_places
+from pipelines.domain.contracts import Keeps
 from pipelines.domain.conversions import Shape
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.joins import ROWS, SIDES
@@ -21,28 +22,75 @@ from pipelines.domain.plannings import NEW, OLD, Planning
 from pipelines.domain.savepoints import Operator
 from pipelines.sandbox.migrations import Target
 from pipelines.savepoint import migration
-from pipelines.workspace import state_changes
+from pipelines.workspace import state_changes, variables
 from pipelines.workspace.placements import Placed
 from pipelines.workspace.state_changes import Change
 
 
-def decided(placed: Placed, operator: Operator, at: int, planning: Planning, folder: Path) -> Iterator[Change]:
-    """The stores of a join that keeps other columns of a side, whatever makes the rows of aggregations; raises Unsupported
+def decided(
+    placed: Placed, operator: Operator, at: int, planning: Planning, folder: Path, *, is_by_columns: bool = True
+) -> Iterator[Change]:
+    """The stores of a join that keeps other columns of a side; by a function also of one that joins otherwise. Raises Unsupported
     (`migrate.operators`)."""
-    sides = _by_columns(placed, operator, at, planning)
-    if not any(made.changes for made in sides.values()):
+    sides = _by_columns(placed, operator, at, planning) if is_by_columns else None
+    if sides is not None and not any(made.changes for made in sides.values()):
+        return
+    if sides is None and not _is_for_function(placed, operator, at, planning):
         return
     image, contract = placed.known.image, state_changes.contract(placed, folder)
+    if placed.known.new[at].families:
+        yield _of_families(placed, operator, at, sides or {}, contract)
+        return
     for store in operator.stores:
         side, _, kind = store.partition("-")
         was = migration.shape(placed.checkpoint, image, operator, store)
         is_now = migration.shape(str(contract), image, replace(operator, id=at), store)
-        made = sides[side] if kind == ROWS else None
-        expressions = made.expressions if made else tuple(f"value.`{name}`" for name in _names(was.value))
-        target = Target(is_now, state_changes.described(contract, at), expressions, spread_by=_spread_by(kind, is_now))
+        made = sides[side] if sides and kind == ROWS else None
+        target = Target(is_now, state_changes.described(contract, at))
+        if sides is None:
+            target = _by_function(target, side, kind, operator_places.name_of(image.query, at))
+        else:
+            expressions = made.expressions if made else tuple(f"value.`{name}`" for name in _names(was.value))
+            target = replace(target, expressions=expressions, spread_by=_spread_by(kind, is_now))
         before, after = (state_schema.ddl(read_json(shape.value)) for shape in (was, is_now))
         moved, place = replace(operator, id=at), state_changes.store(placed, operator, at, store)
-        yield Change(image, moved, place, target, before, after, made, is_told=made is not None and made.changes)
+        yield Change(image, moved, place, target, before, after, made, is_told=made.changes if made else sides is None and kind == ROWS)
+
+
+def _of_families(placed: Placed, operator: Operator, at: int, sides: Mapping[str, ByColumns], contract: Path) -> Change:
+    """The one store of format 3, whose column families are written anew: those of a side's rows with other columns."""
+    known = placed.known
+    kept, keeps = known.kept[operator.id], known.new[at]
+    shape = variables.shape(contract, operator, at, operator.stores[0])
+    target = Target(shape, state_changes.described(contract, at), families=joins.families(kept, keeps, sides))
+    store = state_changes.store(placed, operator, at, operator.stores[0])
+    changed = [side for side, made in sides.items() if made.changes]
+    aggregates = tuple(column for side in changed for column in sides[side].aggregates)
+    gaps = tuple(dict.fromkeys(gap for side in changed for gap in sides[side].gaps))
+    before, after = (_told(of, changed) for of in (kept, keeps))
+    return Change(known.image, replace(operator, id=at), store, target, before, after, ByColumns(aggregates, (), True, gaps))
+
+
+def _told(keeps: Keeps, sides: Sequence[str]) -> str:
+    """The columns of the sides: `left: k string, n long`."""
+    values = {side: dict(keeps.families[f"{side}-{ROWS}"][1]) for side in sides}
+    return "; ".join(f"{side}: {state_schema.ddl(value)}" for side, value in values.items())
+
+
+def _is_for_function(placed: Placed, operator: Operator, at: int, planning: Planning) -> bool:
+    """Whether a function makes the rows of a join; raises Unsupported for a format of joins that has other stores."""
+    if state_changes.is_left(placed, operator, at, planning, is_by_columns=False):
+        return False
+    known, query = placed.known, placed.known.image.query
+    joins.check_for_function(query, planning.operators(NEW, query)[at], known.kept[operator.id], known.new[at])
+    return True
+
+
+def _by_function(target: Target, side: str, kind: str, name: str) -> Target:
+    """Of the rows of a side, which are numbered anew, or of how many there are of a key."""
+    if kind != ROWS:
+        return replace(target, counts=f"{side}-{ROWS}")
+    return replace(target, never_null=joins.never_null(_names(target.shape.value)), name=f"{name}.{side}", is_numbered=True)
 
 
 def _by_columns(placed: Placed, operator: Operator, at: int, planning: Planning) -> Mapping[str, ByColumns]:
@@ -53,8 +101,11 @@ def _by_columns(placed: Placed, operator: Operator, at: int, planning: Planning)
     try:
         joins.check(query, now, kept, keeps)
         stores = {side: f"{side}-{ROWS}" for side in SIDES}
-        values = {side: migration.shape(placed.checkpoint, known.image, operator, store).value for side, store in stores.items()}
-        before = {side: _names(value) for side, value in values.items()}
+        if kept.families:
+            before = joins.values(kept)
+        else:
+            shapes = {side: migration.shape(placed.checkpoint, known.image, operator, store) for side, store in stores.items()}
+            before = {side: _names(shape.value) for side, shape in shapes.items()}
         return joins.by_columns(query, then if contracts.fits(known.kept, known.old) else None, now, before)
     except Unsupported:
         if contracts.types(kept) == contracts.types(keeps):

@@ -66,8 +66,10 @@ def rehearse(
     checkpoints: Path,
     ticket: Ticket,
     new_queries: tuple[str, ...] = (),
+    idle: tuple[str, ...] = (),
 ) -> Rehearsed:
-    """Runs, on `runtime`, one batch of each query from `checkpoints`; all below `folder`.
+    """Runs, on `runtime`, one batch of each query from `checkpoints`; all below `folder`. `idle` are those that have none to run, and are
+    not waited for.
 
     Raises Unavailable, and what `ticket` raises."""
     if not manifest.version.code:
@@ -79,6 +81,7 @@ def rehearse(
         scratch_spec(context, manifest, manifest.version, folder, str(checkpoints), new_queries),
         rehearsal=str(folder / REHEARSAL),
         rehearsal_patience_s=float(os.environ.get(PATIENCE_VARIABLE, PATIENCE_S)),
+        rehearsal_idle=idle,
     )
     (home / SPEC_FILE).write_text(json.dumps(spec.as_json()))
     ticket.step("running a batch", len(manifest.begun), "batches")

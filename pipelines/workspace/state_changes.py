@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipelines.domain import contracts
 from pipelines.domain.ids import folder_of
 from pipelines.domain.migrations import ByColumns
-from pipelines.domain.plannings import CONTRACT, NEW
+from pipelines.domain.plannings import CONTRACT, NEW, OLD, Planning
 from pipelines.domain.savepoints import Operator, QueryImage
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.migrations import Target
@@ -44,3 +45,13 @@ def contract(placed: Placed, folder: Path) -> Path:
 def described(place: Path, operator: int) -> str:
     """The folder of what Spark's metadata and schemas say of an operator, in the contract at `place`."""
     return str(place / "state" / str(operator))
+
+
+def is_left(placed: Placed, operator: Operator, at: int, planning: Planning, *, is_by_columns: bool) -> bool:
+    """Whether an operator's state stays as it is: its columns have the types that they had and, where a function makes the rows, they are
+    computed as they were."""
+    known, query = placed.known, placed.known.image.query
+    if contracts.types(known.kept[operator.id]) != contracts.types(known.new[at]):
+        return False
+    then, now = planning.operators(OLD, query).get(operator.id), planning.operators(NEW, query).get(at)
+    return is_by_columns or (then is not None and now is not None and then.digest == now.digest)

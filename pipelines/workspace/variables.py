@@ -23,8 +23,17 @@ from pipelines.workspace.placements import Placed
 from pipelines.workspace.state_changes import Change
 
 
-def decided(placed: Placed, operator: Operator, at: int, drop: Collection[str], told: Mapping[str, str], folder: Path) -> Iterator[Change]:
-    """The store of an operator with variables that Spark would not read as they are meant, whatever makes the rows of aggregations.
+def decided(
+    placed: Placed,
+    operator: Operator,
+    at: int,
+    drop: Collection[str],
+    told: Mapping[str, str],
+    folder: Path,
+    *,
+    by_function: bool = False,
+) -> Iterator[Change]:
+    """The store of an operator with variables that Spark would not read as they are meant, or whose rows a function makes.
 
     Raises Unsupported (`migrate.operators`), Invalid (`map.operator`)."""
     known, image = placed.known, placed.known.image
@@ -36,18 +45,20 @@ def decided(placed: Placed, operator: Operator, at: int, drop: Collection[str], 
         if restarted or renamed:
             raise state_variables.refused(image.query, operator.id, "its state is kept in Avro, which Spark alone rewrites")
         return
-    made = state_variables.by_names(image.query, operator.id, kept, keeps, dropped=dropped, renamed=renamed)
+    decide = state_variables.by_function if by_function else state_variables.by_names
+    made = decide(image.query, operator.id, kept, keeps, dropped=dropped, renamed=renamed)
     if not made.changes:
         return
-    contract = state_changes.contract(placed, folder)
-    shape = _shape(contract, operator, at, operator.stores[0])
-    target = Target(shape, state_changes.described(contract, at), families=made.families)
-    store = state_changes.store(placed, operator, at, operator.stores[0])
     by_columns = ByColumns(made.variables, (), True)
+    contract = state_changes.contract(placed, folder)
+    made_of = shape(contract, operator, at, operator.stores[0])
+    target = Target(made_of, state_changes.described(contract, at), name=operator_places.name_of(image.query, at), families=made.families)
+    store = state_changes.store(placed, operator, at, operator.stores[0])
     yield Change(image, replace(operator, id=at), store, target, _columns(kept), _columns(keeps), by_columns)
 
 
-def _shape(contract: Path, operator: Operator, at: int, store: str) -> Shape:
+def shape(contract: Path, operator: Operator, at: int, store: str) -> Shape:
+    """Of a store with column families what the new code has of it; raises Corrupt (`migrate.schema`)."""
     files = listing.listed(open_storage(str(contract)))
     path = state_schema.path((entry.path for entry in files.below(operators.folder(at))), at, store)
     if path is None:

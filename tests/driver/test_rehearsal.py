@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -96,7 +97,7 @@ def test_every_sink_is_replaced_and_each_query_ends_after_one_batch(drivers: Dri
 @pytest.mark.spark
 @pytest.mark.usefixtures("kept_jvms")
 def test_without_new_data_a_stubborn_script_is_ended_and_it_is_said(drivers: Drivers, tmp_path: Path) -> None:
-    told = {"rehearsal": str(tmp_path / "rehearsal"), "rehearsal_patience_s": 1.0, "expected": ["idle"]}
+    told: dict[str, Any] = {"rehearsal": str(tmp_path / "rehearsal"), "rehearsal_patience_s": 1.0, "expected": ["idle"]}
     often = {"spark.sql.streaming.noDataProgressEventInterval": "100"}
     driver = drivers.start("run-1", IDLE, str(write_files(tmp_path / "events", 0)), told=told, conf=often)
     assert driver.wait() == 0, driver.log
@@ -107,3 +108,7 @@ def test_without_new_data_a_stubborn_script_is_ended_and_it_is_said(drivers: Dri
     (query,), moments = driver.queries, driver.lines(IDLE_FILE)
     assert moments and {moment["query_id"] for moment in moments} == {query["query_id"]}
     assert all(moment["at_ms"] >= query["at_ms"] for moment in moments)
+    told |= {"rehearsal_patience_s": 6000.0, "rehearsal_idle": ["idle"]}
+    known = drivers.start("run-2", IDLE, str(tmp_path / "events"), told=told)
+    assert known.wait() == 0, "what is known to have nothing is not waited for"
+    assert [event["kind"] for event in known.events] == [NO_DATA]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pipelines.domain.savepoints import Savepoint
-from pipelines.sandbox.given_rows import WrongRows
+from pipelines.sandbox.user_functions import WrongRows
 from tests.savepoint import queries, queries_python
 from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, ROCKSDB, Bench, Line, difference, write_inputs
 from tests.savepoint.migrated import migrate, planned
@@ -81,6 +81,7 @@ def joined(left: tuple[str, ...], right: tuple[str, ...], kind: str = "leftOuter
 
 
 LATER = f"_metadata.file_name >= '{FILES[0]:03d}.json'"
+JOIN_FORMAT = "spark.sql.streaming.join.stateFormatVersion"
 SESSION = ("session", "key")
 
 
@@ -117,6 +118,12 @@ CASES = {
         FORMAT_2,
         joined(("n",), ("key AS again", "n AS click"), "inner"),
         joined(("CAST(n AS BIGINT) AS n",), ("n AS click",), "inner"),
+        None,
+    ),
+    "join of column families, format2": (
+        FORMAT_2 | {JOIN_FORMAT: "3"},
+        joined(("n", "n % 3 AS third"), ("key AS again", "n AS click")),
+        joined(("CAST(n AS BIGINT) AS n",), ("n AS click",)),
         None,
     ),
     "without a key, rocksdb": (ROCKSDB, keyless("sum", "rows"), keyless("rows"), None),

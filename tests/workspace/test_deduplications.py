@@ -16,6 +16,7 @@ from pipelines.domain.judged_operators import Pair, judged
 from pipelines.domain.migrations import Becomes
 from pipelines.domain.planned_columns import PlannedKey
 from pipelines.domain.plannings import NEW, Planned, PlannedOperator, PlannedQuery, Planning
+from pipelines.domain.state_variables import Family
 from pipelines.domain.verdicts import Outcome
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.migrations import MigrationTask, Target
@@ -68,7 +69,7 @@ def test_what_the_old_state_does_not_determine_is_refused(
     ("old", "new", "hint"),
     [
         (operator(NUMBER), operator(WIDE), "with --migrate columns: n is kept, and wider."),
-        (operator(NUMBER), operator(OTHER), "or computed otherwise, and the state does not say it. Keep its key as it was"),
+        (operator(NUMBER), operator(OTHER), "or computed otherwise, and the state does not say it. Give a function"),
     ],
 )
 def test_the_verdict_says_how_its_key_is_rewritten_and_what_stands_against_it(
@@ -85,6 +86,13 @@ def test_what_was_planned_and_what_is_to_be_done_are_read_as_they_were_written(t
     assert Planning.from_json(json.loads(json.dumps(planning.as_json()))) == planning
     shape = Shape(2, "{}", "{}", 0, "lz4")
     store = Store("q", "/c", 1, "hdfs", 1, 0, DEDUPLICATION, "default")
-    task = MigrationTask(1, "", "", {}, (store,), (Target(shape, "/n", ("value.`__dummy__`",), key=("key.`n`",)),))
+    struct = {"type": "struct", "fields": []}
+    families = (
+        Family("a", "b", (struct, struct), (struct, struct), ("value", "list")),
+        Family("left", "left", (struct, struct), (struct, struct), places=(1, None)),
+    )
+    by_function = Target(shape, "/n", never_null=(0,), copies=(("a", "b"),), name="q.0.left", is_numbered=True, families=families)
+    targets = (Target(shape, "/n", ("value.`__dummy__`",), key=("key.`n`",)), by_function, Target(shape, "/n", counts="left"))
+    task = MigrationTask(1, "", "", {}, (store,) * 3, targets, "f", "def f")
     task.write(tmp_path)
     assert MigrationTask.read(tmp_path) == task

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -86,12 +87,12 @@ KEPT = keeps("k string, n integer, ts timestamp")
     ("kept", "now", "after", "hint"),
     [
         (KEPT, operator(KEY, TIME), keeps("k string, ts timestamp"), "with --migrate columns: left k is kept as it is"),
-        (KEPT, operator(TIME), keeps("ts timestamp", "field0 int"), "it joins by another key than before. Keep it as it was"),
+        (KEPT, operator(TIME), keeps("ts timestamp", "field0 int"), "it joins by another key than before. Give a function"),
         (
-            keeps("k string, n integer, ts timestamp", store="default {}-keyWithIndexToValue"),
+            keeps("k string, n integer, ts timestamp", store="default {}-unheardOf"),
             operator(KEY, TIME),
-            keeps("k string, ts timestamp", store="default {}-keyWithIndexToValue"),
-            "of another format than 1 and 2",
+            keeps("k string, ts timestamp", store="default {}-unheardOf"),
+            "of another format than 1 to 3",
         ),
     ],
 )
@@ -100,6 +101,22 @@ def test_the_verdict_says_what_becomes_of_its_columns_and_what_stands_against_it
 ) -> None:
     part = judged(Pair("q", 0, 0, kept, after, OLD, now, is_explained=True), ())
     assert part.outcome is Outcome.NEEDS_REWRITING and hint in part.hint
+
+
+def struct(*names: str) -> dict[str, Any]:
+    return {"type": "struct", "fields": [{"name": name, "type": "long", "nullable": True, "metadata": {}} for name in names]}
+
+
+def test_in_one_store_the_column_families_of_rows_get_the_columns_by_their_places() -> None:
+    key, count = struct("field0"), struct("value")
+    old, new = struct("k", "n", "ts", "matched"), struct("ts", "m", "n", "matched")
+    before, after = (
+        Keeps(JOIN, families={"left-keyToNumValues": (key, count), "left-keyWithIndexToValue": (key, value)}) for value in (old, new)
+    )
+    index, rows = joins.families(before, after, joins.by_columns("q", OLD, operator(TIME, OTHER, WIDE), NAMES))
+    assert (index.places, rows.places, rows.values) == (None, (2, None, 1, 3), (old, new))
+    with pytest.raises(Unsupported, match="not made by a function"):
+        joins.check_for_function("q", OLD, replace(before, columns=KEPT.columns), replace(after, columns=KEPT.columns))
 
 
 def test_what_was_planned_is_read_as_it_was_written() -> None:

@@ -33,7 +33,7 @@ class Batches(enum.StrEnum):
 
 
 class Migrate(enum.StrEnum):
-    """How the state of its aggregations is rewritten for its code."""
+    """How its state is rewritten for its code."""
 
     NOT = "not"
     BY_COLUMNS = "by_columns"
@@ -44,7 +44,7 @@ TEMPLATE = """from pyspark.sql import DataFrame, functions as F
 from pyspark.sql.types import StructType
 
 
-def migrate(rows: DataFrame, schema: StructType) -> DataFrame:
+def migrate(rows: DataFrame, schema: StructType, name: str) -> DataFrame:
     value = schema["value"].dataType
     return rows.select("key", F.struct(*[F.col(f"value.{field.name}") for field in value]).alias("value"))
 """

@@ -183,7 +183,8 @@ def migrated(key: str, variant: Variant) -> Variant:
         variant.migration or TEMPLATE,
         key=f"fork_migration_{key}",
         height=190,
-        help="It gets the old rows (key, value) and the new schema, and gives the new rows, with the columns key and value.",
+        help="It gets the old rows (key, value), the new schema and the state's name (counts.0, joined.0.left, counts.0.last). "
+        "It gives the new rows, with the columns key and value.",
     )
     return replace(variant, function=function or "", migration=text or "")
 
