@@ -1,6 +1,6 @@
 """Stands on this machine for one driver on the cluster, from its submission to its end.
 
-It may be killed and started again at any moment: YARN finds the run's application by its tag, segments are applied once. While it is gone
+It may be killed and started again at any moment: the cluster finds the run's driver, segments are applied once. While it is gone
 the driver works on; nobody but the run's own end, or an order, ends that.
 """
 
@@ -17,17 +17,17 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from pipelines.domain import segments, yarn
+from pipelines.domain import segments
+from pipelines.domain.applications import Application, Stage
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.log_levels import ASKED_FILE
 from pipelines.domain.runs import EXIT_FILE, LOG_FILE, SPEC_FILE, Exit, RunSpec
 from pipelines.domain.segments import ORDERS_FILE, Orders
 from pipelines.domain.supervision import TERMINATED_FILE
-from pipelines.domain.yarn import Application
 from pipelines.storage import documents, folders
 from pipelines.storage.addresses import open_storage
+from pipelines.supervisor.afar import cluster
 from pipelines.supervisor.afar.mirror import Mirror
-from pipelines.supervisor.afar.resource_manager import ResourceManager
 from pipelines.supervisor.afar.starting import ENDED_FILE, write
 
 T = TypeVar("T")
@@ -36,13 +36,13 @@ SUBMISSION_LOG = "submission.log"
 APPLICATION_FILE = "application.json"
 LOOK_S = 1.0
 ASK_S = 2.0
-"""Between two questions to YARN."""
+"""Between two questions to the cluster."""
 KILL_AGAIN_S = 10.0
 
 
 @dataclass(frozen=True)
 class Submitted:
-    """YARN's id of the run's application."""
+    """The cluster's id of the run's driver."""
 
     application: str
 
@@ -58,7 +58,7 @@ class Attendant:
         self._spec = _document(RunSpec, folder / SPEC_FILE)
         self._home = open_storage(segments.folder(self._spec.checkpoints, self._spec.run))
         self._mirror = Mirror(self._home, folder)
-        self._manager = ResourceManager(self._spec.conf, python, environ)
+        self._cluster = cluster.of(self._spec, folder, python, environ)
         self._stop = threading.Event()
         if (folder / TERMINATED_FILE).is_file():
             self._stop.set()
@@ -71,11 +71,12 @@ class Attendant:
         self._stop.set()
 
     def attend(self) -> int:
-        """1. YARN has the run. 2. Its records come, and orders go, until it is over. 3. Its exit is known. 4. Nothing is left at home."""
+        """1. The cluster has the run. 2. Records come, orders go, until it is over. 3. Its exit is known. 4. Nothing is left at home."""
         name = self._submitted()
         if name is None:
             return 1
         application = self._follow(name)
+        self._cluster.close()
         if not (self._folder / EXIT_FILE).is_file():
             write(self._folder, EXIT_FILE, self._unsaid(application))
         home = self._home.url.rpartition("/")
@@ -87,15 +88,15 @@ class Attendant:
         noted = self._folder / APPLICATION_FILE
         if noted.is_file():
             return _document(Submitted, noted).application
-        found = self._patiently(lambda: self._manager.find(yarn.tag(self._spec.run)))
+        found = self._patiently(lambda: self._cluster.find(self._spec.run))
         if found is None:
             code = self._submit()
-            found = self._patiently(lambda: self._manager.find(yarn.tag(self._spec.run)))
+            found = self._patiently(lambda: self._cluster.find(self._spec.run))
             if found is None:
                 self._not_submitted(code)
                 return None
         write(self._folder, APPLICATION_FILE, Submitted(found.id))
-        _say(f"YARN has the run as {found.id}")
+        _say(f"{self._cluster.name} has the run as {found.id}")
         return found.id
 
     def _submit(self) -> int:
@@ -107,21 +108,21 @@ class Attendant:
         log = (self._folder / SUBMISSION_LOG).read_bytes()
         with (self._folder / LOG_FILE).open("ab") as file:
             file.write(log)
-        message = f"spark-submit ended with exit code {code}, and YARN has no application of the run; the log says why"
+        message = f"spark-submit ended with exit code {code}, and {self._cluster.name} has no driver of the run; the log says why"
         write(self._folder, EXIT_FILE, Exit("failed", code, "", message, self._now_ms()))
 
     def _follow(self, name: str) -> Application | None:
-        """Until the application is over; what YARN said of it then, None where it knows it no more."""
+        """Until the application is over; what the cluster said of it then, None where it knows it no more."""
         asked_s = 0.0
         application: Application | None = None
         while True:
             self._trying(self._mirror.pull)
             if time.monotonic() - asked_s >= ASK_S:
-                application = self._patiently(lambda: self._manager.application(name))
+                application = self._patiently(lambda: self._cluster.application(name))
                 asked_s = time.monotonic()
-            if application is None or application.is_over:
+            if application is None or application.stage is Stage.OVER:
                 break
-            self._trying(partial(self._order, name, application.waits))
+            self._trying(partial(self._order, name, application.stage is Stage.WAITING))
             time.sleep(LOOK_S)
         self._patiently(self._mirror.pull)
         return application
@@ -137,18 +138,19 @@ class Attendant:
         ends = (self._folder / ENDED_FILE).is_file() or (self._stop.is_set() and waits)
         if ends and (self._killed_s is None or time.monotonic() - self._killed_s >= KILL_AGAIN_S):
             self._killed_s = time.monotonic()
-            _say(self._manager.kill(name))
+            _say(self._cluster.kill(name))
 
     def _unsaid(self, application: Application | None) -> Exit:
         """The exit of a driver that wrote none."""
-        said = f"YARN says {application.final}: {application.said}" if application else "YARN does not know the application any more"
+        name = self._cluster.name
+        said = f"{name} says {application.said}" if application else f"{name} does not know the driver any more"
         if self._stop.is_set() or (self._folder / ENDED_FILE).is_file():
-            return Exit("stopped" if self._stop.is_set() else "killed", None, "", f"ended by YARN. {said}", self._now_ms())
-        is_killed = application is not None and application.final == "KILLED"
+            return Exit("stopped" if self._stop.is_set() else "killed", None, "", f"ended by {name}. {said}", self._now_ms())
+        is_killed = application is not None and application.is_killed
         return Exit("killed" if is_killed else "failed", None, "", f"the driver said no end. {said}", self._now_ms())
 
     def _patiently(self, ask: Callable[[], T]) -> T:
-        """What `ask` answers, however long YARN or the home is away."""
+        """What `ask` answers, however long the cluster or the home is away."""
         while True:
             try:
                 return ask()

@@ -1,0 +1,28 @@
+"""What a cluster says of the driver that it runs in cluster mode, whichever cluster it is."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class Stage(enum.StrEnum):
+    """Nothing follows `OVER`."""
+
+    WAITING = "waiting"
+    """Its driver was not started yet."""
+    RUNNING = "running"
+    OVER = "over"
+
+
+@dataclass(frozen=True)
+class Application:
+    """The driver of one run, as its cluster knows it."""
+
+    id: str
+    """By which the cluster is asked for it: YARN's id of the application, the name of the pod."""
+    stage: Stage
+    said: str
+    """How it stands and why, in the cluster's words."""
+    is_killed: bool = False
+    """Whether somebody had the cluster end it."""
