@@ -219,8 +219,8 @@ def _structured(line: str, level: str = "INFO") -> None:
     """A line as `server_log` writes them, whose library the set-up has yet to install."""
     from datetime import UTC, datetime
 
-    said = {"timestamp": datetime.now(UTC).isoformat(), "level": level, "logger": "dashboard.environment", "message": line, "job": None}
-    print(json.dumps(said), file=sys.stderr, flush=True)
+    entry = {"timestamp": datetime.now(UTC).isoformat(), "level": level, "logger": "dashboard.environment", "message": line, "job": None}
+    print(json.dumps(entry), file=sys.stderr, flush=True)
 
 
 def run(module: str, arguments: list[str], *, structured_log: bool = False) -> None:

@@ -34,10 +34,10 @@ class Script:
     def title(self) -> str:
         """The first paragraph of its docstring or first comment; empty where it has none, or cannot be read."""
         try:
-            said = syntax.title(self.code, self.name)
+            text = syntax.title(self.code, self.name)
         except SyntaxError:
             return ""
-        return " ".join(said.split("\n\n")[0].split())
+        return " ".join(text.split("\n\n")[0].split())
 
 
 def names() -> list[str]:

@@ -23,6 +23,7 @@ from pipelines.domain.resources import ALL, Means
 from pipelines.domain.resources import changed as taking
 from pipelines.domain.restart_strategies import USUAL
 from pipelines.domain.restart_strategies import changed as restarting
+from pipelines.domain.restarts import FailedBatch
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.retention import PrunePlan
 from pipelines.domain.runs import RunState
@@ -45,6 +46,7 @@ from pipelines.verbs.forget import Forget, ForgetPlan
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.holdings import AskHoldings
 from pipelines.verbs.import_ import Import, ImportPlan
+from pipelines.verbs.input_rows import InputRowsPlan, ReadInputRows
 from pipelines.verbs.operations import CancelOperation
 from pipelines.verbs.plan_difference import ComparePlans, PlanDifferencePlan
 from pipelines.verbs.promote import Promote
@@ -233,6 +235,7 @@ PLANS: Told = {
     ComparePlans: lambda face, it: PlanDifferencePlan(VERSION, VERSION, _point_job(face, it.b), True),
     TryCode: lambda face, it: TrialPlan(_of(face, it.savepoint).id, _of(face, it.savepoint).job, VERSION),
     LookUpKey: lambda face, it: LookUpKeyPlan(JobName(it.job), f"{QUERY} / 0 / default", 9),
+    ReadInputRows: lambda face, it: InputRowsPlan(JobName(it.job), VERSION, FailedBatch(QUERY, 10)),
     Export: lambda face, it: samples.export_plan(_of(face, it.savepoint), it),
     Import: lambda face, it: ImportPlan(it.url, it.url.endswith(".tar.zst")),
     Dispose: _disposal,
@@ -314,7 +317,8 @@ ANSWERS: Told = {
     Check: lambda face, it: verdicts.of(_of(face, it.savepoint).id, VERSION, (COUNTED,)),
     Diagnose: lambda face, it: (samples.diagnosis(it.subject, f"/fake/{it.subject}"),),
     ReadState: _reads,
-    LookUpKey: lambda face, it: samples.key_rows(it.job, it.key),
+    LookUpKey: lambda face, it: samples.key_rows(it.job, it.key, it.since),
+    ReadInputRows: lambda face, it: samples.input_rows(it.job, it.limit),
     TryCode: lambda face, it: samples.trial(_of(face, it.savepoint).id, VERSION),
     ComparePlans: lambda face, it: planned.difference(),
     CompareState: lambda face, it: works(face, "compare-state", _point_job(face, it.b), f"{it.a} {it.b}", differing.DIFFERENCE),

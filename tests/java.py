@@ -7,10 +7,11 @@ a job's first four minutes the second compiler takes a third of its processor's 
 from __future__ import annotations
 
 import os
+from functools import cache
 
 from pipelines.driver import submit
 from pipelines.sandbox import classes
-from pipelines.sandbox.java import java_home
+from pipelines.sandbox.java import JavaHome, java_home
 
 CODE = "-XX:ReservedCodeCacheSize=256m"
 """With the first compiler alone a JVM has room for 48 MB of compiled code: beyond that it would drop some and compile it again."""
@@ -29,7 +30,7 @@ five batches takes."""
 
 def prepare(compiles: bool = False) -> None:
     """Sets the variables that Spark reads: its Java, its Python, how they are started, and whether it compiles what it plans."""
-    java = java_home()
+    java = _java(os.environ.get("JAVA_HOME", ""), os.environ.get("PATH", ""))
     classes.make(java, "")
     os.environ["JAVA_HOME"] = str(java.path)
     os.environ.pop("PYSPARK_PYTHON", None)
@@ -39,3 +40,9 @@ def prepare(compiles: bool = False) -> None:
         java, "", {classes.SUBMIT_OPTIONS: f"{classes.BRIEF} {CODE} {POLLING} {UI} {planning}".rstrip()}
     )
     os.environ["SPARK_LAUNCHER_OPTS"] = classes.BRIEF
+
+
+@cache
+def _java(named: str, path: str) -> JavaHome:
+    """The Java of an environment with this JAVA_HOME and PATH, which is asked for its version once, not by each test of Spark."""
+    return java_home()

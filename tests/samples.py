@@ -9,12 +9,14 @@ from pipelines.domain import connectors
 from pipelines.domain.about import About, Disk, Runtime, Server, Storage, WarmProcess
 from pipelines.domain.alert_rules import Rule
 from pipelines.domain.alerts import Alert, Alerts, AlertState, Channel, ChannelSeen, PlacedRule, Silence, Told
+from pipelines.domain.changed_meanings import ChangedMeaning, KeyExample
 from pipelines.domain.decisions import Does, PromotePlan, StateFrom, Step
 from pipelines.domain.diagnosis import Diagnosis, Finding
 from pipelines.domain.disposals import Disposal, DisposeOutcome, DisposePlan, disposal
 from pipelines.domain.errors import AlreadyExists, TidemarkError
 from pipelines.domain.experiments import BatchRow, Comparison, Health, OutputOverTime, Parting
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, QueryName, RunId, SavepointId, VersionId
+from pipelines.domain.input_rows import InputColumn, InputRows, SourceRows
 from pipelines.domain.intervals import Interval, Measure, words
 from pipelines.domain.jobs import Job, JobSummary, Origin, QuerySeen, Run
 from pipelines.domain.observed import Observed, ObservedNow
@@ -40,7 +42,7 @@ from pipelines.domain.savepoints import (
 )
 from pipelines.domain.schedules import Attempt, Schedule, ScheduleState, over
 from pipelines.domain.space import SavepointSpace, Space
-from pipelines.domain.state_keys import KeyRows
+from pipelines.domain.state_keys import KeyChange, KeyHistory, KeyRows
 from pipelines.domain.states import StateColumn, StateRows
 from pipelines.domain.trials import Trial, TriedQuery
 from pipelines.domain.trust import Damage, Proof, ScratchBatch, StateCount, Trust, Verification
@@ -49,6 +51,7 @@ from pipelines.verbs.experiments import Compare
 from pipelines.verbs.export import Export
 from pipelines.verbs.rescale import RescalePlan
 from pipelines.words import catching_up
+from pipelines.words.changed_meanings import sentence
 from pipelines.words.findings import of_job
 
 NOW_MS = 1_800_000_000_000
@@ -74,17 +77,35 @@ STEPS = {
 }
 
 
-def key_rows(job: str, key: Mapping[str, str]) -> KeyRows:
-    """One row, whatever the key is."""
-    row = {"key": dict(key), "value": {"views": 3, "clicks": 1}, "partition_id": 2}
-    return KeyRows(JobName(job), QueryName(QUERY), 0, "default", "", 9, NOW_MS, 2, (row,), 640.0)
+def key_rows(job: str, key: Mapping[str, str], since: int | None = None) -> KeyRows:
+    """One row, whatever the key is; changed by the newest batch."""
+    row = {"key": dict(key), "value": {"views": 3, "clicks": 1}}
+    history = KeyHistory(since, (KeyChange(9, "update", row),)) if since is not None else None
+    return KeyRows(JobName(job), QueryName(QUERY), 0, "default", "", 9, NOW_MS, 2, ({**row, "partition_id": 2},), 640.0, history)
+
+
+def input_rows(job: str, limit: int) -> InputRows:
+    """Two rows of files, with a value that is cut, and a source that cannot give its rows again."""
+    columns = (InputColumn("post", "string"), InputColumn("value", "string"))
+    rows = (("p1", "seven"), ("p2", None))
+    files = SourceRows("FileStreamSource", columns, rows[:limit], more=True, cut=1)
+    gone = SourceRows("socket", problem="It cannot be read again: a socket gives no row twice.")
+    return InputRows(JobName(job), QueryName(QUERY), 10, (files, gone), 5_200.0)
 
 
 def trial(savepoint: SavepointId, version: VersionId) -> Trial:
     """A batch with two rows."""
     columns = (StateColumn("post", "VARCHAR", "text"), StateColumn("views", "BIGINT", "number"))
     rows = StateRows(columns, (("p1", 3), ("p2", 5)), 2, False, 4.0)
-    return Trial(savepoint, version, (TriedQuery(QUERY, ScratchBatch(QUERY, 8, 7, 2, 420.0), rows),), "", False, 2_100.0)
+    queries = (TriedQuery(QUERY, ScratchBatch(QUERY, 8, 7, 2, 420.0), rows),)
+    return Trial(savepoint, version, queries, "", False, 2_100.0, (changed_meaning(),))
+
+
+def changed_meaning() -> ChangedMeaning:
+    """A sum that became a count, at one key."""
+    example = KeyExample({"post": "p1"}, ({"sum": 120},), ({"sum": 131},), ({"sum": 121},))
+    reasons = ("computes: sum(n) AS views before, count(n) AS views now",)
+    return ChangedMeaning(QUERY, 0, "stateStoreSave", reasons, 8, example, sentence(example, ""))
 
 
 def query_image(job: str, batch: int) -> QueryImage:

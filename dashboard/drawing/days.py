@@ -32,12 +32,12 @@ def beside(series: Series, past: Series, shift_ms: float) -> Series:
 
 def of_day(several: Sequence[S]) -> list[S]:
     """Those of the day that is shown."""
-    return [one for one in several if not one.query.startswith(BESIDE)]
+    return [series for series in several if not series.query.startswith(BESIDE)]
 
 
 def of_day_before(several: Sequence[S]) -> list[S]:
     """Those of the day before, under their own names."""
-    return [replace(one, query=one.query.removeprefix(BESIDE)) for one in several if one.query.startswith(BESIDE)]
+    return [replace(series, query=series.query.removeprefix(BESIDE)) for series in several if series.query.startswith(BESIDE)]
 
 
 def _moved(one: S, shift_ms: float) -> S:

@@ -30,20 +30,20 @@ def by_partition(partitions: Mapping[int, KeyChanges]) -> Chart:
 
 def by_window(windows: Sequence[WindowChanges]) -> Chart:
     """A stacked bar where each window starts in event time."""
-    return _stacked("Keys that differ, by event time", {one.start_ms: one.changes for one in windows}, {}, "window")
+    return _stacked("Keys that differ, by event time", {window.start_ms: window.changes for window in windows}, {}, "window")
 
 
 def by_column(table: TableDifference) -> Chart:
     """How many of the keys that both have differ in each column."""
-    columns = [one for one in table.columns if one.changed]
+    columns = [drift for drift in table.columns if drift.changed]
     both = table.same + table.changes.changed
     title = "Changed keys, by column"
     if not columns:
         return Chart(title, empty="No column differs", height=HEIGHT)
     axis = {"type": "linear", "tickmode": "array", "tickvals": list(range(len(columns))), "tickformatstops": []}
-    named = {**axis, "ticktext": [one.name.removeprefix("value.") for one in columns]}
-    trace = _bars("changed", BLUE, list(range(len(columns))), [one.changed for one in columns])
-    summary = f"{title}: " + ", ".join(f"{one.name} {one.changed:,} of {both:,}" for one in columns)
+    named = {**axis, "ticktext": [drift.name.removeprefix("value.") for drift in columns]}
+    trace = _bars("changed", BLUE, list(range(len(columns))), [drift.changed for drift in columns])
+    summary = f"{title}: " + ", ".join(f"{drift.name} {drift.changed:,} of {both:,}" for drift in columns)
     legend = (LegendEntry("of keys on both sides", f"{both:,}", BLUE),)
     return Chart(title, (trace,), {"xaxis": named, "yaxis": _COUNTS, "bargap": 0.35}, legend, summary=f"{summary}.", height=HEIGHT)
 

@@ -43,8 +43,8 @@ def accepted(verdict: Verdict | None, key: str) -> Accepted:
 
 
 def _choice(name: str, candidates: Sequence[str], key: str, *, may_drop: bool) -> str:
-    said = {UNSAID: "not said", **{new: f"goes on as {new}" for new in candidates}, **({DROPPED: "is dropped"} if may_drop else {})}
-    choice = st.selectbox(f"The state of `{name}`", list(said), format_func=said.__getitem__, key=f"map_{key}_{name}", help=MAP_HELP)
+    labels = {UNSAID: "not said", **{new: f"goes on as {new}" for new in candidates}, **({DROPPED: "is dropped"} if may_drop else {})}
+    choice = st.selectbox(f"The state of `{name}`", list(labels), format_func=labels.__getitem__, key=f"map_{key}_{name}", help=MAP_HELP)
     return choice or UNSAID
 
 

@@ -112,8 +112,8 @@ def _check() -> None:
     if verified is None:
         return
     if verified.findings:
-        found = [f"line {finding.line}: {finding.problem}" if finding.line else finding.problem for finding in verified.findings]
-        message_box(f"The audit was changed: {formats.plural(len(found), 'finding')}", "; ".join(found))
+        problems = [f"line {finding.line}: {finding.problem}" if finding.line else finding.problem for finding in verified.findings]
+        message_box(f"The audit was changed: {formats.plural(len(problems), 'finding')}", "; ".join(problems))
     else:
         whole = f"{formats.plural(verified.lines, 'line')}, each written after the one before it."
         message_box("The chain is whole", f"{whole} Keep the last hash elsewhere: `{verified.last}`", tone="green")

@@ -92,8 +92,8 @@ def ask_promote(job: str) -> None:
             verdict = plan.restore.verdict if plan.restore else plan.verdict
             if verdict is not None:
                 verdicts.draw(verdict)
-            said = acceptance.accepted(verdict, job)
-            change = replace(change, drop=said.drop, map=dict(said.map) or None)
+            accepted = acceptance.accepted(verdict, job)
+            change = replace(change, drop=accepted.drop, map=dict(accepted.map) or None)
             plan = _planned(change)
         ending(change, "Promote", "decide", operations.begin, ready=plan is not None and plan.refusal is None)
 

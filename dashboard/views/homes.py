@@ -47,7 +47,7 @@ def homes() -> None:
 
 
 def _rows(shown: Homes) -> list[Row]:
-    used = {one.home: one for one in shown.used}
+    used = {entry.home: entry for entry in shown.used}
     places = dict.fromkeys([WORKSPACE, shown.usual, *shown.of_jobs.values(), *used])
     rows = []
     for place in places:

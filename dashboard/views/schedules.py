@@ -164,6 +164,8 @@ def _change(job: str, own: Schedule, times: dict[str, str], kept: dict[str, Any]
         if given:
             plan = session.workspace().plan(change)
             _said(f"Then: {words.line(ScheduleState(plan.job, plan.after, own, plan.schedule, plan.next_ms), session.zone())}")
+            for warning in plan.warnings:
+                _said(f"Beware: {warning}.")
     except TidemarkError as error:
         error_box(error)
         return None

@@ -77,9 +77,9 @@ def _draw(name: str, detail: JobDetail, original: Version) -> None:
         st.session_state[key] = variant
         draw_again((variant.code, variant.files) != (kept.code, kept.files), START)
         outlook = _outlook(name, detail, original, savepoint, variant, watched)
-        said = _plan(key, detail, original, variant, outlook)
-    if said != Accepted(variant.drop, variant.map):
-        st.session_state[key] = replace(variant, drop=said.drop, map=said.map)
+        accepted = _plan(key, detail, original, variant, outlook)
+    if accepted != Accepted(variant.drop, variant.map):
+        st.session_state[key] = replace(variant, drop=accepted.drop, map=accepted.map)
         st.rerun()
     with slot:
         pressed = _buttons(name, variant, outlook)
@@ -160,24 +160,24 @@ def changed(name: str, original: Version, savepoint: str, variant: Variant) -> R
 
 def _plan(key: str, detail: JobDetail, original: Version, variant: Variant, outlook: Outlook) -> Accepted:
     """The plan; answers with what was said of the state."""
-    said = Accepted()
+    accepted = Accepted()
     with st.container(border=True, key="card_plan"):
         ready = chip("cannot start", "red", dot=True) if outlook.refusal else chip("not yet", "gray", dot=True)
         verdict = ready if outlook.why_not else chip("ready to start", "green", dot=True)
         st.html(f'<div class="tm-section"><h2>Plan</h2>{verdict}</div>')
         if outlook.refusal:
             error_box(outlook.refusal)
-            return said
+            return accepted
         if outlook.plan and outlook.plan.savepoint:
             restore_plans.draw(outlook.plan)
         else:
             facts([("State", _own(detail)), ("Query id", "kept"), ("Code", _difference(original, variant)), *_more(outlook.plan)])
         if outlook.plan:
             verdicts.of_plan(outlook.plan, variant.asked())
-            said = acceptance.accepted(outlook.plan.verdict, key)
+            accepted = acceptance.accepted(outlook.plan.verdict, key)
         if outlook.why_not:
             st.caption(outlook.why_not)
-    return said
+    return accepted
 
 
 def _more(plan: RestorePlan | None) -> list[tuple[str, str]]:

@@ -116,7 +116,7 @@ class Feed:
         oldest = self._kept[0].number if self._kept else self._number + 1
         if epoch == self._epoch and number.isdecimal() and oldest - 1 <= int(number[:20]) <= self._number:
             return (told for told in self._kept if told.number > int(number))
-        return (Told(self._number, said) for said in self._looking.jobs.values())
+        return (Told(self._number, update) for update in self._looking.jobs.values())
 
     async def _follow(self) -> None:
         """Looks while somebody listens. A look that fails is logged, and ends the streams: whoever comes back is told why."""
@@ -133,9 +133,9 @@ class Feed:
     async def _look(self) -> None:
         """Tells all listeners what is new; those who are too far behind are let go."""
         async with self._turn:
-            for said in await run_in_threadpool(self._looking.look, self._face()):
+            for update in await run_in_threadpool(self._looking.look, self._face()):
                 self._number += 1
-                self._tell(Told(self._number, said))
+                self._tell(Told(self._number, update))
 
     def _tell(self, told: Told) -> None:
         self._kept.append(told)

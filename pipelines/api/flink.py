@@ -203,7 +203,7 @@ def _placed(request: Request) -> dict[str, str]:
 
 def _summary(face: Face, job: str) -> JobSummary:
     """The job by its id, or by its name; NotFound."""
-    found = next((summary for summary in face.ask(ListJobs()) if job in (shapes.job_id(summary.job.name), summary.job.name)), None)
-    if found is None:
+    summary = next((summary for summary in face.ask(ListJobs()) if job in (shapes.job_id(summary.job.name), summary.job.name)), None)
+    if summary is None:
         raise NotFound("job.not_found", f"There is no job {job}", "'flink list -a' shows all.")
-    return found
+    return summary

@@ -63,7 +63,7 @@ def newest(reader: Reader, job: str, *, limit: int = 100, query: str = "", until
 def first(reader: Reader, run: str, *, most: int | None, longest_ms: int | None) -> list[FirstBatches]:
     """The `most` first batches of each query of a run (all if None), and the first of them that took longer than `longest_ms`."""
     limits = {"most": EVER_MS if most is None else most, "longest": EVER_MS if longest_ms is None else longest_ms}
-    return [FirstBatches(**found) for found in dicts(reader, _FIRST, {"run": run, **limits})]
+    return [FirstBatches(**fields) for fields in dicts(reader, _FIRST, {"run": run, **limits})]
 
 
 def late_rows(reader: Reader, job: str, query: str, since_ms: int) -> int:

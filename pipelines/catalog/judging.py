@@ -53,8 +53,8 @@ def judge(rows: Rows, sql: str, limit: int, *, seconds: float = states.SECONDS) 
     began = time.perf_counter()
     files = [*rows.files, *rows.like]
     with sealed(files) as db, states.limited(db, seconds), _viewed(db, rows), states.refused((rows.view,)):
-        found = states.free(db, sql, limit, views=(rows.view,))
-    return replace(found, took_ms=(time.perf_counter() - began) * 1000)
+        answer = states.free(db, sql, limit, views=(rows.view,))
+    return replace(answer, took_ms=(time.perf_counter() - began) * 1000)
 
 
 @contextmanager

@@ -55,9 +55,9 @@ def arrow_columns(batches: Sequence[Progress]) -> dict[str, Any]:
 
     values = [observed for batch in batches for observed in batch.observed]
     fields = {
-        "name": pa.array([one.name for one in values], pa.string()),
-        "value": pa.array([one.value for one in values], pa.float64()),
-        "text": pa.array([one.text for one in values], pa.string()),
+        "name": pa.array([value.name for value in values], pa.string()),
+        "value": pa.array([value.value for value in values], pa.float64()),
+        "text": pa.array([value.text for value in values], pa.string()),
     }
     structs = pa.StructArray.from_arrays(list(fields.values()), list(fields))
     nothing = pa.array([not batch.observed for batch in batches], pa.bool_())

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from pipelines.catalog import variant_columns
 from pipelines.domain.errors import Corrupt, Unsupported
 from pipelines.storage.addresses import HDFS_ADDRESSES, S3_ADDRESSES
 
@@ -34,7 +35,7 @@ class Output:
 def output(db: DuckDBPyConnection, files: Sequence[str], format: str) -> Output | None:
     """The rows in `files` (paths, `file:` URLs, or URLs of S3 and HDFS, read piece by piece); None if there are none to read.
 
-    Corrupt (`compare.file_missing`, `compare.file_damaged`) or Unsupported (`compare.format`, `compare.remote`)."""
+    Corrupt (`compare.file_missing`, `compare.file_damaged`) or Unsupported (`compare.format`, `compare.remote`, `compare.variant`)."""
     import duckdb
 
     if format not in FORMATS:
@@ -48,12 +49,17 @@ def output(db: DuckDBPyConnection, files: Sequence[str], format: str) -> Output 
     present = _present(places, format, elsewhere)
     if not present:
         return None
-    relation = _relation(present, format)
     try:
-        described = db.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
+        plain = _described(db, _relation(present, format))
+        if format != "parquet" or not variant_columns.may_be_among(plain.columns):
+            return plain
+        return _described(db, variant_columns.relation(db, _listed(present), lambda files: _relation(files, format)))
     except (duckdb.InvalidInputException, duckdb.IOException) as error:
         raise unreadable(error) from error
-    return Output(relation, {row[0]: row[1] for row in described})
+
+
+def _described(db: DuckDBPyConnection, relation: str) -> Output:
+    return Output(relation, {row[0]: row[1] for row in db.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()})
 
 
 def unreadable(error: Exception) -> Corrupt:
@@ -125,14 +131,19 @@ def _size(place: str, elsewhere: Mapping[str, int]) -> int | None:
 
 def _relation(paths: Sequence[str], format: str) -> str:
     """The table function over `paths`, without partition columns from the folders above the output."""
-    listed = ", ".join("'" + _GLOB.sub(r"[\1]", path).replace("'", "''") + "'" for path in paths)
+    listed = _listed(paths)
     own, lent = _partitions(paths)
     options = f"union_by_name = true, hive_partitioning = {bool(own)}"
     if format == "json":
         options += ", format = 'newline_delimited'"
     if not own or not lent:
-        return f"read_{format}([{listed}], {options})"
-    return f"(SELECT * EXCLUDE ({', '.join(quoted(name) for name in lent)}) FROM read_{format}([{listed}], {options}))"
+        return f"read_{format}({listed}, {options})"
+    return f"(SELECT * EXCLUDE ({', '.join(quoted(name) for name in lent)}) FROM read_{format}({listed}, {options}))"
+
+
+def _listed(paths: Sequence[str]) -> str:
+    """The files as a list in SQL, each exactly itself."""
+    return "[" + ", ".join("'" + _GLOB.sub(r"[\1]", path).replace("'", "''") + "'" for path in paths) + "]"
 
 
 def _partitions(paths: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -30,15 +30,17 @@ def compare(
     """What `state_differences.compare` answers; raises what that and `watch` raise, and Unavailable (`state.memory`, `state.ended`)."""
     request = {"a": list(a), "b": list(b), "several": several, "rows_file": rows_file, "limit": limit}
     told = pool.do(request, watch)
-    said, examples = told["said"], told["examples"]
+    comparison, examples = told["said"], told["examples"]
     table = {
-        "keys_a": said["keys_a"],
-        "keys_b": said["keys_b"],
-        "changes": KeyChanges(**said["changes"]),
-        "partitions": {int(partition): KeyChanges(**changes) for partition, changes in said["partitions"].items()},
-        "windows": tuple(WindowChanges(one["start_ms"], KeyChanges(**one["changes"])) for one in said["windows"]),
-        "columns": tuple(ColumnDrift(**{**one, "a": ColumnRange(**one["a"]), "b": ColumnRange(**one["b"])}) for one in said["columns"]),
-        "notes": tuple(said["notes"]),
+        "keys_a": comparison["keys_a"],
+        "keys_b": comparison["keys_b"],
+        "changes": KeyChanges(**comparison["changes"]),
+        "partitions": {int(partition): KeyChanges(**changes) for partition, changes in comparison["partitions"].items()},
+        "windows": tuple(WindowChanges(window["start_ms"], KeyChanges(**window["changes"])) for window in comparison["windows"]),
+        "columns": tuple(
+            ColumnDrift(**{**column, "a": ColumnRange(**column["a"]), "b": ColumnRange(**column["b"])}) for column in comparison["columns"]
+        ),
+        "notes": tuple(comparison["notes"]),
     }
     return table, StateExamples(
         keys=tuple(examples["keys"]),
@@ -49,13 +51,13 @@ def compare(
 
 
 def _compare(request: dict[str, Any], caller: Caller) -> dict[str, Any]:
-    said, examples = state_differences.compare(**request, step=caller.step)
+    comparison, examples = state_differences.compare(**request, step=caller.step)
     table = {
-        **said,
-        "changes": asdict(said["changes"]),
-        "partitions": {partition: asdict(changes) for partition, changes in said["partitions"].items()},
-        "windows": [asdict(one) for one in said["windows"]],
-        "columns": [asdict(one) for one in said["columns"]],
+        **comparison,
+        "changes": asdict(comparison["changes"]),
+        "partitions": {partition: asdict(changes) for partition, changes in comparison["partitions"].items()},
+        "windows": [asdict(window) for window in comparison["windows"]],
+        "columns": [asdict(column) for column in comparison["columns"]],
     }
     return {"said": table, "examples": asdict(examples)}
 

@@ -47,7 +47,7 @@ def compare(
         db.execute("DROP TABLE differing")
         db.execute(f"CREATE VIEW difference AS SELECT * FROM read_parquet({text(rows_file)})")
         step("measuring drift")
-        said = {
+        comparison = {
             "keys_a": _keys(db, both, "a"),
             "keys_b": _keys(db, both, "b"),
             "changes": _changes(db),
@@ -56,7 +56,7 @@ def compare(
             "columns": _columns(db, both),
             "notes": both.notes,
         }
-        return said, examples(db, both, left, right, limit)
+        return comparison, examples(db, both, left, right, limit)
 
 
 def _slices(db: DuckDBPyConnection, both: Shared) -> list[str]:
@@ -113,7 +113,7 @@ def _columns(db: DuckDBPyConnection, both: Shared) -> tuple[ColumnDrift, ...]:
     if not both.fields:
         return ()
     ranges = [_ranges(db, both.fields, view) for view in SIDES]
-    asked = ", ".join(f"{_changed(both, one)}, {_largest(both, one)}" for one in both.fields)
+    asked = ", ".join(f"{_changed(both, field)}, {_largest(both, field)}" for field in both.fields)
     told = row(db, f"SELECT {asked} FROM difference AS d WHERE change = 'changed'", []) or (0,) * 2 * len(both.fields)
     return tuple(
         ColumnDrift(field.column.name, field.column.kind, told[2 * at], ranges[0][at], ranges[1][at], _finite(told[2 * at + 1]))
@@ -123,14 +123,14 @@ def _columns(db: DuckDBPyConnection, both: Shared) -> tuple[ColumnDrift, ...]:
 
 def _changed(both: Shared, field: Field) -> str:
     """How many keys changed in the field. In the rows that differ the sides are the columns `a` and `b`."""
-    a, b = (both.value(f"d.{one}", field) for one in SIDES)
+    a, b = (both.value(f"d.{side_name}", field) for side_name in SIDES)
     return f"count(*) FILTER ({a} IS DISTINCT FROM {b})"
 
 
 def _largest(both: Shared, field: Field) -> str:
     if both.several or field.column.kind not in ("number", "time"):
         return "NULL"
-    a, b = (_number(both.value(f"d.{one}", field), field) for one in SIDES)
+    a, b = (_number(both.value(f"d.{side_name}", field), field) for side_name in SIDES)
     return f"arg_max({b} - {a}, abs({b} - {a})) FILTER (isfinite({b} - {a}))"
 
 

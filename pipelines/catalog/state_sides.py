@@ -88,7 +88,7 @@ class Shared:
         """The condition under which two rows of one key differ."""
         if self.several:
             return "a.held IS DISTINCT FROM b.held"
-        values = [f"({self.value('a.held', one)} IS DISTINCT FROM {self.value('b.held', one)})" for one in self.fields]
+        values = [f"({self.value('a.held', field)} IS DISTINCT FROM {self.value('b.held', field)})" for field in self.fields]
         nulls = [f"((a.held.{struct} IS NULL) <> (b.held.{struct} IS NULL))" for struct in self.structs]
         return " OR ".join([*values, *nulls]) or "FALSE"
 
@@ -105,12 +105,12 @@ def side(db: DuckDBPyConnection, view: str) -> Side:
 
 def shared(a: Side, b: Side, several: bool) -> Shared:
     """What of both can be compared. Unsupported (`state.keys_differ`) where their keys are not of the same columns and types."""
-    keys_a, keys_b = (one.fields(one.keys) for one in (a, b))
+    keys_a, keys_b = (reading.fields(reading.keys) for reading in (a, b))
     if {name: field.column.type for name, field in keys_a.items()} != {name: field.column.type for name, field in keys_b.items()}:
         raise Unsupported(
             "state.keys_differ", f"its keys are {_told(keys_a)} at A and {_told(keys_b)} at B", "Compare points of one version."
         )
-    values_a, values_b = (one.fields(one.values) for one in (a, b))
+    values_a, values_b = (reading.fields(reading.values) for reading in (a, b))
     both = [(field, values_b[name]) for name, field in values_a.items() if name in values_b]
     notes = [f"{name} is only in A" for name in values_a if name not in values_b]
     notes += [f"{name} is only in B" for name in values_b if name not in values_a]

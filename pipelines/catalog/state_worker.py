@@ -46,11 +46,11 @@ def _told(answer: dict[str, Any]) -> StateRows:
 
 def _query(request: dict[str, Any], _: Caller) -> dict[str, Any]:
     if "judged" in request:
-        found = judging.judge(Rows(**request["judged"]), request["sql"], request["limit"])
+        answer = judging.judge(Rows(**request["judged"]), request["sql"], request["limit"])
     else:
-        found = states.query(request["views"], KINDS[request["kind"]](**request["asked"]))
-    columns = [asdict(column) for column in found.columns]
-    return {"columns": columns, "rows": found.rows, "matches": found.matches, "more": found.more, "took_ms": found.took_ms}
+        answer = states.query(request["views"], KINDS[request["kind"]](**request["asked"]))
+    columns = [asdict(column) for column in answer.columns]
+    return {"columns": columns, "rows": answer.rows, "matches": answer.matches, "more": answer.more, "took_ms": answer.took_ms}
 
 
 if __name__ == "__main__":

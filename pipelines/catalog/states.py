@@ -43,20 +43,20 @@ def query(views: Views, asked: Asks, *, seconds: float = SECONDS) -> StateRows:
     began = time.perf_counter()
     files = [file for those in views.values() for file in those]
     with sealed(files) as db, limited(db, seconds), _viewed(db, views), refused(views):
-        found = _free(db, views, asked) if asked.sql else _page(db, next(iter(views)), asked)
-    return replace(found, took_ms=(time.perf_counter() - began) * 1000)
+        answer = _free(db, views, asked) if asked.sql else _page(db, next(iter(views)), asked)
+    return replace(answer, took_ms=(time.perf_counter() - began) * 1000)
 
 
 def _page(db: DuckDBPyConnection, view: str, asked: Asks) -> StateRows:
     fields = _fields(db, view)
     kept, values = view, []
     if asked.filter:
-        kept = f"(SELECT * FROM {view} WHERE {' OR '.join(f'contains(lower({one.sql}::VARCHAR), ?)' for one in fields)})"
+        kept = f"(SELECT * FROM {view} WHERE {' OR '.join(f'contains(lower({field.sql}::VARCHAR), ?)' for field in fields)})"
         values = [asked.filter.lower()] * len(fields)
     order = f"ORDER BY {_sort(fields, asked.sort)} {'DESC' if asked.descending else 'ASC'} NULLS LAST" if asked.sort else ""
     counted = row(db, f"SELECT count(*) FROM {kept}", values)
     rows, more = _rows(db, fields, f"SELECT * FROM {kept} {order}", asked.limit, asked.offset, values)
-    return StateRows(tuple(one.column for one in fields), rows, counted[0] if counted else 0, more, 0.0)
+    return StateRows(tuple(field.column for field in fields), rows, counted[0] if counted else 0, more, 0.0)
 
 
 def _free(db: DuckDBPyConnection, views: Collection[str], asked: Asks) -> StateRows:
@@ -68,7 +68,7 @@ def free(db: DuckDBPyConnection, sql: str, limit: int, offset: int = 0, views: C
     text = only_select(db, sql, views)
     fields = _fields(db, f"(\n{text}\n)")
     rows, more = _rows(db, fields, text, limit, offset, [])
-    return StateRows(tuple(one.column for one in fields), rows, None, more, 0.0)
+    return StateRows(tuple(field.column for field in fields), rows, None, more, 0.0)
 
 
 def teaches(views: Collection[str]) -> str:
@@ -100,20 +100,20 @@ def _fields(db: DuckDBPyConnection, relation: str) -> list[Field]:
 
 
 def _sort(fields: Sequence[Field], name: str) -> str:
-    for one in fields:
-        if one.column.name == name:
-            return one.sql
-    raise Invalid("state.sort", f"There is no column {name!r}", f"There are {', '.join(one.column.name for one in fields)}.")
+    for field in fields:
+        if field.column.name == name:
+            return field.sql
+    raise Invalid("state.sort", f"There is no column {name!r}", f"There are {', '.join(field.column.name for field in fields)}.")
 
 
 def _rows(
     db: DuckDBPyConnection, fields: Sequence[Field], relation: str, limit: int, offset: int, values: Sequence[str]
 ) -> tuple[tuple[tuple[Any, ...], ...], bool]:
     """A page of rows as JSON's types, and whether there are more: one more than asked for is read."""
-    shown = ", ".join(one.as_json for one in fields)
+    shown = ", ".join(field.as_json for field in fields)
     page = f"SELECT * FROM (\n{relation}\n) LIMIT {limit + 1:d} OFFSET {offset:d}"
-    found = db.execute(f"SELECT {shown} FROM ({page})", list(values)).fetchall()
-    rows = tuple(tuple(map(of_json, one)) for one in found)
+    records = db.execute(f"SELECT {shown} FROM ({page})", list(values)).fetchall()
+    rows = tuple(tuple(map(of_json, record)) for record in records)
     return rows[:limit], len(rows) > limit
 
 
@@ -141,8 +141,8 @@ def limited(db: DuckDBPyConnection, seconds: float) -> Iterator[None]:
     try:
         yield
     except duckdb.InterruptException as error:
-        said = f"The question took more than {seconds:g} s and was ended"
-        raise Unavailable("state.timeout", said, "Ask for fewer rows, or aggregate in fewer steps.") from error
+        message = f"The question took more than {seconds:g} s and was ended"
+        raise Unavailable("state.timeout", message, "Ask for fewer rows, or aggregate in fewer steps.") from error
     finally:
         timer.cancel()
 

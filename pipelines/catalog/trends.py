@@ -54,10 +54,10 @@ SELECT job, arg_max(change, lag_ms) AS change FROM queries WHERE NOT isnan(chang
 
 def waiting(reader: Reader, since_ms: int, now_ms: int, job: str) -> Mapping[str, tuple[Waiting, ...]]:
     """Job -> what its sources have waiting."""
-    found: defaultdict[str, tuple[Waiting, ...]] = defaultdict(tuple)
+    job_sources: defaultdict[str, tuple[Waiting, ...]] = defaultdict(tuple)
     for row in dicts(reader, _WAITING, {"since": since_ms, "now": now_ms, "job": job, "lately": now_ms - LATELY_MS}):
-        found[row["job"]] += (Waiting(row["unit"], row["amount"], row["per_second"]),)
-    return found
+        job_sources[row["job"]] += (Waiting(row["unit"], row["amount"], row["per_second"]),)
+    return job_sources
 
 
 def lag_changes(reader: Reader, since_ms: int, now_ms: int, job: str) -> Mapping[str, float]:

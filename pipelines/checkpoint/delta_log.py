@@ -20,7 +20,20 @@ from pipelines.storage.protocol import Entry, Storage
 
 FOLDER = "_delta_log"
 READER_VERSION = 3
-FEATURES = frozenset({"columnMapping", "deletionVectors", "timestampNtz", "typeWidening", "typeWidening-preview", "vacuumProtocolCheck"})
+FEATURES = frozenset(
+    {
+        "columnMapping",
+        "deletionVectors",
+        "timestampNtz",
+        "typeWidening",
+        "typeWidening-preview",
+        "vacuumProtocolCheck",
+        "variantShredding",
+        "variantShredding-preview",
+        "variantType",
+        "variantType-preview",
+    }
+)
 """Of readers: those with which a version is its commits, its checkpoint and its data files, with deletion vectors refused one by one."""
 MAPPING = "delta.columnMapping.mode"
 _COMMIT = re.compile(r"(\d{20})\.json")

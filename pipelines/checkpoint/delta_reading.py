@@ -32,12 +32,12 @@ class Needed:
 
 def described(storage: Storage, log: LogNames) -> Described:
     """The table's id and configuration; raises Corrupt where its log does not say them."""
-    found: Mapping[str, Any] = {}
+    metadata: Mapping[str, Any] = {}
     for entry in log.needed(log.newest):
         for action in delta_log.actions(storage, entry.path, ("metaData.id", "metaData.configuration")):
-            found = action.get("metaData") or found
+            metadata = action.get("metaData") or metadata
     path = delta_log.commit_path(log.newest)
-    return Described(logs.field(path, found, "id", str), dict(found.get("configuration") or {}))
+    return Described(logs.field(path, metadata, "id", str), dict(metadata.get("configuration") or {}))
 
 
 def needed(storage: Storage, log: LogNames, begin: Position, at: Position) -> Needed:

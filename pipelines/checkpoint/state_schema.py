@@ -33,9 +33,9 @@ def path(paths: Iterable[str], operator: int, store: str, batch: int | None = No
     if single in known:
         return single
     folder = f"{operators.folder(operator)}/{FOLDER}/{store}/"
-    numbers = {one: _name(one).partition("_")[0] for one in known if one.startswith(folder)}
-    entries = [one for one, number in numbers.items() if logs.is_number(number) and (batch is None or int(number) <= batch)]
-    return max(entries, key=lambda one: (int(numbers[one]), one), default=None)
+    numbers = {file: _name(file).partition("_")[0] for file in known if file.startswith(folder)}
+    entries = [file for file, number in numbers.items() if logs.is_number(number) and (batch is None or int(number) <= batch)]
+    return max(entries, key=lambda file: (int(numbers[file]), file), default=None)
 
 
 def _name(path: str) -> str:
@@ -53,7 +53,7 @@ class StoreStructs:
 
 def parse(path: str, data: bytes) -> tuple[StoreSchema, ...]:
     """The schemas in one file; raises Corrupt."""
-    return tuple(StoreSchema(one.family, ddl(one.key), ddl(one.value)) for one in structs(path, data))
+    return tuple(StoreSchema(schema.family, ddl(schema.key), ddl(schema.value)) for schema in structs(path, data))
 
 
 def structs(path: str, data: bytes) -> tuple[StoreStructs, ...]:

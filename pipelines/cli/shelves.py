@@ -59,8 +59,8 @@ def _about() -> Index:
 
 def _index(package: str, folders: Iterable[str], says: Callable[[str], Iterable[str]]) -> Index:
     """What the modules of a package say -> the modules that say it."""
-    found: defaultdict[str, set[str]] = defaultdict(set)
+    by_word: defaultdict[str, set[str]] = defaultdict(set)
     for path in sorted(path for folder in folders for path in Path(folder).glob("*.py")):
         for word in says(path.read_text()):
-            found[word].add(f"{package}.{path.stem}")
-    return {word: frozenset(modules) for word, modules in found.items()}
+            by_word[word].add(f"{package}.{path.stem}")
+    return {word: frozenset(modules) for word, modules in by_word.items()}

@@ -23,12 +23,12 @@ def read(folder: Path, module: str) -> Script:
     Hidden files, environments and files that are large and no modules are left. Raises NotFound (`module.not_found`), Invalid
     (`code.files`) for too many files.
     """
-    found = walk(folder)
-    if len(found) > MOST_ITEMS:
+    paths = walk(folder)
+    if len(paths) > MOST_ITEMS:
         hint = f"Name the folder that the packages are in; hidden folders and {', '.join(sorted(SKIPPED))} are left out."
         raise Invalid("code.files", f"{folder} has more than {MOST_ITEMS:,} files", hint)
-    names = {path: path.relative_to(folder).as_posix() for path in found}
-    taken = [path for path in found if path.suffix == ".py" or path.stat().st_size <= DATA_BYTES]
+    names = {path: path.relative_to(folder).as_posix() for path in paths}
+    taken = [path for path in paths if path.suffix == ".py" or path.stat().st_size <= DATA_BYTES]
     files = {names[path]: read_file(path) for path in taken}
     left = tuple(name for name in names.values() if name not in files)
     script, code = _start(folder, module, files)

@@ -81,7 +81,7 @@ class Alert:
 
     def telling(self, told: Told) -> Alert:
         """The alert with what this channel was told."""
-        return replace(self, told=(*(one for one in self.told if one.channel != told.channel), told))
+        return replace(self, told=(*(record for record in self.told if record.channel != told.channel), told))
 
     def is_same(self, other: Alert) -> bool:
         """Whether both are the same occurrence of the same rule."""
@@ -160,6 +160,6 @@ def is_due(alert: Alert, channel: str, repeat_ms: int, silences: Sequence[Silenc
         return False
     if alert.state is AlertState.RESOLVED:
         return told.firing_ms is not None and told.resolved_ms is None
-    if alert.state is AlertState.PENDING or alert.acknowledged_ms is not None or any(one.covers(alert, now_ms) for one in silences):
+    if alert.state is AlertState.PENDING or alert.acknowledged_ms is not None or any(silence.covers(alert, now_ms) for silence in silences):
         return False
     return told.firing_ms is None or bool(repeat_ms and now_ms - told.firing_ms >= repeat_ms)

@@ -22,7 +22,7 @@ class Application:
     id: str
     """By which the cluster is asked for it: YARN's id of the application, the name of the pod."""
     stage: Stage
-    said: str
+    report: str
     """How it stands and why, in the cluster's words."""
     is_killed: bool = False
     """Whether somebody had the cluster end it."""

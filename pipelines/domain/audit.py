@@ -152,7 +152,7 @@ class Chain:
         self.lines += 1
         place = place_of(line)
         if place is None:
-            self._find(self.lines, f"what stands after number {self.number} is no line of an audit: it was changed, or put there")
+            self._find(self.lines, f"this is no entry of the audit: entry {self.number + 1} was changed by hand, or the line was added")
             self.number += 1
         else:
             self._compare(*place)
@@ -163,16 +163,20 @@ class Chain:
 
     def _compare(self, number: int, before: str) -> None:
         if number > self.number + 1:
-            missing = f"number {self.number + 1} is" if number == self.number + 2 else f"numbers {self.number + 1} to {number - 1} are"
-            self._find(self.lines, f"before number {number}, {missing} missing")
+            missing = f"entry {self.number + 1} is" if number == self.number + 2 else f"entries {self.number + 1} to {number - 1} are"
+            self._find(self.lines, f"{missing} missing here: the line has entry {number}")
         elif self._was_garbled:
             pass  # named already
         elif number == self.number:
-            self._find(self.lines, f"number {number} comes twice: one of the two was put there")
+            self._find(self.lines, f"entry {number} stands here a second time: one of the two was added")
         elif number < self.number:
-            self._find(self.lines, f"number {number} stands after number {self.number}: it was moved or put there")
+            self._find(self.lines, f"entry {number} stands after entry {self.number}: it was moved, or added")
         elif before != self.last:
-            self._find(max(1, self.lines - 1), f"number {max(1, self.number)} was changed: number {number} was written after another")
+            changed = max(1, self.number)
+            self._find(
+                max(1, self.lines - 1),
+                f"entry {changed} was changed after it was written: entry {number} has the SHA-256 that it had before",
+            )
         self.number = number
 
     def _find(self, line: int, problem: str) -> None:
@@ -182,7 +186,9 @@ class Chain:
     def end(self) -> Verified:
         """What was found. A hash that was kept and that no line has: the end was cut off or written anew."""
         if self.last_kept:
-            self._find(0, f"no line has the hash {self.last_kept}: the end was cut off, or written anew")
+            self._find(
+                0, f"no entry has the hash {self.last_kept}: that entry was changed or cut off, or all from some entry on was written anew"
+            )
         return Verified(self.lines, self.number, self.last, tuple(self.findings))
 
 

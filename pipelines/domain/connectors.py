@@ -36,8 +36,8 @@ DELTAS: Mapping[str, str] = {
     "4.2": "io.delta:delta-spark_4.2_2.13:4.4.0",
 }
 """Release of Spark -> Delta Lake's for it in Maven's repository."""
-DELTA_TRIED = ("3.5", "4.1")
-"""The releases of Spark on which the suite runs jobs with it (`tests/maven/delta_connector_*.xml`)."""
+DELTA_TRIED = ("3.5", "4.1", "4.2")
+"""The releases of Spark on which the suite runs jobs with it (`tests/maven/delta_connector_*.xml`), on 4.2 its long tests."""
 ICEBERG = "Iceberg"
 ICEBERG_JAR = "iceberg-spark-runtime-"
 """What the file name of Iceberg's jar begins with."""
@@ -47,8 +47,8 @@ ICEBERGS: Mapping[str, str] = {
     "4.1": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
 }
 """Release of Spark -> Iceberg's jar for it in Maven's repository."""
-ICEBERG_TRIED = ("3.5",)
-"""The releases of Spark on which the suite runs jobs with it (`tests/maven/iceberg_connector_*.xml`)."""
+ICEBERG_TRIED = ("3.5", "4.1")
+"""The releases of Spark on which the suite runs jobs with it (`tests/maven/iceberg_connector_*.xml`), on 4.1 its long tests."""
 _MADE_FOR = re.compile(rf"(?:{DELTA_JAR}|{ICEBERG_JAR})(\d+\.\d+)_.+\.jar")
 
 

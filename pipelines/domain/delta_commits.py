@@ -19,6 +19,10 @@ FEATURES = frozenset(
         "generatedColumns",
         "invariants",
         "timestampNtz",
+        "variantShredding",
+        "variantShredding-preview",
+        "variantType",
+        "variantType-preview",
     }
 )
 """Of writers: those that ask nothing of a commit that adds and removes whole files."""
@@ -119,10 +123,10 @@ def added_paths(now: Table, image: Table) -> Iterator[str]:
 
 
 def _information(back: Back, now_ms: int) -> Action:
-    said = {"version": back.version, "timestamp": None}
+    arguments = {"version": back.version, "timestamp": None}
     return {
         "commitInfo": {
-            "timestamp": now_ms, "operation": "RESTORE", "operationParameters": said, "isBlindAppend": False, "engineInfo": "Tidemark",
+            "timestamp": now_ms, "operation": "RESTORE", "operationParameters": arguments, "isBlindAppend": False, "engineInfo": "Tidemark",
         }
     }  # fmt: skip
 

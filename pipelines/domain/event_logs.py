@@ -52,8 +52,8 @@ def without(conf: Mapping[str, str]) -> dict[str, str]:
 
 def most_bytes(conf: Mapping[str, str]) -> int:
     """How large the event log of a run may become."""
-    said = conf.get(MOST, "").strip()
-    return int(said) if said.isdigit() else MOST_BYTES
+    limit = conf.get(MOST, "").strip()
+    return int(limit) if limit.isdigit() else MOST_BYTES
 
 
 def application(folder: str) -> str:

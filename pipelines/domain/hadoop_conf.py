@@ -32,9 +32,9 @@ def folders(environment: Mapping[str, str]) -> tuple[str, ...]:
 
 def default_fs(conf: Mapping[str, str], environment: Mapping[str, str], read: Read) -> str:
     """Where Hadoop looks for a path without a scheme. Raises Invalid (`hadoop.conf`) for a `core-site.xml` that is no XML."""
-    said = [conf[f"{PREFIX}{name}"] for name in DEFAULT_FS if conf.get(f"{PREFIX}{name}")]
-    if said:
-        return said[0]
+    file_systems = [conf[f"{PREFIX}{name}"] for name in DEFAULT_FS if conf.get(f"{PREFIX}{name}")]
+    if file_systems:
+        return file_systems[0]
     files = (f"{folder}/{CORE_SITE}" for folder in folders(environment))
     path, content = next(((path, content) for path in files if (content := read(path)) is not None), ("", None))
     return _said(path, content) if content is not None else LOCAL
@@ -42,11 +42,11 @@ def default_fs(conf: Mapping[str, str], environment: Mapping[str, str], read: Re
 
 def settings(conf: Mapping[str, str], environment: Mapping[str, str], read: Read, files: Sequence[str]) -> dict[str, str]:
     """What `files` of Hadoop's configuration and confs of a job say together. Raises Invalid (`hadoop.conf`) for one that is no XML."""
-    said: dict[str, str] = {}
+    values: dict[str, str] = {}
     for path in [f"{folder}/{file}" for folder in reversed(folders(environment)) for file in files]:
         content = read(path)
-        said |= _values(path, content) if content is not None else {}
-    return said | {key.removeprefix(PREFIX): value for key, value in conf.items() if key.startswith(PREFIX)}
+        values |= _values(path, content) if content is not None else {}
+    return values | {key.removeprefix(PREFIX): value for key, value in conf.items() if key.startswith(PREFIX)}
 
 
 def is_local(default: str) -> bool:

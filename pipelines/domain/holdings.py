@@ -98,5 +98,9 @@ def next_due_ms(holdings: Holdings | None, created_ms: int) -> int | None:
     if holdings.usable is Usable.NO:
         ended_ms = holdings.since_ms or holdings.at_ms
         return ended_ms if ended_ms - created_ms >= LEAST_MS else None
-    dated = [(one.until_ms, one.keeps_ms) for one in holdings.sources if one.until_ms is not None and one.keeps_ms is not None]
+    dated = [
+        (holding.until_ms, holding.keeps_ms)
+        for holding in holdings.sources
+        if holding.until_ms is not None and holding.keeps_ms is not None
+    ]
     return min((until_ms - keeps_ms // LEFT_SHARE for until_ms, keeps_ms in dated if keeps_ms >= LEAST_MS), default=None)

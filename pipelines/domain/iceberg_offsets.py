@@ -133,7 +133,7 @@ def distance(table: Table, before: Position, after: Position) -> tuple[int, int]
     """Files that are skipped and files that are read again where a query at `before` goes on at `after`; None where nobody can count them,
     as the snapshots in between are gone."""
     ways = [way(table, place) for place in (before, after)]
-    if any(one.why for one in ways):
+    if any(route.why for route in ways):
         return None
-    stood, goes = (sum(files for _, files in left(one, place)) for one, place in zip(ways, (before, after), strict=True))
+    stood, goes = (sum(files for _, files in left(route, place)) for route, place in zip(ways, (before, after), strict=True))
     return max(0, stood - goes), max(0, goes - stood)

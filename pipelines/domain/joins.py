@@ -73,7 +73,7 @@ def _side(
     made += [Aggregate(Becomes.DROPPED, f"{side} {column.name}") for column in free]
     _refuse_event_times(query, operator, side, old, new)
     expressions += [f"value.`{name}`" for name in beside]
-    changes = expressions != [f"value.`{name}`" for name in names] or any(one.becomes is not Becomes.KEPT for one in made)
+    changes = expressions != [f"value.`{name}`" for name in names] or any(aggregate.becomes is not Becomes.KEPT for aggregate in made)
     return ByColumns(tuple(made), tuple(expressions), changes, tuple(dict.fromkeys(unsure)))
 
 

@@ -179,19 +179,19 @@ def _meant(pair: Pair, doubts: tuple[str, ...]) -> Part:
 
 def _changes(then: PlannedOperator, now: PlannedOperator) -> Iterator[str]:
     """What differs, in words: the facts, then the functions and what they refer to."""
-    said = False
+    has_changes = False
     for what in dict.fromkeys(name for name, _ in (*then.facts, *now.facts)):
         before, after = ([text for name, text in facts if name == what] for facts in (then.facts, now.facts))
         if before != after:
-            said = True
+            has_changes = True
             gone, come = [text for text in before if text not in after], [text for text in after if text not in before]
             yield f"{what}: {'; '.join(gone) or 'nothing more'} before, {'; '.join(come) or 'nothing of it'} now"
     for name in sorted({**then.parts, **now.parts}):
         was, is_now = then.parts.get(name), now.parts.get(name)
         if was != is_now:
-            said = True
+            has_changes = True
             yield _part_changed(name, was, is_now)
-    if not said:
+    if not has_changes:
         yield "Spark plans it otherwise: nothing proves that it is the same."
 
 

@@ -60,8 +60,8 @@ def taken_topics(topic: str, job: str) -> tuple[str, ...]:
     """What a fork of `job`, which writes to `topic`, must not write to: that, and what the script says where `job` is a fork itself."""
     if topic in ("", BY_ROW):
         return ()
-    said = topic.removesuffix(own_topic("", job))
-    return (topic, said) if said not in ("", topic) else (topic,)
+    script_topic = topic.removesuffix(own_topic("", job))
+    return (topic, script_topic) if script_topic not in ("", topic) else (topic,)
 
 
 def offsets_of(offset: str) -> Offsets | None:

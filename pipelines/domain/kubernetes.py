@@ -38,6 +38,6 @@ def _reasons(status: Mapping[str, Any]) -> Iterator[str]:
             yield f"exit code {ended.get('exitCode')}"
 
 
-def _reason(said: Mapping[str, Any]) -> Iterator[str]:
-    if words := [str(said[key]) for key in ("reason", "message") if said.get(key)]:
+def _reason(state: Mapping[str, Any]) -> Iterator[str]:
+    if words := [str(state[key]) for key in ("reason", "message") if state.get(key)]:
         yield ": ".join(words).partition("\n")[0]

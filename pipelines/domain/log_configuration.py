@@ -76,26 +76,26 @@ def _of_xml(text: str) -> str:
 
 def _of_json(text: str) -> str:
     try:
-        said = read_json(text)
+        document = read_json(text)
     except ValueError as error:
         return f"it is no JSON: {error}"
-    named = isinstance(said, dict) and any(key.casefold() == "configuration" for key in said)
+    named = isinstance(document, dict) and any(key.casefold() == "configuration" for key in document)
     return "" if named else "it has no object 'Configuration'"
 
 
 def _of_properties(text: str) -> Iterator[str]:
-    said = dict(_properties(text))
-    if not said:
+    properties = dict(_properties(text))
+    if not properties:
         yield "it says nothing"
-    old = next((key for key in said if key.startswith("log4j.")), "")
+    old = next((key for key in properties if key.startswith("log4j.")), "")
     if old:
         yield f"{old} is the syntax of log4j 1: log4j2 says rootLogger.level, appender.<id>.type and so on"
-    for key in said:
+    for key in properties:
         match = _APPENDER.match(key)
-        if match and f"appender.{match[1]}.type" not in said:
+        if match and f"appender.{match[1]}.type" not in properties:
             yield f"appender.{match[1]} has no type"
-    named = {value for key, value in said.items() if _APPENDER.match(key) and key.endswith(".name")}
-    for key, value in said.items():
+    named = {value for key, value in properties.items() if _APPENDER.match(key) and key.endswith(".name")}
+    for key, value in properties.items():
         if _REFERENCE.fullmatch(key) and "$" not in value and value not in named:
             yield f"{key} names {value!r}, which is no appender's name"
 

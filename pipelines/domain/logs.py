@@ -133,8 +133,8 @@ class _Open:
         return bool(_BELONGS.match(line)) or (dated and bool(_THROWN.match(line)))
 
     def closed(self) -> LogEntry:
-        if self.is_json and (said := structured_logs.read(self.lines[0])) is not None:
-            text, at_ms = said
+        if self.is_json and (document := structured_logs.read(self.lines[0])) is not None:
+            text, at_ms = document
             more = [line.decode("utf-8", "replace").rstrip() for line in self.lines[1:MOST_LINES]]
             return LogEntry(self.offset, self.level, at_ms, "\n".join([text, *more]).rstrip())
         text = "\n".join(plain(line.decode("utf-8", "replace")) for line in self.lines[:MOST_LINES])
@@ -144,7 +144,7 @@ class _Open:
 def _entries(lines: Iterable[bytes], offset: int) -> Iterator[_Open]:
     """The lines of a log from byte `offset` on as entries."""
     opened: _Open | None = None
-    said = b""
+    time_line = b""
     for raw in lines:
         begin, offset = offset, offset + len(raw)
         line, level = "", LogLevel.OTHER
@@ -155,8 +155,8 @@ def _entries(lines: Iterable[bytes], offset: int) -> Iterator[_Open]:
         if raw[:1] == b"{" and (name := structured_logs.level_name(raw)):
             if opened is not None:
                 yield opened
-            said = raw
-            opened = _Open(begin, _NAMED.get(name, LogLevel.OTHER), said, [raw], is_json=True)
+            time_line = raw
+            opened = _Open(begin, _NAMED.get(name, LogLevel.OTHER), time_line, [raw], is_json=True)
             continue
         if _TELLING.search(raw):
             line = plain(raw.decode("utf-8", "replace"))
@@ -167,8 +167,8 @@ def _entries(lines: Iterable[bytes], offset: int) -> Iterator[_Open]:
             level, raw = level_of(line), line.encode()
         if opened is not None:
             yield opened
-        said = raw if raw[:1].isdigit() and _TIME.match(raw) else said
-        opened = _Open(begin, level, said, [raw], line.startswith(_TRACEBACK))
+        time_line = raw if raw[:1].isdigit() and _TIME.match(raw) else time_line
+        opened = _Open(begin, level, time_line, [raw], line.startswith(_TRACEBACK))
     if opened is not None:
         yield opened
 
@@ -178,8 +178,8 @@ def _said_ms(line: bytes) -> int | None:
     if line[:1] == b"{":
         document = structured_logs.read(line)
         return document[1] if document else None
-    said = _TIME.match(line)
-    return _read(f"{said[1].decode()} {said[2].decode()}") if said else None
+    match = _TIME.match(line)
+    return _read(f"{match[1].decode()} {match[2].decode()}") if match else None
 
 
 @lru_cache(maxsize=1_024)

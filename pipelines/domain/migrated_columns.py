@@ -47,14 +47,19 @@ def by_columns(query: str, old: PlannedOperator | None, new: PlannedOperator, na
     made += [Aggregate(Becomes.DROPPED, aggregate.text) for aggregate in free]
     if len(free) == len(old.aggregates):
         raise _unmatched(query, new, "no aggregate of the code before is computed in the same way now: another key, filter or source")
-    changes = expressions != [f"value.`{name}`" for name in names] or any(one.becomes is not Becomes.KEPT for one in made)
+    changes = expressions != [f"value.`{name}`" for name in names] or any(aggregate.becomes is not Becomes.KEPT for aggregate in made)
     return ByColumns(tuple(made), tuple(expressions), changes, tuple(dict.fromkeys(gaps)))
 
 
 def never_null(aggregates: Sequence[PlannedAggregate]) -> tuple[int, ...]:
     """Which columns of the state always have a value: counters and marks, which begin with one and are only counted up or set."""
-    columns = [pair for one in aggregates if len(one.initial) == len(one.columns) for pair in zip(one.columns, one.initial, strict=True)]
-    if len(columns) != sum(len(one.columns) for one in aggregates):
+    columns = [
+        pair
+        for aggregate in aggregates
+        if len(aggregate.initial) == len(aggregate.columns)
+        for pair in zip(aggregate.columns, aggregate.initial, strict=True)
+    ]
+    if len(columns) != sum(len(aggregate.columns) for aggregate in aggregates):
         return ()
     return tuple(at for at, pair in enumerate(columns) if pair in COUNTED)
 

@@ -18,6 +18,7 @@ from pipelines.domain.contracts import Contract, Keeps
 from pipelines.domain.conversions import CONVERTED
 from pipelines.domain.errors import Invalid
 from pipelines.domain.plannings import PlannedOperator
+from pipelines.domain.savepoints import QueryImage
 from pipelines.domain.verdicts import OperatorPair, Verdict
 
 LIMIT = "globalLimit"
@@ -115,10 +116,27 @@ def _operator_choices(every: Sequence[OperatorPair]) -> Mapping[str, tuple[str, 
     return {name: names for name, names in fitting.items() if names}
 
 
+def check_told(images: Iterable[QueryImage], told: Mapping[str, str]) -> None:
+    """Raises Invalid (`map.operator`) for what is told of a query, an operator, or a variable of one, that the savepoint does not have;
+    whether a query has the source is asked where its sources are known (`source_places`)."""
+    operators = {str(image.query): {operator.id for operator in image.operators} for image in images}
+    for name in told:
+        source, variable = SOURCE.fullmatch(name), VARIABLE.fullmatch(name)
+        query, number = (source[1], None) if source else _numbered(variable[1] if variable else name)
+        if query not in operators:
+            message = f"The savepoint has no query {query!r}, of which {name} is told (--map)"
+            raise Invalid("map.operator", message, f"It has {', '.join(sorted(operators)) or 'none'}.")
+        if number is not None and number not in operators[query]:
+            has = ", ".join(name_of(query, operator) for operator in sorted(operators[query])) or "none"
+            raise Invalid("map.operator", f"The savepoint has no operator {name_of(query, number)} (--map)", f"It has {has}.")
+
+
 def mapped(query: str, told: Mapping[str, str]) -> Mapping[int, int]:
     """What is said of the operators of `query`, by their numbers before; raises Invalid (`map.operator`)."""
     others = (SOURCE, VARIABLE)
-    of_operators = ((old, new) for old, new in told.items() if not any(one.fullmatch(old) and one.fullmatch(new) for one in others))
+    of_operators = (
+        (old, new) for old, new in told.items() if not any(pattern.fullmatch(old) and pattern.fullmatch(new) for pattern in others)
+    )
     pairs = [(_numbered(old), _numbered(new)) for old, new in of_operators]
     for (before, _), (after, _) in pairs:
         if before != after:
@@ -166,25 +184,33 @@ def place(
     old = [operator for operator in kept if operator not in dropped]
 
     def free() -> tuple[list[int], list[int]]:
-        return [one for one in old if one not in pairs.values()], [one for one in new if one not in pairs]
+        return [operator for operator in old if operator not in pairs.values()], [operator for operator in new if operator not in pairs]
 
     same = {operator: planned.digest for operator, planned in then.items()}, {operator: planned.digest for operator, planned in now.items()}
     pairs |= alone(*free(), lambda before: same[0].get(before), lambda after: same[1].get(after))
-    if [kept[one].name for one in sorted(old)] == [new[one].name for one in sorted(new)] and not dropped:
+    if [kept[operator].name for operator in sorted(old)] == [new[operator].name for operator in sorted(new)] and not dropped:
         before, after = free()
-        kinds = [[of[one].name for one in ones] for of, ones in ((kept, before), (new, after))]
-        fits = {one for one in after if one in before and by_number and contracts.types(kept[one]) == contracts.types(new[one])}
-        pairs |= {one: one for one in after if one in before and (one in fits or all(of.count(new[one].name) == 1 for of in kinds))}
-    pairs |= alone(*free(), lambda one: contracts.types(kept[one]), lambda one: contracts.types(new[one]))
-    pairs |= alone(*free(), lambda one: contracts.keys(kept[one]), lambda one: contracts.keys(new[one]))
+        kinds = [[of[operator].name for operator in operators] for of, operators in ((kept, before), (new, after))]
+        fits = {
+            operator
+            for operator in after
+            if operator in before and by_number and contracts.types(kept[operator]) == contracts.types(new[operator])
+        }
+        pairs |= {
+            operator: operator
+            for operator in after
+            if operator in before and (operator in fits or all(of.count(new[operator].name) == 1 for of in kinds))
+        }
+    pairs |= alone(*free(), lambda operator: contracts.types(kept[operator]), lambda operator: contracts.types(new[operator]))
+    pairs |= alone(*free(), lambda operator: contracts.keys(kept[operator]), lambda operator: contracts.keys(new[operator]))
     before, after = free()
-    keys = [[contracts.keys(of[one]) for one in ones] for of, ones in ((kept, before), (new, after))]
+    keys = [[contracts.keys(of[operator]) for operator in operators] for of, operators in ((kept, before), (new, after))]
     unclear = (
-        tuple(one for one in before if contracts.keys(kept[one]) in keys[1]),
-        tuple(one for one in after if contracts.keys(new[one]) in keys[0]),
+        tuple(operator for operator in before if contracts.keys(kept[operator]) in keys[1]),
+        tuple(operator for operator in after if contracts.keys(new[operator]) in keys[0]),
     )
-    gone = {one for one in (*dropped, *before) if one in kept and one not in unclear[0]}
-    return Places(pairs, tuple(sorted(gone)), tuple(one for one in after if one not in unclear[1]), unclear)
+    gone = {operator for operator in (*dropped, *before) if operator in kept and operator not in unclear[0]}
+    return Places(pairs, tuple(sorted(gone)), tuple(operator for operator in after if operator not in unclear[1]), unclear)
 
 
 def placements(query: str, kept: Contract, new: Contract, places: Places) -> Iterator[Placement]:
@@ -214,5 +240,5 @@ def alone(
     olds, news = list(before), list(after)
     for at in news:
         alike = [old for old in olds if then(old) == now(at) and now(at) is not None]
-        if len(alike) == 1 and [one for one in news if now(one) == now(at)] == [at]:
+        if len(alike) == 1 and [new for new in news if now(new) == now(at)] == [at]:
             yield at, alike[0]

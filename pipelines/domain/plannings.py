@@ -19,7 +19,7 @@ CONTRACT = "contract"
 
 
 @dataclass(frozen=True)
-class Point:
+class QueryCheckpoint:
     """A query of the savepoint: where the linked copy of its checkpoint is, and its last committed batch."""
 
     query: str
@@ -32,7 +32,7 @@ class PlanTask:
     """What to plan: the sides (folders of the task's folder) in their order, and the points to go on from."""
 
     sides: tuple[str, ...]
-    points: tuple[Point, ...]
+    points: tuple[QueryCheckpoint, ...]
     takes_apart: bool = False
     """Whether aggregations are taken apart also where Spark takes the state as it is."""
 
@@ -41,7 +41,7 @@ class PlanTask:
 
     @staticmethod
     def from_json(raw: Mapping[str, Any]) -> PlanTask:
-        return PlanTask(tuple(raw["sides"]), tuple(Point(**point) for point in raw["points"]), raw["takes_apart"])
+        return PlanTask(tuple(raw["sides"]), tuple(QueryCheckpoint(**point) for point in raw["points"]), raw["takes_apart"])
 
 
 @dataclass(frozen=True)

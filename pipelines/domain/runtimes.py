@@ -61,8 +61,8 @@ class Spark:
 
 def numbers(version: str) -> Numbers:
     """The first two numbers of a version; (0, 0) of one that has none."""
-    found = re.match(r"(\d+)\.(\d+)", version)
-    return (int(found[1]), int(found[2])) if found else (0, 0)
+    match = re.match(r"(\d+)\.(\d+)", version)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
 def is_other(before: str, now: str) -> bool:

@@ -18,6 +18,7 @@ MOST_BLACKOUTS = 20
 UTC = "UTC"
 USUAL, NONE, OFF = "usual", "none", "off"
 """What brings the workspace's own back, what takes all blackout windows away, and what proves nothing."""
+SAID = {"cron": "cron expression", "zone": "time zone", "prove_at": "time of proofs", "run_at": "time of runs"}
 
 
 @dataclass(frozen=True)
@@ -118,23 +119,24 @@ class SchedulePlan:
     next_ms: tuple[int, ...] = ()
     next_proof_ms: Moment | None = None
     next_run_ms: Moment | None = None
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Given:
     """What is given of a schedule; None stays as it is."""
 
-    cron: str = ""
+    cron: str | None = None
     every_ms: int | None = None
     off: bool = False
     usual: bool = False
-    zone: str = ""
+    zone: str | None = None
     blackouts: tuple[str, ...] = ()
     keep: int | None = None
     keep_ms: int | None = None
     keep_bytes: int | None = None
-    prove_at: str = ""
-    run_at: str = ""
+    prove_at: str | None = None
+    run_at: str | None = None
 
 
 def over(own: Schedule, usual: Schedule) -> Schedule:
@@ -154,8 +156,9 @@ def of_runs(schedule: Schedule) -> Schedule:
 
 
 def changed(before: Schedule, given: Given, now_ms: int) -> Schedule:
-    """`before` with what is given; `before` itself where nothing differs. Raises Invalid (`schedule.several`, `schedule.interval`,
-    `schedule.keep`, `schedule.blackout`); the cron expression and the zone are for who knows the calendar."""
+    """`before` with what is given; `before` itself where nothing differs. Raises Invalid (`schedule.several`, `schedule.empty`,
+    `schedule.interval`, `schedule.keep`, `schedule.blackout`); the cron expression and the zone are for who knows the calendar."""
+    _refuse_empty(given)
     times = [given.cron, given.every_ms, given.off, given.usual]
     if sum(map(bool, times)) > 1:
         raise Invalid("schedule.several", "More than one of cron, every, off and usual was given", "Give one of them.")
@@ -176,6 +179,15 @@ def changed(before: Schedule, given: Given, now_ms: int) -> Schedule:
         after = replace(after, run_at=_cron(given.run_at) or None)
     after = _kept(after, given)
     return before if after == replace(before, since_ms=after.since_ms) else replace(after, since_ms=now_ms)
+
+
+def _refuse_empty(given: Given) -> None:
+    """What is given and says nothing is no way to clear it: each has a word for that."""
+    for name, clears in (("cron", OFF), ("zone", USUAL), ("prove_at", OFF), ("run_at", OFF)):
+        text = getattr(given, name)
+        if text is not None and not text.strip():
+            hint = "Say --off to take none by itself." if name == "cron" else f"Say {clears!r} to clear it, or leave it out."
+            raise Invalid("schedule.empty", f"An empty {SAID[name]} was given", hint)
 
 
 def _every(every_ms: int) -> Times | None:

@@ -84,7 +84,7 @@ def unmasked_args(args: Sequence[str], before: Sequence[str]) -> tuple[str, ...]
     kept = [(place, value) for place, value in zip(_placed(masked_args(before)), before, strict=True) if MASK in place[1]]
     meant = []
     for place in _placed(args):
-        fits = next((one for one in kept if one[0] == place), None)
+        fits = next((pair for pair in kept if pair[0] == place), None)
         if MASK in place[1] and fits is None:
             raise Invalid("args.masked", f"An argument is only what is shown in its place: {' '.join(place)}", "Give the value itself.")
         if fits is not None:

@@ -101,12 +101,12 @@ def is_last(path: str) -> bool:
 
 def spans(names: Iterable[str]) -> list[Span]:
     """Those of segments; any other name is passed over."""
-    found = []
+    segment_spans = []
     for name in names:
         first, _, last = name.partition("-")
         if len(name) == 2 * _DIGITS + 1 and first.isdigit() and last.isdigit():
-            found.append(Span(int(first), int(last)))
-    return sorted(found)
+            segment_spans.append(Span(int(first), int(last)))
+    return sorted(segment_spans)
 
 
 def following(there: Sequence[Span], applied: int) -> list[Span]:

@@ -81,8 +81,8 @@ def now(planned: PlannedQuery) -> Sources:
 def place(query: str, old: Sources, new: Sources, drop: Collection[str] = (), told: Mapping[str, str] | None = None) -> SourcePlaces:
     """Matches what the savepoint has offsets of with what the code reads. `drop` and `told` (before -> now) are names as the user gives
     them. Raises Invalid (`map.source`) for a source that is not there."""
-    said = dict(_told(query, old, new, told or {}))
-    pairs = dict(said)
+    told_pairs = dict(_told(query, old, new, told or {}))
+    pairs = dict(told_pairs)
     kept = [source for source in old if name_of(query, source) not in drop]
 
     def match(key: Callable[[str, PlannedSource], object]) -> None:
@@ -95,12 +95,12 @@ def place(query: str, old: Sources, new: Sources, drop: Collection[str] = (), to
     match(lambda _, source: source.digest or None)
     match(lambda name, source: (name, *_reads(source)) if source.place else None)
     match(lambda _, source: _reads(source) if source.place else None)
-    if not is_named and len(kept) == len(new) and not said:
+    if not is_named and len(kept) == len(new) and not told_pairs:
         free = set(_free(kept, new, pairs)[0])
         pairs |= {at: at for at in new if at in free and at not in pairs and _goes_on(old[at], new[at])}
     before, after = _free(kept, new, pairs)
-    unclear = [one for one in before if any(_alike(old[one], new[at]) for at in after)]
-    unclear_now = [at for at in after if any(_alike(old[one], new[at]) for one in before)]
+    unclear = [source for source in before if any(_alike(old[source], new[at]) for at in after)]
+    unclear_now = [at for at in after if any(_alike(old[source], new[at]) for source in before)]
     gone = tuple(source for source in old if source not in pairs.values() and source not in unclear)
     begun = tuple(source for source in after if source not in unclear_now)
     return SourcePlaces(pairs, gone, begun, (tuple(unclear), tuple(unclear_now)), is_named)
@@ -145,4 +145,4 @@ def _goes_on(old: PlannedSource, new: PlannedSource) -> bool:
 
 
 def _free(old: Collection[str], new: Collection[str], pairs: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    return [one for one in old if one not in pairs.values()], [one for one in new if one not in pairs]
+    return [source for source in old if source not in pairs.values()], [source for source in new if source not in pairs]

@@ -117,7 +117,7 @@ def statements(code: str, filename: str = "job.sql") -> tuple[Statement, ...]:
 
 def streamed(job: Sequence[Statement]) -> frozenset[str]:
     """Names that some statement reads with `STREAM`, in lower case: Spark does not distinguish."""
-    return frozenset(plain(found["name"]) for statement in job for found in _STREAM.finditer(_with_names(statement)))
+    return frozenset(plain(match["name"]) for statement in job for match in _STREAM.finditer(_with_names(statement)))
 
 
 def variables(code: str, filename: str = "job.sql") -> Mapping[str, int]:
@@ -125,11 +125,11 @@ def variables(code: str, filename: str = "job.sql") -> Mapping[str, int]:
     known, free = set[str](), dict[str, int]()
     for statement in statements(code, filename):
         text, line, at = _without_comments(statement), statement.line, 0
-        for found in _VARIABLE.finditer(text):
-            line, at = line + text.count("\n", at, found.start()), found.start()
-            if found[1] not in known and not found[1].startswith("spark."):
-                free.setdefault(found[1], line)
-        known |= {found[1] for found in [_SET.match(text)] if found}
+        for match in _VARIABLE.finditer(text):
+            line, at = line + text.count("\n", at, match.start()), match.start()
+            if match[1] not in known and not match[1].startswith("spark."):
+                free.setdefault(match[1], line)
+        known |= {setting[1] for setting in [_SET.match(text)] if setting}
     return free
 
 
@@ -164,9 +164,9 @@ def plain(name: str) -> str:
 def _statement(code: str, blank: str, start: int, end: int, filename: str) -> Statement:
     line = line_of(code, start)
     for form, does in _FORMS:
-        if found := form.match(blank, start, end):
+        if match := form.match(blank, start, end):
             _check_brackets(code, blank, start, end, filename)
-            name = code[slice(*found.span("name"))].strip("`") if "name" in form.groupindex else ""
+            name = code[slice(*match.span("name"))].strip("`") if "name" in form.groupindex else ""
             return Statement(code[start:end], blank[start:end], line, does, name)
     words = blank[start:end].split()
     if keyword.iskeyword(words[0]) and words[0].islower():
@@ -178,10 +178,10 @@ def _check_streams(job: Sequence[Statement], code: str, filename: str) -> None:
     """SyntaxError where a source is read both as a stream and whole: Spark has one view of a name."""
     sources = {plain(statement.name) for statement in job if statement.does is Does.SOURCE} & streamed(job)
     for statement in job:
-        for found in _WHOLE.finditer(_with_names(statement)):
-            if plain(found["name"]) in sources:
-                line = statement.line + statement.code.count("\n", 0, found.start("name"))
-                message = f"{found['name']} is read with STREAM and without: give what is read whole a view of its own"
+        for match in _WHOLE.finditer(_with_names(statement)):
+            if plain(match["name"]) in sources:
+                line = statement.line + statement.code.count("\n", 0, match.start("name"))
+                message = f"{match['name']} is read with STREAM and without: give what is read whole a view of its own"
                 raise error(code, filename, line, message)
 
 

@@ -16,16 +16,16 @@ _BLOCK = re.compile(r"/\*|\*/")
 def blanked(code: str, filename: str) -> str:
     """The code, as long as it was: comments are spaces, the insides of quotes are underscores."""
     pieces, at = list[str](), 0
-    while found := _TOKEN.search(code, at):
-        end = found.end()
-        if found.lastgroup == "open":
-            raise error(code, filename, line_of(code, found.start()), f"this {found[0]} is not closed")
-        if found.lastgroup == "block":
-            end = _block_end(code, found.start(), filename)
-        whole = code[found.start() : end]
-        is_comment = found.lastgroup in ("comment", "block")
+    while token := _TOKEN.search(code, at):
+        end = token.end()
+        if token.lastgroup == "open":
+            raise error(code, filename, line_of(code, token.start()), f"this {token[0]} is not closed")
+        if token.lastgroup == "block":
+            end = _block_end(code, token.start(), filename)
+        whole = code[token.start() : end]
+        is_comment = token.lastgroup in ("comment", "block")
         hidden = re.sub(r"[^\n]", " ", whole) if is_comment else whole[0] + re.sub(r"[^\n]", "_", whole[1:-1]) + whole[-1]
-        pieces += [code[at : found.start()], hidden]
+        pieces += [code[at : token.start()], hidden]
         at = end
     return "".join([*pieces, code[at:]])
 
@@ -42,10 +42,10 @@ def spans(blank: str) -> Iterator[tuple[int, int]]:
 def _block_end(code: str, start: int, filename: str) -> int:
     """The end of a comment in brackets, which may have others inside."""
     depth = 0
-    for found in _BLOCK.finditer(code, start):
-        depth += 1 if found[0] == "/*" else -1
+    for bracket in _BLOCK.finditer(code, start):
+        depth += 1 if bracket[0] == "/*" else -1
         if depth == 0:
-            return found.end()
+            return bracket.end()
     raise error(code, filename, line_of(code, start), "this /* is not closed")
 
 

@@ -143,7 +143,7 @@ def _of_map(key: Struct) -> Mapping[str, Struct]:
     fields = {field["name"]: field["type"] for field in key["fields"]}
     if fields.keys() == {KEY, USER_KEY}:
         return fields
-    return next((found for kind in fields.values() if isinstance(kind, Mapping) and "fields" in kind and (found := _of_map(kind))), {})
+    return next((columns for kind in fields.values() if isinstance(kind, Mapping) and "fields" in kind and (columns := _of_map(kind))), {})
 
 
 def _is_whole(columns: Sequence[Column], old: Struct, new: Struct) -> bool:

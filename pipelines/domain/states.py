@@ -12,6 +12,10 @@ from pipelines.domain.ids import QueryName, SavepointId, content_id
 
 MOST_ROWS = 1_000_000
 """Rows of a reading unless somebody asks for more: what fits on any disk."""
+EVENT_TIMERS, CLOCK_TIMERS = "event time", "processing time"
+"""Kinds of the timers that a transformWithState has registered."""
+ALL_TIMERS = "$timers"
+"""What the sandbox is asked for to read timers: no state variable of Spark's has such a name."""
 
 
 class NamesTable(Protocol):
@@ -65,7 +69,7 @@ class StateTable:
     """Spark's name of the store (`default`); of a join also `left` and `right`, the rows that it keeps of either side."""
     variable: str
     kind: str
-    """Of a variable `value`, `list` or `map`; empty otherwise."""
+    """Of a variable `value`, `list` or `map`; of timers `event time` or `processing time`; empty otherwise."""
     internal: bool
     """Whether it is only how Spark lays a join out: an index, or a side with Spark's own columns."""
     provider: str
@@ -84,6 +88,16 @@ class StateTable:
         operator counts more than this table."""
         whole = self.store == "default" and not self.variable and not self.internal
         return self.reading.total - self.operator_rows if self.reading and self.operator_rows is not None and whole else None
+
+    @property
+    def is_timers(self) -> bool:
+        """Whether its rows are timers: of each key those that are registered."""
+        return self.kind in (EVENT_TIMERS, CLOCK_TIMERS)
+
+    @property
+    def read_as(self) -> str:
+        """The variable that the sandbox is asked for."""
+        return ALL_TIMERS if self.is_timers else self.variable
 
     @property
     def title(self) -> str:
@@ -121,12 +135,14 @@ def reading_id(savepoint: SavepointId, table: StateTable) -> str:
 
 
 def chosen(tables: Sequence[StateTable], request: NamesTable) -> StateTable:
-    """The one table that `request` names; what is only Spark's layout has to be named.
+    """The one table that `request` names; what is only Spark's layout has to be named, and timers beside state variables.
 
     NotFound (`state.not_found`) for none, Invalid (`state.several`) for more than one.
     """
     fitting = [table for table in tables if _fits(table, request)]
     candidates = fitting if request.store else [table for table in fitting if not table.internal]
+    if not request.variable:
+        candidates = [table for table in candidates if not table.is_timers] or candidates
     if not tables:
         raise NotFound("state.none", "No query of this savepoint keeps state", "Queries with aggregations, joins or deduplications do.")
     if not candidates:

@@ -29,20 +29,26 @@ _LINE = re.compile(rf'\{{(?=.*{_key(TIME)})(?=.*{_key(MESSAGE)}).*{_key(LEVEL)}\
 
 def level_name(line: bytes) -> str:
     """The level that the line says (`ERROR`), in capitals; empty for a line that is no document of a log. It is not parsed for that."""
-    said = _LINE.match(line) if line[:1] == b"{" else None
-    return said[1].decode().upper() if said else ""
+    match = _LINE.match(line) if line[:1] == b"{" else None
+    return match[1].decode().upper() if match else ""
 
 
 def read(line: bytes) -> tuple[str, int | None] | None:
     """The line as people read it, with its stack trace below, and its time (epoch ms); None where it is no whole JSON document."""
     try:
-        said = read_json(line)
+        document = read_json(line)
     except ValueError:
         return None
-    if not isinstance(said, dict):
+    if not isinstance(document, dict):
         return None
-    head = (_first(said, TIME), _first(said, LEVEL), f"{_first(said, LOGGER)}:", _first(said, MESSAGE), _context(said.get("context")))
-    return "\n".join([" ".join(part for part in head if part.strip(":")), *_thrown(said)]), _at_ms(said)
+    head = (
+        _first(document, TIME),
+        _first(document, LEVEL),
+        f"{_first(document, LOGGER)}:",
+        _first(document, MESSAGE),
+        _context(document.get("context")),
+    )
+    return "\n".join([" ".join(part for part in head if part.strip(":")), *_thrown(document)]), _at_ms(document)
 
 
 def _first(said: Mapping[str, Any], names: tuple[str, ...]) -> str:

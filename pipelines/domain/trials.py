@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipelines.domain.changed_meanings import ChangedMeaning
 from pipelines.domain.ids import QueryName, SavepointId, VersionId
 from pipelines.domain.states import StateRows
 from pipelines.domain.trust import ScratchBatch
@@ -31,3 +32,5 @@ class Trial:
     note: str
     failed: bool
     took_ms: float
+    meanings: tuple[ChangedMeaning, ...] = ()
+    """The operators whose state means something else under the code, each with a key that shows it."""

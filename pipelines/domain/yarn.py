@@ -37,11 +37,11 @@ def addresses(settings: Mapping[str, str]) -> tuple[str, ...]:
     secure = settings.get(POLICY, "") == "HTTPS_ONLY"
     scheme, key, port = ("https", WEB_TLS, PORT_TLS) if secure else ("http", WEB, PORT)
     names = [f".{name.strip()}" for name in settings.get(IDS, "").split(",") if name.strip()] or [""]
-    found = [_address(settings, key, name, port) for name in names]
-    if not any(found):
+    endpoints = [_address(settings, key, name, port) for name in names]
+    if not any(endpoints):
         hint = f"Name {WEB} or {HOSTNAME} in yarn-site.xml: a run in cluster mode is followed by it."
         raise Unavailable("master.yarn", "Hadoop's configuration does not say where YARN's resource manager answers HTTP", hint)
-    return tuple(f"{scheme}://{address}" for address in found if address)
+    return tuple(f"{scheme}://{address}" for address in endpoints if address)
 
 
 def _address(settings: Mapping[str, str], key: str, name: str, port: int) -> str:

@@ -41,16 +41,16 @@ def go_back(spark: Any, image: Path, sink: Path, back: Back, now_ms: int) -> int
     1. Refuse where others have changed rows since. 2. Bring the files that the table has no more. 3. Write the commit, unless somebody has
     written one of that number meanwhile: then look again.
     """
-    wanted = _replayed(spark, image / LOG)
+    saved_table = _replayed(spark, image / LOG)
     for _ in range(TRIES):
         newest, now = _newest(sink / LOG), _replayed(spark, sink / LOG)
-        if delta_commits.is_there(now, wanted, back):
+        if delta_commits.is_there(now, saved_table, back):
             return None
-        _refuse(sink, now, wanted, back, newest)  # 1
-        for path in map(unquote, delta_commits.added_paths(now, wanted)):  # 2
+        _refuse(sink, now, saved_table, back, newest)  # 1
+        for path in map(unquote, delta_commits.added_paths(now, saved_table)):  # 2
             if not bring(image / path, sink / path):
                 raise Corrupt("delta.file_gone", f"{image / path} is gone, which the savepoint's table had", "Verify the savepoint.")
-        if _write(sink / LOG, newest + 1, delta_commits.commit(now, wanted, back, now_ms)):  # 3
+        if _write(sink / LOG, newest + 1, delta_commits.commit(now, saved_table, back, now_ms)):  # 3
             return newest + 1
     raise Conflict("sink.busy", f"Others write to {sink} all the time", "Stop them, then resume the job.")
 

@@ -170,10 +170,15 @@ def _message(turn: Turn, table: str) -> str:
 
 
 def _write_to(writer: Any, request: Asked, name: str) -> None:
-    if request.table:
+    """From Spark 4 on by the path, also where the code has `toTable`: that makes a table of a branch's name first, where the catalog says
+    there is none, as that of Iceberg 1.12 does."""
+    if request.table and writer._spark.version.startswith("3."):
         intercept.asked(writer).table = name
-    else:
-        writer.option("path", name)
+        return
+    if request.table:
+        intercept.asked(writer).table = ""
+        writer.format(ICEBERG)
+    writer.option("path", name)
 
 
 def _asked(spec: RunSpec, query: str) -> Place:

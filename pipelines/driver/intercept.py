@@ -108,7 +108,12 @@ def _starting(writer_class: Any, start: Start) -> None:
         if partitionBy is not None:
             self.partitionBy(partitionBy)
         asked(self).table = tableName
-        return _handed_over(self, start, lambda: to_table_there(self, asked(self).table, outputMode=outputMode))
+
+        def launch() -> Any:
+            table = asked(self).table
+            return to_table_there(self, table, outputMode=outputMode) if table else start_there(self, outputMode=outputMode)
+
+        return _handed_over(self, start, launch)
 
     writer_class.start, writer_class.toTable = started, to_table
 

@@ -15,6 +15,6 @@ def check(outside: Mapping[str, str]) -> None:
         if not os.path.isfile(path):
             raise outside_gone(path, digest)
         with open(path, "rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-        if found != digest:
-            raise outside_changed(path, found, digest)
+            current_digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if current_digest != digest:
+            raise outside_changed(path, current_digest, digest)

@@ -197,8 +197,8 @@ def _columns(plan: Any) -> list[str]:
 
 def _pairs(options: Any) -> dict[str, str]:
     """A map of Scala."""
-    pairs, found = options.iterator(), dict[str, str]()
+    pairs, mapping = options.iterator(), dict[str, str]()
     while pairs.hasNext():
         pair = pairs.next()
-        found[str(pair._1())] = str(pair._2())
-    return found
+        mapping[str(pair._1())] = str(pair._2())
+    return mapping

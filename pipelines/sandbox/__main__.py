@@ -11,9 +11,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pipelines.sandbox import conversion, counting, lookup, migration, reading, rewriting
+from pipelines.sandbox import conversion, counting, key_example, lookup, migration, reading, rewriting
 from pipelines.sandbox.conversions import CONVERSION_FILE, ConversionTask
 from pipelines.sandbox.counts import ERROR_FILE, RESULT_FILE, STORES_FILE, TASK_FILE, CountTask
+from pipelines.sandbox.key_examples import EXAMPLE_FILE, ExampleTask
 from pipelines.sandbox.lookups import LOOK_UP_FILE, LookUpTask
 from pipelines.sandbox.migrations import MIGRATION_FILE, MigrationTask
 from pipelines.sandbox.readings import READ_FILE, ReadTask
@@ -55,6 +56,11 @@ def _look_up(folder: Path) -> dict[str, Any]:
     return asdict(lookup.look_up(counting.session(task), task))
 
 
+def _example(folder: Path) -> dict[str, Any]:
+    task = ExampleTask.read(folder)
+    return asdict(key_example.examples(counting.session(task), task))
+
+
 def _rewrite(folder: Path) -> dict[str, Any]:
     task = RewriteTask.read(folder)
     return asdict(rewriting.rescale(counting.session(task), task, folder))
@@ -74,6 +80,7 @@ TASKS: Mapping[str, Callable[[Path], dict[str, Any]]] = {
     TASK_FILE: _count,
     READ_FILE: _read,
     LOOK_UP_FILE: _look_up,
+    EXAMPLE_FILE: _example,
     REWRITE_FILE: _rewrite,
     CONVERSION_FILE: _convert,
     MIGRATION_FILE: _migrate,

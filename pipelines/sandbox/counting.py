@@ -23,6 +23,7 @@ from typing import Any
 
 from pipelines.sandbox.conversions import ConversionTask
 from pipelines.sandbox.counts import CountTask, Refusal, Store, StoreRows
+from pipelines.sandbox.key_examples import ExampleTask
 from pipelines.sandbox.lookups import LookUpTask
 from pipelines.sandbox.migrations import MigrationTask
 from pipelines.sandbox.readings import ReadTask
@@ -56,7 +57,7 @@ def count(spark: Any, task: CountTask) -> Iterator[StoreRows]:
             yield _refused(store, error)
 
 
-def session(task: CountTask | ReadTask | LookUpTask | RewriteTask | ConversionTask | MigrationTask) -> Any:
+def session(task: CountTask | ReadTask | LookUpTask | ExampleTask | RewriteTask | ConversionTask | MigrationTask) -> Any:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(task.master).appName(task.app)

@@ -72,11 +72,13 @@ class Gateway:
         os.environ.update(self._environ)
 
     def move(self, folder: str) -> None:
-        """Has the JVM find relative paths in `folder`, with nothing kept of what it did before.
+        """Has the JVM find relative paths in `folder`, with nothing kept of what it did before; one that has ended finds nothing.
 
         Hadoop's local file system takes its working directory from the property when it is made; the state stores of a context that ended
         would stay loaded until Spark's maintenance looks after them.
         """
+        if self.has_strayed:
+            return
         jvm = self._gateway.jvm
         jvm.java.lang.System.setProperty("user.dir", folder)
         jvm.org.apache.hadoop.fs.FileSystem.closeAll()
@@ -85,18 +87,19 @@ class Gateway:
     def _given(self, conf: Any = None, popen_kwargs: Any = None) -> Any:
         """What PySpark calls for a JVM. A script's own conf comes first, as on spark-submit's command line."""
         words = _parsed(os.environ.get(SUBMIT, END))
-        wanted = None if words is None else {**dict(conf.getAll() if conf else ()), **words}
-        if wanted is None or popen_kwargs or not self._fits(wanted):
-            self.has_strayed = True
+        confs = None if words is None else {**dict(conf.getAll() if conf else ()), **words}
+        if self.has_strayed or confs is None or popen_kwargs or not self._fits(confs):
             self._end()
             return self._launch(conf, popen_kwargs)
-        self._set({**wanted, **self._for_workers()})
+        self._set({**confs, **self._for_workers()})
         return self._gateway
 
     def _end(self) -> None:
-        """Ends the JVM, which nothing else will be given."""
-        self._gateway.shutdown()
-        self._gateway.proc.stdin.close()
+        """Ends the JVM, which nothing else will be given; does nothing where it has ended."""
+        if not self.has_strayed:
+            self.has_strayed = True
+            self._gateway.shutdown()
+            self._gateway.proc.stdin.close()
 
     def _fits(self, wanted: Mapping[str, str]) -> bool:
         launch = launch_conf(wanted)

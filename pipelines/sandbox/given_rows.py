@@ -167,9 +167,9 @@ def _differences(given: Any, schema: Any) -> Iterator[str]:
         elif has.names != wants.names:
             yield f"{part} has the columns {', '.join(has.names)}, and has to have {', '.join(wants.names)}, in this order"
         else:
-            for one, other in zip(has.fields, wants.fields, strict=True):
-                if one.dataType.simpleString() != other.dataType.simpleString():
-                    yield f"{part}.{one.name} is {one.dataType.simpleString()}, and has to be {other.dataType.simpleString()}"
+            for field, other in zip(has.fields, wants.fields, strict=True):
+                if field.dataType.simpleString() != other.dataType.simpleString():
+                    yield f"{part}.{field.name} is {field.dataType.simpleString()}, and has to be {other.dataType.simpleString()}"
 
 
 def _refusing_nulls(given: Any, schema: Any, target: Target) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pipelines.sandbox.lookups import FoundKey, LookUpTask
-from pipelines.sandbox.reading import PARTITION, storable, table
+from pipelines.sandbox.reading import PARTITION, changes, storable, table
 
 BY_KEY = ("stateStoreSave", "dedupe", "symmetricHashJoin", "transformWithState", "flatMapGroupsWithState", "applyInPandasWithState")
 """Operators whose rows are partitioned by the whole key."""
@@ -27,7 +27,7 @@ class NoSuchKeyColumns(Exception):
 
 def look_up(spark: Any, task: LookUpTask) -> FoundKey:
     """Raises `NoSuchKeyColumns`, and what Spark raises."""
-    rows = table(spark, task.store, task.variable)
+    rows = table(spark, task.store, task.variable) if task.since is None else changes(spark, task.store, task.variable, task.since)
     session = rows.sparkSession
     session.conf.set("spark.sql.session.timeZone", "UTC")
     kind = rows.schema["key"].dataType
@@ -48,7 +48,9 @@ def _expression(session: Any, field: Any, path: str, texts: dict[str, str]) -> s
     from pyspark.sql.types import StructType
 
     if isinstance(field.dataType, StructType):
-        inner = ", ".join(f"'{one.name}', {_expression(session, one, f'{path}.{one.name}', texts)}" for one in field.dataType.fields)
+        inner = ", ".join(
+            f"'{child.name}', {_expression(session, child, f'{path}.{child.name}', texts)}" for child in field.dataType.fields
+        )
         return f"named_struct({inner})"
     if path not in texts:
         raise NoSuchKeyColumns(f"{path} ({field.dataType.simpleString()}) is missing: the whole key is needed")
@@ -72,11 +74,11 @@ def _paths(kind: Any, above: str = "") -> Iterator[str]:
 
 def _of_partitions(session: Any, frame: Any, numbers: Sequence[int]) -> list[dict[str, Any]]:
     """The rows of these partitions alone: the source has one task for each, in their order."""
-    wanted = session.sparkContext._gateway.new_array(session._jvm.int, len(numbers))
+    array = session.sparkContext._gateway.new_array(session._jvm.int, len(numbers))
     for at, number in enumerate(numbers):
-        wanted[at] = number
+        array[at] = number
     session.conf.set("spark.sql.jsonGenerator.ignoreNullFields", "false")
-    collected = frame._jdf.toJSON().toJavaRDD().collectPartitions(wanted)
-    rows = [json.loads(text) for one in collected for text in one]
+    collected = frame._jdf.toJSON().toJavaRDD().collectPartitions(array)
+    rows = [json.loads(text) for texts in collected for text in texts]
     assert all(row[PARTITION] in numbers for row in rows)
     return rows[:MOST_ROWS]

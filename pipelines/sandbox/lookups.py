@@ -31,6 +31,8 @@ class LookUpTask:
     variable: str
     partitions: int
     key: Mapping[str, str]
+    since: int | None = None
+    """Not the key's rows as of the batch, but what the batches after this one made of them."""
 
     def write(self, folder: Path) -> None:
         (folder / LOOK_UP_FILE).write_text(json.dumps(asdict(self)))

@@ -116,7 +116,7 @@ class Member:
         """What it takes with its JVM; 0 where it has just ended."""
         with suppress(psutil.Error):
             process = psutil.Process(self.pid)
-            return sum(one.memory_info().rss for one in (process, *process.children(recursive=True)))
+            return sum(node.memory_info().rss for node in (process, *process.children(recursive=True)))
         return 0
 
     def run(self, request: Request, log: Path, watch: Callable[[], None], timeout_s: float) -> int:

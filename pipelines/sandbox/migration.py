@@ -57,8 +57,8 @@ def _checkpoint(
         identify(aside, batch, ids)
     with followed(spark, folder, "reading it back"):
         read_back = (_contents(session, replace(store, checkpoint=str(aside)), target) for store, target in stores)
-        done = [replace(one, after=after) for one, after in zip(done, read_back, strict=True)]  # 4
-    if all(one.given == one.after for one in done):
+        done = [replace(migrated, after=after) for migrated, after in zip(done, read_back, strict=True)]  # 4
+    if all(migrated.given == migrated.after for migrated in done):
         for operator in _operators(stores):
             shutil.rmtree(checkpoint / STATE / operator)
             (aside / STATE / operator).rename(checkpoint / STATE / operator)  # 5

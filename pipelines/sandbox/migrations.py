@@ -86,15 +86,15 @@ class MigrationTask:
     @staticmethod
     def read(folder: Path) -> MigrationTask:
         raw = json.loads((folder / MIGRATION_FILE).read_text())
-        targets = (_target(one) for one in raw["targets"])
-        stores, places = (Store(**one) for one in raw["stores"]), (_placing(one) for one in raw["places"])
+        targets = (_target(target) for target in raw["targets"])
+        stores, places = (Store(**store) for store in raw["stores"]), (_placing(place) for place in raw["places"])
         return MigrationTask(**{**raw, "stores": tuple(stores), "targets": tuple(targets), "places": tuple(places)})
 
 
 def _target(raw: Mapping[str, Any]) -> Target:
     expressions, never_null, key = (tuple(raw[name]) for name in ("expressions", "never_null", "key"))
     copies = tuple((key, value) for key, value in raw["copies"])
-    families = tuple(_family(one) for one in raw["families"])
+    families = tuple(_family(family) for family in raw["families"])
     return Target(Shape(**raw["shape"]), raw["contract"], expressions, never_null, key, raw["spread_by"], copies, families)
 
 
@@ -105,7 +105,7 @@ def _family(raw: Mapping[str, Any]) -> Family:
 
 def _placing(raw: Mapping[str, Any]) -> Placing:
     moved = tuple((before, after) for before, after in raw["moved"])
-    added, shapes = tuple(Store(**one) for one in raw["added"]), tuple(Shape(**one) for one in raw["shapes"])
+    added, shapes = tuple(Store(**store) for store in raw["added"]), tuple(Shape(**shape) for shape in raw["shapes"])
     return Placing(raw["checkpoint"], raw["batch"], raw["contract"], moved, added, shapes)
 
 

@@ -39,14 +39,14 @@ PREFIX = "warm-"
 
 def most_processes() -> int:
     """The bound, from the environment, else by the machine's memory."""
-    said = os.environ.get(MOST_VARIABLE, "")
-    return int(said) if said.isdigit() else 2 if psutil.virtual_memory().total > ROOMY_BYTES else 1
+    setting = os.environ.get(MOST_VARIABLE, "")
+    return int(setting) if setting.isdigit() else 2 if psutil.virtual_memory().total > ROOMY_BYTES else 1
 
 
 def most_drivers() -> int:
     """How many a server begins with, from the environment."""
-    said = os.environ.get(DRIVERS_VARIABLE, "")
-    return int(said) if said.isdigit() else DRIVERS
+    setting = os.environ.get(DRIVERS_VARIABLE, "")
+    return int(setting) if setting.isdigit() else DRIVERS
 
 
 @dataclass(frozen=True)

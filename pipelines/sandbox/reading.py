@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.domain.migrated_columns import once
+from pipelines.domain.states import ALL_TIMERS
 from pipelines.sandbox.counting import FORMAT_CONF
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.readings import FAR_FILE, ROWS_FOLDER, Far, ReadRows, ReadTask
@@ -40,19 +41,44 @@ def read(spark: Any, task: ReadTask, folder: Path) -> ReadRows:
 
 
 def table(spark: Any, store: Store, variable: str) -> Any:
-    """The table, as the statestore source has it. Spark's reader takes pinned confs from the offset log, but the checkpoint
-    format from the session."""
+    """The table, as the statestore source has it."""
+    return loaded(session_of(spark, store), store, variable)
+
+
+def session_of(spark: Any, store: Store) -> Any:
+    """A session that reads the store: Spark's reader takes pinned confs from the offset log, but the checkpoint format from the session."""
     reading = spark.newSession()
     reading.conf.set(FORMAT_CONF, str(store.state_format))
     reading.conf.set(*MICROS)
-    reader = reading.read.format("statestore").option("batchId", store.batch).option("operatorId", store.operator)
+    return reading
+
+
+def loaded(session: Any, store: Store, variable: str) -> Any:
+    """The table in a session that can read it."""
+    reader = _reader(session, store, variable).option("batchId", store.batch)
+    return _timers(reader.load(store.checkpoint)) if variable == ALL_TIMERS else reader.load(store.checkpoint)
+
+
+def changes(spark: Any, store: Store, variable: str, since: int) -> Any:
+    """What the batches after `since`, up to the store's, changed in the table: its columns, and `batch_id` and `change_type`."""
+    reader = _reader(session_of(spark, store), store, variable).option("readChangeFeed", "true")
+    return reader.option("changeStartBatchId", since + 1).option("changeEndBatchId", store.batch).load(store.checkpoint)
+
+
+def _reader(session: Any, store: Store, variable: str) -> Any:
+    reader = session.read.format("statestore").option("operatorId", store.operator)
     if store.store in SIDES:
-        reader = reader.option("joinSide", store.store)
-    elif variable:
-        reader = reader.option("stateVarName", variable)
-    else:
-        reader = reader.option("storeName", store.store)
-    return reader.load(store.checkpoint)
+        return reader.option("joinSide", store.store)
+    if variable == ALL_TIMERS:
+        return reader.option("readRegisteredTimers", "true")
+    return reader.option("stateVarName", variable) if variable else reader.option("storeName", store.store)
+
+
+def _timers(frame: Any) -> Any:
+    """A row for each timer: `key`, when it `expires`, `partition_id`."""
+    from pyspark.sql import functions as F
+
+    return frame.select("key", F.timestamp_millis("expiration_timestamp_ms").alias("expires"), PARTITION)
 
 
 def storable(frame: Any) -> Any:

@@ -69,5 +69,7 @@ class Rewritten:
 
     @staticmethod
     def from_json(raw: Mapping[str, Any]) -> Rewritten:
-        stores = (RewrittenStore(Store(**one["store"]), Contents(**one["before"]), Contents(**one["after"])) for one in raw["stores"])
+        stores = (
+            RewrittenStore(Store(**entry["store"]), Contents(**entry["before"]), Contents(**entry["after"])) for entry in raw["stores"]
+        )
         return Rewritten(raw["spark_version"], tuple(stores))

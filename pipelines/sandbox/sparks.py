@@ -31,13 +31,13 @@ def jars(python: str) -> Path | None:
     """The folder of Spark's jars; None where there is none."""
     if "SPARK_HOME" in os.environ:
         return Path(os.environ["SPARK_HOME"], "jars")
-    found = _JARS.get(python)
-    if found is None or not found.is_dir():
+    folder = _JARS.get(python)
+    if folder is None or not folder.is_dir():
         origin = _origin(python)
-        found = Path(origin).parent / "jars" if origin else None
-    if found is not None:
-        _JARS[python] = found
-    return found
+        folder = Path(origin).parent / "jars" if origin else None
+    if folder is not None:
+        _JARS[python] = folder
+    return folder
 
 
 def _origin(python: str) -> str:
@@ -62,5 +62,5 @@ def _origin(python: str) -> str:
 
 def _version(names: list[str], jar: str) -> str:
     """The version in the name of the jar; empty where there is none such."""
-    found = (re.fullmatch(rf"{jar}-(\d[\w.-]*?)\.jar", name) for name in names)
-    return next((match[1] for match in found if match), "")
+    matches = (re.fullmatch(rf"{jar}-(\d[\w.-]*?)\.jar", name) for name in names)
+    return next((match[1] for match in matches if match), "")

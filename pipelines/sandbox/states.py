@@ -13,6 +13,7 @@ from pipelines.domain.runtimes import Runtime
 from pipelines.sandbox import aliases, processes
 from pipelines.sandbox.conversions import CANNOT_CONVERT, MISSING, ConversionTask
 from pipelines.sandbox.counts import ERROR_FILE, LOG_FILE, RESULT_FILE, CountTask, Store, StoreRows, read_rows
+from pipelines.sandbox.key_examples import Examples, ExampleTask, Points
 from pipelines.sandbox.lookups import NO_KEY, FoundKey, LookUpTask
 from pipelines.sandbox.migrations import CANNOT_MIGRATE, WRONG_ROWS, Migrated, MigrationTask
 from pipelines.sandbox.pool import Pool, Work
@@ -75,6 +76,19 @@ def look_up(pool: Pool, folder: Path, task: LookUpTask, runtime: Runtime, watch:
     if not (folder / RESULT_FILE).is_file():
         raise _not_looked_up(folder, task)
     return FoundKey.from_json(json.loads((folder / RESULT_FILE).read_text()))
+
+
+def examples(pool: Pool, folder: Path, task: ExampleTask, runtime: Runtime, watch: Callable[[], None]) -> Examples:
+    """Finds a key of each operator whose rows differ, from the empty `folder`. Raises what `read` raises."""
+    work = Work(MODULE, runtime, task.master, task.conf, is_last=False)
+    with aliases.plain(task.stores) as stores:
+        plain = iter(stores)
+        tables = tuple(Points({side: next(plain) for side in table.stores}, table.variable) for table in task.tables)
+        replace(task, tables=tables).write(folder)
+        pool.run(work, folder, LOG_FILE, watch, timeout_s())
+    if not (folder / RESULT_FILE).is_file():
+        raise _unread(folder, task.stores[0])
+    return Examples.from_json(json.loads((folder / RESULT_FILE).read_text()))
 
 
 def _not_looked_up(folder: Path, task: LookUpTask) -> TidemarkError:

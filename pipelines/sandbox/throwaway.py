@@ -5,7 +5,7 @@ from __future__ import annotations
 import runpy
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,13 @@ CONF = {
 }
 
 
-def run(master: str, folder: Path, is_over: Callable[[], bool]) -> None:
-    """Runs one step after the other in the empty `folder`, until somebody waits for the process; leaves a context to be stopped."""
+def run(master: str, conf: Mapping[str, str], folder: Path, is_over: Callable[[], bool]) -> None:
+    """Runs one step after the other in the empty `folder`, until somebody waits for the process; leaves a context to be stopped.
+
+    `conf`: what the JVM was started with, without which the session would be given another one."""
     folder.mkdir()
     try:
-        spark = _session(master, folder)
+        spark = _session(master, conf, folder)
         for step in (_stream, _read_state, _plan):
             if is_over():
                 return
@@ -33,11 +35,11 @@ def run(master: str, folder: Path, is_over: Callable[[], bool]) -> None:
         shutil.rmtree(folder)
 
 
-def _session(master: str, folder: Path) -> Any:
+def _session(master: str, conf: Mapping[str, str], folder: Path) -> Any:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(master).appName("throwaway").config("spark.sql.warehouse.dir", str(folder / "warehouse"))
-    for key, value in CONF.items():
+    for key, value in {**conf, **CONF}.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 

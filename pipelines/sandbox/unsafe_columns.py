@@ -38,8 +38,8 @@ def changed(columns: Sequence[Column], before: int) -> Callable[[bytes], bytes]:
             else:
                 where = struct.unpack_from("<q", row, was)[0]
                 offset, length = where >> 32, where & 0xFFFFFFFF
-                one = inner[place]
-                data = row[offset : offset + length] if one is None else one(row[offset : offset + length])
+                converter = inner[place]
+                data = row[offset : offset + length] if converter is None else converter(row[offset : offset + length])
                 struct.pack_into("<q", fixed, word, (size + len(behind)) << 32 | len(data))
                 behind += data.ljust(LONG_DECIMAL_BYTES if sort == "decimal" else -(-len(data) // WORD) * WORD, b"\0")
         return bytes(fixed + behind)

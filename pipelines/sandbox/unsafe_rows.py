@@ -93,8 +93,8 @@ def encoded(key: Mapping[str, Any], value: Mapping[str, Any]) -> Callable[[Itera
         encoders = [(KEY, "key", encoder(key)), (VALUE, "value", encoder(value))]
         for batch in batches:
             columns = {other: batch.column(other) for other in OTHERS}
-            for to, column, one in encoders:
-                columns[to] = pa.array([one(row) for row in batch.column(column).to_pylist()], pa.binary())
+            for to, column, row_encoder in encoders:
+                columns[to] = pa.array([row_encoder(row) for row in batch.column(column).to_pylist()], pa.binary())
             yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
     return encode

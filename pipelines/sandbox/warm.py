@@ -62,7 +62,7 @@ def _gateway(launch: Launch) -> Gateway | None:
 
 def _warm_up(launch: Launch, folder: Path, lines: Lines) -> None:
     try:
-        throwaway.run(launch.master, folder / "throwaway", lambda: not lines.empty())
+        throwaway.run(launch.master, launch.conf, folder / "throwaway", lambda: not lines.empty())
     except Exception:  # noqa: BLE001  another Spark may not know all of it: the process is less warm then
         traceback.print_exc()
 

@@ -22,9 +22,8 @@ def damages(
     library: Storage, savepoint: SavepointId, files: Iterable[StoredFile], entries: Mapping[str, Entry] | None = None
 ) -> list[Damage]:
     """The damages of `files`: missing, or of another size. `entries` is what `there` has answered, where it was asked just now."""
-    if entries is not None:
-        return compared(files, {path: entry.bytes for path, entry in entries.items()})
-    return compared(files, {entry.path[len(savepoint) + 1 :]: entry.bytes for entry in library.list(savepoint)})
+    entries = there(library, savepoint) if entries is None else entries
+    return compared(files, {path: entry.bytes for path, entry in entries.items()})
 
 
 def compared(files: Iterable[StoredFile], sizes: Mapping[str, int]) -> list[Damage]:

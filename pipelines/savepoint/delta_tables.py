@@ -84,14 +84,14 @@ def hindrance(image: QueryImage) -> str:
 def swap_hindrance(image: QueryImage, folder: str, query_id: str, since: int) -> str:
     """Why the table in `folder`, in which `query_id` writes, cannot become the one of the image: they parted at its version `since`."""
     storage, theirs = open_storage(folder), open_storage(table_folder(image))
-    log, their_log = (delta_log.names(one.list(delta_log.FOLDER)) for one in (storage, theirs))
+    log, their_log = (delta_log.names(table_storage.list(delta_log.FOLDER)) for table_storage in (storage, theirs))
     if min(log.newest, their_log.newest) < 0:
         return f"there is no table in {folder if log.newest < 0 else table_folder(image)}"
     try:
-        now, wanted = _described(storage, log), _described(theirs, their_log)
+        now, their_table = _described(storage, log), _described(theirs, their_log)
     except (Corrupt, Unsupported) as unreadable:
         return unreadable.message
-    return delta_commits.hindrance(now, wanted) or _written_by_others(storage, log, query_id, since)
+    return delta_commits.hindrance(now, their_table) or _written_by_others(storage, log, query_id, since)
 
 
 def _described(storage: Storage, log: LogNames) -> delta_commits.Table:

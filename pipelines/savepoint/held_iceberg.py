@@ -50,11 +50,11 @@ def _whole(name: str, table: Table, way: Way, at: Position) -> str:
     waiting = list(iceberg_offsets.left(way, at))
     files = sum(files for _, files in waiting)
     begins = offsets.in_table(at)
-    said = f"{name} has all {formats.plural(files, 'file')} from {begins} on: it is {formats.plural(len(waiting), 'snapshot')} behind"
+    sentence = f"{name} has all {formats.plural(files, 'file')} from {begins} on: it is {formats.plural(len(waiting), 'snapshot')} behind"
     if not waiting:
-        said = f"{name} has no rows after {begins} yet"
+        sentence = f"{name} has no rows after {begins} yet"
     ends = iceberg_offsets.end(way, at)
     if ends is None:
-        return said
+        return sentence
     what = "deletes" if ends.operation == DELETE else "overwrites"
-    return f"Spark fails at snapshot {ends.id}, which {what} rows, unless the code sets {SKIPPING[ends.operation]}; {said}"
+    return f"Spark fails at snapshot {ends.id}, which {what} rows, unless the code sets {SKIPPING[ends.operation]}; {sentence}"

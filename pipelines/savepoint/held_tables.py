@@ -31,7 +31,7 @@ def reading(image: QueryImage, offset: SourceOffset, checkpoint: Storage) -> Rea
 
 def folder(image: QueryImage, offset: SourceOffset) -> str:
     """The folder or URL of the table that the source at `offset` reads; empty where nobody noted it."""
-    places = [one.source for one in image.offsets]
+    places = [source_offset.source for source_offset in image.offsets]
     return image.tables[places.index(offset.source)] if len(image.tables) == len(places) else ""
 
 

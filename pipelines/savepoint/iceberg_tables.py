@@ -101,10 +101,15 @@ def files(home: str, sink_table: str) -> tuple[str, ...]:
 
 
 def _planned(metadata: str, snapshot: int | None) -> tuple[str, ...]:
+    from pyiceberg.exceptions import ValidationError
     from pyiceberg.table import StaticTable
 
     read: Callable[[str], Any] = StaticTable.from_metadata
-    table = read(metadata)
+    try:
+        table = read(metadata)
+    except ValidationError as error:
+        reason = next((line.strip() for line in str(error).splitlines() if "Unsupported field type" in line), str(error).splitlines()[0])
+        raise _not_compared(f"pyiceberg does not read it ({reason.partition(' [')[0]})") from error
     if len({(field.field_id, field.name) for schema in table.metadata.schemas for field in schema.fields}) > _columns(table):
         raise _not_compared("columns of it were renamed: its files have other names for them")
     tasks = list(table.scan(snapshot_id=snapshot).plan_files())

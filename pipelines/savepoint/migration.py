@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from pipelines.checkpoint import listing, operators
-from pipelines.domain import migrations
+from pipelines.domain import migrations, operator_places
 from pipelines.domain.conversions import Shape
 from pipelines.domain.migrations import MigrationPlan
 from pipelines.domain.savepoints import Operator, QueryImage
@@ -17,7 +17,8 @@ from pipelines.storage.addresses import open_storage
 
 def plan(held: Held, by: str, spark_version: str = "", drop: tuple[str, ...] = (), told: Mapping[str, str] | None = None) -> MigrationPlan:
     """The plan of migrating the state of `held`; `spark_version` is that of the Spark that will do it, where it is known; `drop` and `told`
-    are names of operators, as the user gives them."""
+    are names of operators, as the user gives them. Raises Invalid (`map.operator`) for what is told of what the savepoint does not have."""
+    operator_places.check_told(held.images, told or {})
     return replace(migrations.decide(held.images, sizes(held), by, spark_version), drop=drop, told=told or {})
 
 

@@ -69,8 +69,8 @@ def _files(known: Iterable[Path]) -> list[tuple[Path, int]]:
 
 def _below(folder: Path) -> Iterator[tuple[Path, int]]:
     """Spark's rule of what is hidden: names that begin with a dot, or with an underscore where they are no `_column=value`."""
-    with os.scandir(folder) as found:
-        for entry in found:
+    with os.scandir(folder) as entries:
+        for entry in entries:
             if entry.name.startswith(".") or (entry.name.startswith("_") and "=" not in entry.name):
                 continue
             if entry.is_dir():

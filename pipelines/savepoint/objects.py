@@ -91,7 +91,7 @@ def sizes(home: Storage, origin: str = "") -> Mapping[str, int]:
 
 def condemned(home: Storage) -> Mapping[str, frozenset[str]]:
     """Path of each list of condemned objects -> their names. Raises Corrupt."""
-    return {path: frozenset(found.names) for path, found in _documents(home, CONDEMNED, Condemned)}
+    return {path: frozenset(document.names) for path, document in _documents(home, CONDEMNED, Condemned)}
 
 
 def claimed(home: Storage) -> frozenset[str]:
@@ -102,10 +102,10 @@ def claimed(home: Storage) -> frozenset[str]:
 def named(home: Storage, savepoint: SavepointId) -> Mapping[str, str]:
     """Path in a savepoint -> name, of its files that are in the content store. Raises Corrupt; NotFound for one that is not published."""
     data = home.read(layout.inside(savepoint, layout.MANIFEST))
-    found = documents.decode(Objects, data, f"The manifest of savepoint {savepoint}").objects
-    if not all(map(layout.is_object, found.values())):
+    objects = documents.decode(Objects, data, f"The manifest of savepoint {savepoint}").objects
+    if not all(map(layout.is_object, objects.values())):
         raise Corrupt("savepoint.path", f"The manifest of savepoint {savepoint} names what is no object", layout.HINT)
-    return found
+    return objects
 
 
 def _documents(home: Storage, folder: str, kind: type[T]) -> Iterator[tuple[str, T]]:

@@ -72,17 +72,17 @@ def remarks(manifest: Manifest) -> tuple[str, ...]:
 
 
 def _problems(outside: Mapping[str, str]) -> list[TidemarkError]:
-    found = (_problem(path, digest) for path, digest in outside.items())
-    return [problem for problem in found if problem is not None]
+    problems = (_problem(path, digest) for path, digest in outside.items())
+    return [problem for problem in problems if problem is not None]
 
 
 def _problem(path: str, digest: str) -> TidemarkError | None:
     try:
         there = os.stat(path)
-        found = _digest(path, there.st_size, there.st_mtime_ns)
+        current_digest = _digest(path, there.st_size, there.st_mtime_ns)
     except OSError:
         return outside_gone(path, digest)
-    return None if found == digest else outside_changed(path, found, digest)
+    return None if current_digest == digest else outside_changed(path, current_digest, digest)
 
 
 @lru_cache(KEPT)

@@ -34,8 +34,8 @@ def _give(path: Path, version: int) -> bool:
     first, aside = f"v{version}\n".encode(), path.with_name(f".{path.name}.anew")
     try:
         with zipfile.ZipFile(path) as held:
-            said, _, rest = held.read(state_files.SNAPSHOT_METADATA).partition(b"\n")
-            if said.strip() == first.strip():
+            version_line, _, rest = held.read(state_files.SNAPSHOT_METADATA).partition(b"\n")
+            if version_line.strip() == first.strip():
                 return False
             _write(held, aside, first + rest)
     except (zipfile.BadZipFile, zlib.error, KeyError) as error:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from pipelines.checkpoint import operators, variables
 from pipelines.domain.savepoints import Manifest, Operator, QueryImage
-from pipelines.domain.states import StateTable
+from pipelines.domain.states import ALL_TIMERS, CLOCK_TIMERS, EVENT_TIMERS, StateTable
 from pipelines.savepoint import layout
 from pipelines.storage.protocol import Storage
 
 JOIN = "symmetricHashJoin"
 TRANSFORM = "transformWithState"
 SIDES = ("left", "right")
+TIMERS = "timers"
+OF_THE_CLOCK = "$proc"
+"""How Spark's name of timers begins that go by the clock."""
 
 
 def tables(library: Storage, manifest: Manifest) -> tuple[StateTable, ...]:
@@ -29,11 +32,7 @@ def _of_operator(library: Storage, manifest: Manifest, image: QueryImage, operat
         yield from _sides(manifest, image, operator)
         yield from (replace(table, internal=True) for table in plain if table.store != operators.DEFAULT_STORE)
     elif TRANSFORM in operator.name:
-        yield from (
-            replace(table, variable=variable.name, kind=variable.kind)
-            for table in plain
-            for variable in _variables(library, manifest, image, operator)
-        )
+        yield from (named for table in plain for named in _named(library, manifest, image, operator, table))
     else:
         yield from plain
 
@@ -76,11 +75,17 @@ def _bytes(manifest: Manifest, image: QueryImage, operator: Operator, store: str
     return size
 
 
-def _variables(library: Storage, manifest: Manifest, image: QueryImage, operator: Operator) -> Sequence[variables.Variable]:
-    """The state variables in the operator's newest metadata; none where the checkpoint has no such metadata."""
+def _named(library: Storage, manifest: Manifest, image: QueryImage, operator: Operator, table: StateTable) -> Iterator[StateTable]:
+    """A table for each state variable of the store, and one for its timers, in the operator's newest metadata; none where the checkpoint
+    has no such metadata."""
     base = f"{layout.checkpoint(image.query)}/{operators.folder(operator.id)}/{operators.METADATA}/v2/"
     numbers = [path for file in manifest.files if (path := file.path).startswith(base) and path.removeprefix(base).isdigit()]
     if not numbers:
-        return ()
+        return
     newest = max(numbers, key=lambda path: int(path.removeprefix(base)))
-    return variables.parse(newest, library.read(layout.inside(manifest.id, newest)))
+    data = library.read(layout.inside(manifest.id, newest))
+    named = variables.parse(newest, data)
+    yield from (replace(table, variable=variable.name, kind=variable.kind) for variable in named)
+    if timers := variables.timers(newest, data):
+        name = TIMERS if TIMERS not in {variable.name for variable in named} else ALL_TIMERS
+        yield replace(table, variable=name, kind=CLOCK_TIMERS if timers.startswith(OF_THE_CLOCK) else EVENT_TIMERS)

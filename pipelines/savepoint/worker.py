@@ -63,16 +63,16 @@ Claim = Callable[[Found], AbstractContextManager[None]]
 def bring(pool: Pool, url: str, shelf: Storage, now_ms: int, watch: Watch, claim: Claim) -> SavepointId:
     """Imports the savepoint at `url` into `shelf` as `imports.bring` does; an import that is ended in the middle leaves nothing, too."""
     with ExitStack() as claims:
-        found: list[Found] = []
+        manifests: list[Found] = []
 
         def asked(value: Any) -> None:
-            found.append(documents.decode(Found, value, "The manifest"))
-            claims.enter_context(claim(found[0]))
+            manifests.append(documents.decode(Found, value, "The manifest"))
+            claims.enter_context(claim(manifests[0]))
 
         try:
             brought = pool.do({"do": "import", "url": url, "shelf": shelf.url, "now_ms": now_ms}, watch, asked)
         except BaseException:
-            for claimed in found:
+            for claimed in manifests:
                 _discard_unfinished(shelf, claimed.savepoint, now_ms)
             raise
     return SavepointId(brought)

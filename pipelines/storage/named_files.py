@@ -27,12 +27,14 @@ def look(storage: Storage, folder: str, files: Iterable[str]) -> NamedFiles:
     """The files by their paths in `folder`. Only a local disk can have irregular ones, and links that lead out of the folder."""
     if not local(storage):
         return NamedFiles({entry.path[len(folder) + 1 :]: entry.bytes for entry in storage.list(folder)})
-    wanted = dict.fromkeys(files)
-    inner = dict.fromkeys(above for path in wanted for above in paths.ancestors(path))
+    file_paths = dict.fromkeys(files)
+    inner = dict.fromkeys(above for path in file_paths for above in paths.ancestors(path))
     with typed_errors(folder):
-        states = {path: _state(f"{storage.url}/{paths.relative(paths.join(folder, path))}") for path in (*inner, *wanted)}
-    irregular = [path for path, state in states.items() if state and not (stat.S_ISREG if path in wanted else stat.S_ISDIR)(state.st_mode)]
-    return NamedFiles({path: state.st_size for path in wanted if (state := states[path])}, irregular)
+        states = {path: _state(f"{storage.url}/{paths.relative(paths.join(folder, path))}") for path in (*inner, *file_paths)}
+    irregular = [
+        path for path, state in states.items() if state and not (stat.S_ISREG if path in file_paths else stat.S_ISDIR)(state.st_mode)
+    ]
+    return NamedFiles({path: state.st_size for path in file_paths if (state := states[path])}, irregular)
 
 
 def _state(path: str) -> os.stat_result | None:

@@ -88,33 +88,35 @@ class Alerter:
 
         before = alert_states.change(self._context, looked)
         for alert in after:
-            if alert.state in SAID and not any(one.is_same(alert) and one.state is alert.state for one in before):
-                said = words.message(alert)
-                events.say(self._context, SAID[alert.state], alert.job, alert.rule, f"{said.title}: {alert.words}".rstrip(": "))
+            if alert.state in SAID and not any(earlier.is_same(alert) and earlier.state is alert.state for earlier in before):
+                message = words.message(alert)
+                events.say(self._context, SAID[alert.state], alert.job, alert.rule, f"{message.title}: {alert.words}".rstrip(": "))
         self._send(after, jobs, settings, now_ms)
 
     def _after(self, before: Sequence[Alert], jobs: Sequence[JobSummary], settings: AlertSettings, now_ms: int) -> list[Alert]:
         """What becomes of each; one whose rule or job is gone is resolved."""
-        open_ones = [one for one in before if one.state is not AlertState.RESOLVED]
-        after = [one for one in before if one.state is AlertState.RESOLVED and self._is_unsaid(one, settings, now_ms)]
+        open_ones = [earlier for earlier in before if earlier.state is not AlertState.RESOLVED]
+        after = [earlier for earlier in before if earlier.state is AlertState.RESOLVED and self._is_unsaid(earlier, settings, now_ms)]
         looked_at: list[Alert] = []
         for job in jobs:
             for rule in rules_of(job.job.alerts, settings.rules):
-                held = next((one for one in open_ones if (one.rule, one.job) == (rule.name, job.job.name)), None)
+                held = next((earlier for earlier in open_ones if (earlier.rule, earlier.job) == (rule.name, job.job.name)), None)
                 looked_at += [held] if held else []
                 alert = self._readings.advance(rule, job, held, now_ms)
                 after += [alert] if alert else []
-        gone = [one for one in open_ones if one not in looked_at and one.state is AlertState.FIRING]
-        return [*after, *(replace(one, state=AlertState.RESOLVED, resolved_ms=now_ms) for one in gone)]
+        gone = [earlier for earlier in open_ones if earlier not in looked_at and earlier.state is AlertState.FIRING]
+        return [*after, *(replace(earlier, state=AlertState.RESOLVED, resolved_ms=now_ms) for earlier in gone)]
 
     def _is_unsaid(self, alert: Alert, settings: AlertSettings, now_ms: int) -> bool:
         told = [alert.told_of(channel.name) for channel in settings.channels]
-        return now_ms - (alert.resolved_ms or 0) < KEPT_MS and any(one.firing_ms is not None and one.resolved_ms is None for one in told)
+        return now_ms - (alert.resolved_ms or 0) < KEPT_MS and any(
+            entry.firing_ms is not None and entry.resolved_ms is None for entry in told
+        )
 
     def _send(self, alerts: Sequence[Alert], jobs: Sequence[JobSummary], settings: AlertSettings, now_ms: int) -> None:
         """Begins what is due, the longest first; a channel that still has a message under way is told later."""
         rules = {(job.job.name, rule.name): rule for job in jobs for rule in rules_of(job.job.alerts, settings.rules)}
-        for alert in sorted(alerts, key=lambda one: one.since_ms):
+        for alert in sorted(alerts, key=lambda alert: alert.since_ms):
             rule = rules.get((alert.job, alert.rule))
             for channel in settings.channels:
                 is_free = channel.name not in self._sending and self._blocked_ms.get(channel.name, 0) <= now_ms
@@ -164,7 +166,7 @@ class Alerter:
 
     def _keep(self, alert: Alert, told: Told) -> None:
         """Writes down what the channel was told, whatever has become of the alert meanwhile."""
-        alert_states.change(self._context, lambda alerts: [one.telling(told) if one.is_same(alert) else one for one in alerts])
+        alert_states.change(self._context, lambda alerts: [other.telling(told) if other.is_same(alert) else other for other in alerts])
 
     def _work(self) -> None:
         while not self._ended.wait(INTERVAL_S):

@@ -40,7 +40,7 @@ class Readings:
         now_ms = self._context.now_ms()
         with self._context.catalog.reading() as reader:
             jobs = summary_rows.listed(reader, now_ms)
-            ends = [(one.job, ends_ms(one.holdings, one.best_before_ms)) for one in savepoint_rows.listed(reader)]
+            ends = [(savepoint.job, ends_ms(savepoint.holdings, savepoint.best_before_ms)) for savepoint in savepoint_rows.listed(reader)]
         self._best_before_ms = {job: at_ms for job, at_ms in reversed(ends) if at_ms is not None}
         for job in jobs:
             late = self._late.setdefault(job.job.name, deque())

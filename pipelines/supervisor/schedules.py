@@ -112,8 +112,8 @@ class Scheduler:
 
     def _say_missed(self, job: JobName, run: Run | None, missed: Passed) -> None:
         at_least = missed.count >= schedule_times.MOST_COUNTED
-        said = words.missed(missed.count, self._work.counted, self._reason(run, missed), self._work.made_up, at_least=at_least)
-        events.say(self._context, f"{self._work.noun}.missed", job, run.id if run else job, f"{job}: {said}")
+        text = words.missed(missed.count, self._work.counted, self._reason(run, missed), self._work.made_up, at_least=at_least)
+        events.say(self._context, f"{self._work.noun}.missed", job, run.id if run else job, f"{job}: {text}")
 
     def _reason(self, run: Run | None, missed: Passed) -> str:
         if run is not None and run.started_ms is not None and missed.first_ms < run.started_ms:

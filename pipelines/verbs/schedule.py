@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipelines.domain.access import Role
-from pipelines.domain.errors import Corrupt, NotFound
+from pipelines.domain.errors import Conflict, Corrupt, NotFound
 from pipelines.domain.schedules import Given, SchedulePlan, ScheduleState
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.verb import Change, Http, Question, argument, option
@@ -36,14 +36,14 @@ class SetSchedule(Change[ScheduleState, SchedulePlan]):
     and proved by themselves."""
 
     job: str = argument(OF_JOB, "")
-    cron: str = option("A cron expression of five fields: '0 * * * *' is every hour.", "")
+    cron: str | None = option("A cron expression of five fields: '0 * * * *' is every hour.", None)
     every_ms: int | None = option(
         "Every so often, counted from midnight UTC: 30m, 6h; at least 10s. 'usual' (0 over REST) is the workspace's.",
         None, flag="--every", metavar="DURATION", reads=Reads.DURATION, least=0,
     )  # fmt: skip
     off: bool = option("Take none by itself.", False, flag="--off")
     usual: bool = option("Forget all that was set here.", False, flag="--usual")
-    zone: str = option("Time zone of the cron expression and the blackout windows: Europe/Berlin; 'usual'.", "", flag="--tz")
+    zone: str | None = option("Time zone of the cron expression and the blackout windows: Europe/Berlin; 'usual'.", None, flag="--tz")
     blackouts: tuple[str, ...] = option(
         "A window without savepoints: 22:00-06:00, 'Mon-Fri 08:00-10:00'; again for several; 'none', 'usual'.",
         (), flag="--blackout", metavar="WINDOW",
@@ -55,20 +55,21 @@ class SetSchedule(Change[ScheduleState, SchedulePlan]):
     keep_bytes: int | None = option(
         "Keep them while they take no more bytes on disk together; 0 is what the workspace keeps.", None, metavar="BYTES", least=0
     )
-    prove_at: str = option(
-        "Prove the newest of them at these times, if it is not proved yet: a cron expression; 'off', 'usual'.", "", metavar="CRON"
+    prove_at: str | None = option(
+        "Prove the newest of them at these times, if it is not proved yet: a cron expression; 'off', 'usual'.", None, metavar="CRON"
     )
-
-    run_at: str = option(
-        "Begin the job again at these times, if it has ended: a cron expression, of a job alone; 'off'.", "", flag="--run", metavar="CRON"
-    )
+    run_at: str | None = option(
+        "Begin the job again at these times, if it has ended: a cron expression, of a job alone; 'off'. A job that does not end by itself "
+        "is refused.",
+        None, flag="--run", metavar="CRON",
+    )  # fmt: skip
 
     call, topic = "set_schedule", "jobs"
     role = Role.OPERATOR
     http = Http("PATCH", "/schedule")
     also = (Http("PATCH", "/jobs/{job}/schedule", name="set_job_schedule"),)
     command, shell = "schedule", "Without options it shows the schedule, with its next three times."
-    refuses = (NotFound, Corrupt)
+    refuses = (NotFound, Conflict, Corrupt)
 
     def unchanged(self) -> ShowSchedule | None:
         """Nothing is given: the schedule is shown."""

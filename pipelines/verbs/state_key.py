@@ -27,7 +27,8 @@ class LookUpKeyPlan:
 @dataclass(frozen=True)
 class LookUpKey(Change[KeyRows, LookUpKeyPlan], TableNamed):
     """Look one key up in a job's state, as of its newest committed batch. Spark reads the one partition that keeps the key, from a linked
-    copy that is gone afterwards; the job does not notice. The answer names the batch that it is of."""
+    copy that is gone afterwards; the job does not notice. The answer names the batch that it is of. With `since` it says which batches
+    changed the key, where the state store keeps its changes (HDFS-backed, and RocksDB with changelog checkpointing); else why not."""
 
     job: str = named(JOB)
     key: Mapping[str, str] = option(
@@ -35,6 +36,9 @@ class LookUpKey(Change[KeyRows, LookUpKeyPlan], TableNamed):
         flag="--key",
         metavar="COLUMN=VALUE",
         reads=Reads.PAIRS,
+    )
+    since: int | None = option(
+        "Also say which batches after this one changed the key, and to what; of the newest 100 at most.", None, metavar="BATCH", least=-1
     )
 
     call, topic = "look_up_key", "states"

@@ -31,7 +31,8 @@ class TrialPlan:
 class TryCode(Change[Trial, TrialPlan], Migrating, Revision):
     """Try changed code on a savepoint's state. Spark restores a copy of it in the sandbox and the code runs one batch of each query with
     every sink replaced: nothing is written, and the answer has the rows that the batch would write. What a fork would do with the state
-    first (`migrate`, `drop`, `map`) is done with the copy."""
+    first (`migrate`, `drop`, `map`) is done with the copy; else the code is checked, and where the meaning of state changes the savepoint's
+    own code runs the same batch, and the answer has a key with what it has in the savepoint and after the batch of either code."""
 
     savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
     new_queries: tuple[str, ...] = option(NEW_QUERY, (), flag="--new-query", metavar="QUERY")

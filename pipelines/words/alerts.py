@@ -29,15 +29,19 @@ class Message:
 
 def reading(rule: Rule, seen: Seen) -> Reading:
     """What the rule finds in the job now; Invalid where the rule cannot be read."""
-    wanted = condition(rule)
-    if wanted.problem is not None:
-        finding = next((one for one in seen.job.findings if one.problem is wanted.problem), None)
+    rule_condition = condition(rule)
+    if rule_condition.problem is not None:
+        finding = next((candidate for candidate in seen.job.findings if candidate.problem is rule_condition.problem), None)
         return Reading(finding is not None, finding is None, ": ".join(filter(None, (finding.title, finding.words))) if finding else "")
-    has_ended = seen.job.state in _ENDED and wanted.figure != _UP
-    value = None if has_ended else value_of(wanted, seen)
+    has_ended = seen.job.state in _ENDED and rule_condition.figure != _UP
+    value = None if has_ended else value_of(rule_condition, seen)
     if value is None:
         return Reading(holds=False, is_over=has_ended, words="")
-    return Reading(wanted.holds(value), wanted.is_over(value), f"{wanted.figure} is {amount(wanted.figure, value)}; {_limit(wanted)}")
+    return Reading(
+        rule_condition.holds(value),
+        rule_condition.is_over(value),
+        f"{rule_condition.figure} is {amount(rule_condition.figure, value)}; {_limit(rule_condition)}",
+    )
 
 
 def amount(figure: str, value: float) -> str:
@@ -83,8 +87,8 @@ def silence(one: Silence) -> str:
 
 def told(alert: Alert) -> str:
     """`sent to oncall; mail failed: the service answered 503`; a dash where nothing was sent."""
-    sent = [one.channel for one in alert.told if one.firing_ms is not None]
-    failed = [f"{one.channel} failed: {one.error}" for one in alert.told if one.failed_ms is not None]
+    sent = [record.channel for record in alert.told if record.firing_ms is not None]
+    failed = [f"{record.channel} failed: {record.error}" for record in alert.told if record.failed_ms is not None]
     return "; ".join([*([f"sent to {', '.join(sent)}"] if sent else []), *failed]) or formats.MISSING
 
 

@@ -130,6 +130,6 @@ def metric_of(figure: str) -> str:
 def value_of(condition: Condition, seen: Seen) -> float | None:
     """The figure that a condition looks at, None where it is not known. Where several queries observe the number, it is the worst."""
     if condition.observed:
-        values = [one.value for one in seen.job.observed if one.name == condition.observed]
+        values = [number.value for number in seen.job.observed if number.name == condition.observed]
         return (max if condition.sign.startswith(">") else min)(values, default=None)
     return ALERTABLE[condition.figure].of(seen) if condition.figure in ALERTABLE else None

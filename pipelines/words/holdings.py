@@ -31,7 +31,10 @@ def is_over(holdings: Holdings | None, now_ms: float) -> bool:
 def gone(holdings: Holdings) -> str:
     """`3 files gone`; of several sources each in its own unit."""
     lacking = [holding for holding in holdings.sources if holding.usable is Usable.NO]
-    counts = {unit: sum(holding.gone for holding in lacking if holding.unit == unit) for unit in dict.fromkeys(one.unit for one in lacking)}
+    counts = {
+        unit: sum(holding.gone for holding in lacking if holding.unit == unit)
+        for unit in dict.fromkeys(holding.unit for holding in lacking)
+    }
     return ", ".join(f"{formats.plural(count, unit.removesuffix('s'))} gone" for unit, count in counts.items())
 
 

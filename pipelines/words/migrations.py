@@ -13,12 +13,12 @@ def told(done: Migration) -> str:
     parts = [
         "; ".join(
             [
-                f"{one.query}, operator {one.operator}: {one.rows_before:,} rows became {one.rows_after:,}",
-                *(f"{aggregate.becomes} {aggregate.text}" for aggregate in one.aggregates),
-                *one.remarks,
+                f"{operator.query}, operator {operator.operator}: {operator.rows_before:,} rows became {operator.rows_after:,}",
+                *(f"{aggregate.becomes} {aggregate.text}" for aggregate in operator.aggregates),
+                *operator.remarks,
             ]
         )
-        for one in done.operators
+        for operator in done.operators
     ]
     places = [*map(_placement, done.placements), *map(_source, done.sources), *(f"{name} was dropped" for name in _left(done))]
     return " ".join([f"its state was migrated by {done.by}.", *(f"{part}." for part in (*places, *parts)), done.rehearsal]).strip()
@@ -44,5 +44,7 @@ def _source(placement: SourcePlacement) -> str:
 
 def _left(done: Migration) -> list[str]:
     """What was dropped besides operators: queries and state variables."""
-    told = {f"{one.query}.{one.before}" for one in done.placements} | {name_of(one.query, one.before) for one in done.sources if one.before}
+    told = {f"{placement.query}.{placement.before}" for placement in done.placements} | {
+        name_of(source.query, source.before) for source in done.sources if source.before
+    }
     return [name for name in done.dropped if name not in told]

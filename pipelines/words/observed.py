@@ -29,8 +29,8 @@ def briefly(values: Sequence[Observed]) -> str:
 
 def now(numbers: Sequence[ObservedNow]) -> str:
     """`checks.bad_rows 3; checks.mean 0.5`: of the newest batches, with their queries where these are several; how many more there are."""
-    several = len({one.query for one in numbers}) > 1
-    shown = [f"{titled(one.query, one.name, several=several)} {number(one.value)}" for one in numbers[:MOST_NUMBERS]]
+    several = len({observed.query for observed in numbers}) > 1
+    shown = [f"{titled(observed.query, observed.name, several=several)} {number(observed.value)}" for observed in numbers[:MOST_NUMBERS]]
     more = [f"and {len(numbers) - MOST_NUMBERS} more"] if len(numbers) > MOST_NUMBERS else []
     return "; ".join([*shown, *more]) or formats.MISSING
 

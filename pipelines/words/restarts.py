@@ -94,4 +94,5 @@ def poison(run: Run | None) -> list[tuple[str, str]]:
     spans = [(f"it reads of {source.source}", span(source)) for source in decision.batch.sources]
     job = run.job if run else ""
     commands = f"savepoint {job}, then fork SAVEPOINT --name NAME --code FILE; or resume {job} --code FILE; or resume {job} --past-batch"
-    return [("poison batch", failed_at(decision)), *spans, ("what to do", MENDS), ("commands", commands)]
+    rows = ("its input rows", f"input-rows {job}")
+    return [("poison batch", failed_at(decision)), *spans, rows, ("what to do", MENDS), ("commands", commands)]

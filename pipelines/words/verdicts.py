@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import zip_longest
 
+from pipelines.domain.changed_meanings import ChangedMeaning
 from pipelines.domain.plan_differences import PlanDifference
 from pipelines.domain.verdicts import OperatorPair, OperatorPlan, Outcome, Part, Verdict
 
@@ -33,7 +34,7 @@ NEW_QUERIES = "Begins without state, because the code before does not start it"
 VARIES = "Depends on the clock or on chance, so that a replay differs by itself"
 
 
-def subject(part: Part) -> str:
+def subject(part: Part | ChangedMeaning) -> str:
     """`counts, operator 0 (aggregation)`, or the query alone."""
     if part.operator is None:
         return part.query

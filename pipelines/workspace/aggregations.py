@@ -41,18 +41,18 @@ class Asked:
 def decided(asked: Asked, planning: Planning, placed: Sequence[Placed], folder: Path) -> Iterator[Change]:
     """The operators of the queries in `placed` whose rows are rewritten; raises Unsupported (`migrate.columns`, `migrate.operators`,
     `migrate.refused`)."""
-    for one in placed:
-        for operator, at in one.operators():
+    for query in placed:
+        for operator, at in query.operators():
             if operator.name in (AGGREGATION, SESSIONS):
-                yield from _change(one, operator, at, asked, planning, folder)
+                yield from _change(query, operator, at, asked, planning, folder)
             elif operator.name == JOIN:
-                yield from joins.decided(one, operator, at, planning, folder)
+                yield from joins.decided(query, operator, at, planning, folder)
             elif operator.name in deduplications.KINDS:
-                yield from _of_key(one, operator, at, planning, folder)
+                yield from _of_key(query, operator, at, planning, folder)
             elif operator.name == IN_PANDAS:
-                yield from _of_group(one, operator, at, asked, folder)
+                yield from _of_group(query, operator, at, asked, folder)
             elif operator.name in VARIABLES:
-                yield from variables.decided(one, operator, at, asked.drop, asked.told, folder)
+                yield from variables.decided(query, operator, at, asked.drop, asked.told, folder)
 
 
 def _of_key(placed: Placed, operator: Operator, at: int, planning: Planning, folder: Path) -> Iterator[Change]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from pipelines.domain import doubts, judging, operator_places, verdicts
 from pipelines.domain.ids import folder_of
 from pipelines.domain.judging import Known
-from pipelines.domain.plannings import CONTRACT, NEW, OLD, Failure, Planned, Planning, PlanTask, Point
+from pipelines.domain.plannings import CONTRACT, NEW, OLD, Failure, Planned, Planning, PlanTask, QueryCheckpoint
 from pipelines.domain.runtimes import Runtime
 from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.domain.verdicts import Verdict
@@ -34,6 +34,7 @@ def plan(context: Context, change: Check) -> PlannedChange[Verdict, CheckPlan]:
     told = change.map or {}
     operator_places.mapped("", told)
     manifest = savepoints.manifest(context, change.savepoint)
+    operator_places.check_told(manifest.queries, told)
     version = versions.of_fork(manifest, change, context.now_ms())
     versions.check(version)
     verdict = known_verdicts.known(context, manifest, version, change.new_queries, told)
@@ -44,22 +45,38 @@ def plan(context: Context, change: Check) -> PlannedChange[Verdict, CheckPlan]:
 def _check(
     context: Context, manifest: Manifest, version: Version, new_queries: tuple[str, ...], told: Mapping[str, str], ticket: Ticket
 ) -> Verdict:
-    """1. The checkpoints are linked into a scratch folder; 2. Spark plans there; 3. the judge decides. Nothing else is left."""
-    began, folder = time.monotonic(), context.layout.sandbox_folder(ticket.operation)
+    """The verdict, found in a scratch folder of which nothing is left."""
+    folder = context.layout.sandbox_folder(ticket.operation)
     with verifications.turn(context, ticket), leases.lease(context.shelf(manifest.id), manifest.id, str(folder), context.now_ms()):
         folder.mkdir(parents=True)
         try:
-            planning = planned(context, manifest, version, new_queries, folder, ticket)  # 1, 2
-            every = [replace(known(manifest, version, image, folder), told=told) for image in manifest.begun]
-            parts = tuple(part for one in every for part in judging.judge(one, planning))  # 3
-            pairs = tuple(pair for one in every for pair in judging.pairs(one, planning)) if not planning.unsupported else ()
+            return judged(context, manifest, version, new_queries, told, folder, ticket)
         finally:
             shutil.rmtree(folder)
+
+
+def judged(
+    context: Context,
+    manifest: Manifest,
+    version: Version,
+    new_queries: tuple[str, ...],
+    told: Mapping[str, str],
+    folder: Path,
+    ticket: Ticket,
+) -> Verdict:
+    """1. The checkpoints are linked into the empty `folder`; 2. Spark plans there; 3. the judge decides; 4. the verdict is kept.
+
+    For who has the turn, and a lease of the savepoint; the folder is the caller's to remove."""
+    began = time.monotonic()
+    planning = planned(context, manifest, version, new_queries, folder, ticket)  # 1, 2
+    every = [replace(known(manifest, version, image, folder), told=told) for image in manifest.begun]
+    parts = tuple(part for query in every for part in judging.judge(query, planning))  # 3
+    pairs = tuple(pair for query in every for pair in judging.pairs(query, planning)) if not planning.unsupported else ()
     varies = [word for planned in planning.side(NEW).queries for word in planned.varies]
     verdict = verdicts.of(manifest.id, version.id, parts, tuple(dict.fromkeys(varies)))
     verdict = replace(verdict, spark_version=planning.spark_version, took_ms=(time.monotonic() - began) * 1000, operators=pairs, told=told)
     files = {path: digest for side in planning.sides.values() for path, digest in side.files.items()}
-    known_verdicts.keep(context, manifest, version, new_queries, verdict, files)
+    known_verdicts.keep(context, manifest, version, new_queries, verdict, files)  # 4
     return verdict
 
 
@@ -101,7 +118,9 @@ def _planned(
         (folder / side).mkdir()
         new = new_queries if side == NEW else ()
         specs[side] = rehearsals.scratch_spec(context, manifest, of_side, folder / side, str(folder / CHECKPOINTS), new)
-    points = tuple(Point(image.query, str(folder / CHECKPOINTS / folder_of(image.query)), image.batch) for image in manifest.begun)
+    points = tuple(
+        QueryCheckpoint(image.query, str(folder / CHECKPOINTS / folder_of(image.query)), image.batch) for image in manifest.begun
+    )
     planning = plannings.asked(context, folder, PlanTask(tuple(sides), points, takes_apart), specs, runtime, ticket)
     if not unplannable:
         return planning

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from pipelines.domain.disposals import Disposal, DisposeOutcome, DisposePlan, disposal
-from pipelines.domain.errors import Invalid, TidemarkError, refusal
-from pipelines.domain.ids import SavepointId
+from pipelines.domain.errors import Conflict, Invalid, TidemarkError, refusal
+from pipelines.domain.ids import JobName, SavepointId
 from pipelines.savepoint import dispose as disposing
 from pipelines.savepoint import space
 from pipelines.savepoint.space import Held
 from pipelines.storage import folders
 from pipelines.verbs.dispose import Dispose
-from pipelines.workspace import homes, savepoints
+from pipelines.workspace import homes, probations, savepoints
 from pipelines.workspace.context import Context, Shelves
 from pipelines.workspace.doers import Planned, plans
 
@@ -46,6 +46,7 @@ def _outcomes(context: Context, names: Sequence[str], holdings: dict[str, Held],
     """Plans each disposal, and adds what it holds. All names are resolved first: once a savepoint is gone, the beginning of its id may
     match another."""
     planned: set[SavepointId] = set()
+    ways_back = probations.ways_back(context)
     for name in names:
         try:
             savepoint = _named(context, name)
@@ -54,7 +55,7 @@ def _outcomes(context: Context, names: Sequence[str], holdings: dict[str, Held],
             continue
         if savepoint not in planned:
             planned.add(savepoint)
-            yield _planned(context, savepoint, holdings, shelves)
+            yield _planned(context, savepoint, ways_back, holdings, shelves)
 
 
 def _named(context: Context, name: str) -> SavepointId:
@@ -64,8 +65,11 @@ def _named(context: Context, name: str) -> SavepointId:
     return savepoints.get(context, name).id
 
 
-def _planned(context: Context, savepoint: SavepointId, holdings: dict[str, Held], shelves: Shelves) -> DisposeOutcome:
+def _planned(
+    context: Context, savepoint: SavepointId, ways_back: Mapping[SavepointId, JobName], holdings: dict[str, Held], shelves: Shelves
+) -> DisposeOutcome:
     try:
+        _refuse_way_back(ways_back, savepoint)
         if homes.gone(context, savepoint):
             holdings[savepoint] = Held(Counter())
             return DisposeOutcome(savepoint, DisposePlan(savepoint, 0, 0, 0))
@@ -78,11 +82,21 @@ def _planned(context: Context, savepoint: SavepointId, holdings: dict[str, Held]
     return DisposeOutcome(savepoint, look.plan)
 
 
+def _refuse_way_back(ways_back: Mapping[SavepointId, JobName], savepoint: SavepointId) -> None:
+    """Raises Conflict (`savepoint.way_back`) for one that a job on probation would go back to."""
+    job = ways_back.get(savepoint)
+    if job is not None:
+        message = f"Savepoint {savepoint} is the way back of {job}, whose changed code is on probation: it goes back there if that fails"
+        hint = f"Wait until the probation is over (show {job}), or end it: stop {job}."
+        raise Conflict("savepoint.way_back", message, hint)
+
+
 def disposed(context: Context, planned: DisposeOutcome, shelves: Shelves) -> DisposeOutcome:
     """Deletes a savepoint that the plan did not refuse."""
     if planned.plan is None:
         return planned
     try:
+        _refuse_way_back(probations.ways_back(context), SavepointId(planned.savepoint))
         savepoints.dispose(context, SavepointId(planned.savepoint), shelves)
     except TidemarkError as error:
         return DisposeOutcome(planned.savepoint, None, refusal(error))

@@ -57,10 +57,10 @@ def clean(context: Context) -> None:
 
     Where a document of a job cannot be read, nobody knows what it runs on, and nothing is deleted."""
     unread: list[TidemarkError] = []
-    wanted = readable(lambda job: _wanted(context, job), context.files.job_names(), unread)
+    versions = readable(lambda job: _wanted(context, job), context.files.job_names(), unread)
     if unread:
         return
-    used = {_find(context, version) for version in wanted}
+    used = {_find(context, version) for version in versions}
     for pins in context.layout.environments.glob(f"*/{PINS}"):
         if pins.parent not in used and context.now_ms() - pins.stat().st_mtime * 1000 > KEPT_MS:
             shutil.rmtree(pins.parent)

@@ -50,8 +50,8 @@ def _log(event: Event) -> None:
     """Into the server's log too, where that is structured (level INFO): what went wrong as a warning."""
     if log.isEnabledFor(logging.INFO):
         level = logging.WARNING if event.kind.endswith(events.FAILURES) else logging.INFO
-        said = {"event": event.kind, "job": event.job, "subject": event.subject, "actor": event.actor}
-        log.log(level, "%s", event.message, extra=said)
+        fields = {"event": event.kind, "job": event.job, "subject": event.subject, "actor": event.actor}
+        log.log(level, "%s", event.message, extra=fields)
 
 
 @answers(ListEvents)

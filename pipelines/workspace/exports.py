@@ -55,7 +55,7 @@ def plan_import(context: Context, change: Import) -> Planned[str, ImportPlan]:
     def work(ticket: Ticket) -> str:
         ticket.step("reading the manifest")
         imported = worker.bring(
-            context.savepoint_workers, at.url, context.library, context.now_ms(), ticket, lambda found: _claimed(context, ticket, found)
+            context.savepoint_workers, at.url, context.library, context.now_ms(), ticket, lambda arrival: _claimed(context, ticket, arrival)
         )
         brought = library.load(context.shelf(imported), imported)
         large_files.adopt(context, library.manifest(context.shelf(imported), imported))

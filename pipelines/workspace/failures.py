@@ -78,7 +78,7 @@ def _span(storage: Storage, key: str, name: str, before: str, offset: str) -> So
 
 def _files(storage: Storage, folder: str, before: int | None, entry: int) -> list[str]:
     """The files of the source's log after `before`, up to `entry`."""
-    names = compact_log.names(PurePosixPath(found.path).name for found in storage.list(folder))
+    names = compact_log.names(PurePosixPath(file.path).name for file in storage.list(folder))
     log = source_log.read(storage, folder, names, entry)
     return [file.path for file in log.entries if before is None or file.batch > before]
 

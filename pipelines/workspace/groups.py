@@ -54,7 +54,7 @@ def _resume_outcome(job: str, planned: Planned[Run, RestorePlan] | Refusal) -> R
 
 
 def _resume(shown: JobsResume, planned: Sequence[Planned[Run, RestorePlan] | Refusal], ticket: Ticket) -> JobsResume:
-    return JobsResume(tuple(_resumed(outcome, one, ticket) for outcome, one in zip(shown.outcomes, planned, strict=True)))
+    return JobsResume(tuple(_resumed(outcome, plan, ticket) for outcome, plan in zip(shown.outcomes, planned, strict=True)))
 
 
 def _resumed(outcome: ResumeOutcome, planned: Planned[Run, RestorePlan] | Refusal, ticket: Ticket) -> ResumeOutcome:

@@ -87,11 +87,11 @@ class Completion:
         homes.forget(context, savepoint)
 
     def _list(self, savepoint: SavepointId) -> None:
-        found = library.load(self._context.shelf(savepoint), savepoint)
+        entry = library.load(self._context.shelf(savepoint), savepoint)
         with self._turn:
             if self._ended:
                 return
-            savepoints.record(self._context, found)
+            savepoints.record(self._context, entry)
             if self._context.files.home(savepoint) is None:  # disposed of meanwhile
                 savepoints.unlist(self._context, savepoint)
 

@@ -55,21 +55,21 @@ def plan_check(context: Context, change: CheckHome) -> Planned[HomeCheck, CheckH
 def checked(context: Context, home: str, ticket: Ticket) -> HomeCheck:
     """Tries out what a savepoint asks of a storage; for a folder of this machine that is not there yet, where it will be made."""
     storage, folder = _there(open_storage(home)), f".tidemark-{context.new_id('check')}"
-    one, other = f"{folder}/one", f"{folder}/other"
+    path, other = f"{folder}/one", f"{folder}/other"
     steps: list[TriedStep] = []
     work: list[tuple[Step, Callable[[], str]]] = [
-        (Step.WRITE, lambda: _write(storage, one)),
-        (Step.READ, lambda: _same(storage.read(one) == CONTENT, "what was read is not what was written")),
-        (Step.LIST, lambda: _same([entry.path for entry in storage.list(folder)] == [one], "what was written is not in the list")),
-        (Step.COPY, lambda: next(iter(storage.clone(storage, [Clone(one, other)]))).value),
-        (Step.DELETE, lambda: _delete(storage, folder, [one, other])),
+        (Step.WRITE, lambda: _write(storage, path)),
+        (Step.READ, lambda: _same(storage.read(path) == CONTENT, "what was read is not what was written")),
+        (Step.LIST, lambda: _same([entry.path for entry in storage.list(folder)] == [path], "what was written is not in the list")),
+        (Step.COPY, lambda: next(iter(storage.clone(storage, [Clone(path, other)]))).value),
+        (Step.DELETE, lambda: _delete(storage, folder, [path, other])),
     ]
     for step, does in work:
         ticket.check()
         steps.append(_tried(step, does))
         if steps[-1].failed:
             with suppress(TidemarkError):  # what fails is said already
-                storage.delete([one, other])
+                storage.delete([path, other])
             break
     return HomeCheck(home, tuple(steps))
 

@@ -29,9 +29,9 @@ def keep(context: Context, version: Version, watch: Watch) -> None:
     store = open_storage(str(context.layout.large_files))
     for path, digest in missing.items():
         with file_objects.opened(path, "rb", path) as source, copies.writing(store, outside.name(path, digest)) as target:
-            found = _poured(source, target, watch)
-            if found != digest:
-                raise outside_changed(path, found, digest)
+            copied_digest = _poured(source, target, watch)
+            if copied_digest != digest:
+                raise outside_changed(path, copied_digest, digest)
 
 
 def adopt(context: Context, manifest: Manifest) -> None:

@@ -42,15 +42,15 @@ def chunk(context: Context, question: ReadLog) -> LogChunk:
 def search(context: Context, question: SearchLog) -> LogSearch:
     """Entries of the log that fit; their times are those of this machine, where its driver runs."""
     run, path, secret = _log(context, question.job, question.run)
-    wanted = Wanted(question.text, question.level, question.from_ms, question.to_ms)
+    query = Wanted(question.text, question.level, question.from_ms, question.to_ms)
     if not path.is_file():
-        return logs.search((), wanted, question.limit, run)
+        return logs.search((), query, question.limit, run)
     size = path.stat().st_size
     with path.open("rb") as log:
         log.seek(min(size, max(question.offset, size - MOST_SEARCHED_BYTES)))
         begin = log.tell() + (len(log.readline(MOST_LINE_BYTES)) if log.tell() > question.offset else 0)
         lines = (secrets.starred(line, secret) for line in iter(partial(log.readline, MOST_LINE_BYTES), b""))
-        return logs.search(lines, wanted, question.limit, run, begin=begin, size=size)
+        return logs.search(lines, query, question.limit, run, begin=begin, size=size)
 
 
 def _read(path: Path, start: int, end: int, secret: Sequence[bytes]) -> bytes:

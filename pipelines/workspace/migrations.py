@@ -109,22 +109,22 @@ def migrate(
             planning = checks.planned(context, manifest, version, asked.new_queries, folder, ticket, takes_apart=True)  # 1
             placed, left = _placed(manifest, version, asked, planning, checkpoints, folder)  # 2
             changes = tuple(aggregations.decided(asked, planning, placed, folder))
-            if not changes and not any(one.is_placed for one in placed) and not asked.drop:
+            if not changes and not any(query.is_placed for query in placed) and not asked.drop:
                 raise migrations.fits()
-            for one in placed:
-                source_offsets.move(one.sources, one.checkpoint)
+            for query in placed:
+                source_offsets.move(query.sources, query.checkpoint)
             runtime = environments.entered(context, environments.make(context, version, ticket)).runtime
             done = _in_sandbox(context, manifest, version, asked, changes, placed, runtime, folder, ticket)  # 3
             kept = replace(manifest, queries=tuple(image for image in manifest.queries if image.query not in left))
             ran = _rehearsed(context, kept, version, asked, runtime, checkpoints, folder, ticket)  # 4
-            said = (judged or _judged)(ran, folder / REHEARSED)
+            rehearsal = (judged or _judged)(ran, folder / REHEARSED)
         finally:
             shutil.rmtree(folder)
     digest = hashlib.sha256(asked.code.encode()).hexdigest() if asked.code else ""
-    moves = tuple(move for one in placed for move in one.placements)
+    moves = tuple(move for query in placed for move in query.placements)
     told = tuple(_told(change, store) for change, store in zip(changes, done, strict=False) if change.is_told)
-    sources = tuple(move for one in placed for move in one.sources.placements)
-    return Migration(asked.by, digest, told, said, moves, asked.drop, sources)
+    sources = tuple(move for query in placed for move in query.sources.placements)
+    return Migration(asked.by, digest, told, rehearsal, moves, asked.drop, sources)
 
 
 def _placed(
@@ -151,8 +151,8 @@ def _placed(
         for image in manifest.begun
         if image.query in started
     )
-    _accepted({*left, *(name for one in placed for name in one.lost)}, asked)
-    if not asked.is_last and any(one.is_placed for one in placed):
+    _accepted({*left, *(name for query in placed for name in query.lost)}, asked)
+    if not asked.is_last and any(query.is_placed for query in placed):
         message = "Operators or sources come, go or move, and state cannot be rescaled or moved to another store in the same step"
         raise Unsupported("migrate.steps", message, "Begin it first; then take a savepoint of it, and fork that.")
     return placed, left
@@ -180,7 +180,7 @@ def _in_sandbox(
     function = "" if asked.by == COLUMNS else asked.by
     stores, targets = tuple(change.store for change in changes), tuple(change.target for change in changes)
     conf, title = run_confs.confs(context, version), f"{manifest.job} (migration)"
-    places = tuple(one.placing for one in placed if one.placing)
+    places = tuple(query.placing for query in placed if query.placing)
     if not places and not changes:
         return ()
     task = MigrationTask(TASK_FORMAT, title, version.master, conf, stores, targets, function, asked.code, places)
@@ -193,10 +193,10 @@ def _in_sandbox(
 
 def check(stores: tuple[MigratedStore, ...]) -> None:
     """Raises Corrupt (`migrate.written`) where Spark does not read what was to be written."""
-    for one in stores:
-        if one.given != one.after:
-            message = f"Operator {one.store.operator} of query {one.store.query} does not hold the rows that it was given"
-            raise Corrupt("migrate.written", f"{message}: {one.after.rows:,} rows, and not {one.given.rows:,}", REMOVED)
+    for migrated in stores:
+        if migrated.given != migrated.after:
+            message = f"Operator {migrated.store.operator} of query {migrated.store.query} does not hold the rows that it was given"
+            raise Corrupt("migrate.written", f"{message}: {migrated.after.rows:,} rows, and not {migrated.given.rows:,}", REMOVED)
 
 
 def _rehearsed(

@@ -152,7 +152,7 @@ def _operators(
             operator.id,
             operator.name,
             operator.partitions,
-            _stores(operator, storage, folder, sizes),
+            _stores(operator, storage, folder, sizes, image.batch),
             rows.get(operator.id),
             sum(size for path, size in sizes.items() if path.startswith(f"state/{operator.id}/")),
         )
@@ -160,12 +160,12 @@ def _operators(
     )
 
 
-def _stores(operator: Operator, storage: Storage, folder: str, sizes: Mapping[str, int]) -> tuple[StateStore, ...]:
-    return tuple(store for name in operator.stores for store in _store(operator.id, name, storage, folder, sizes))
+def _stores(operator: Operator, storage: Storage, folder: str, sizes: Mapping[str, int], batch: int) -> tuple[StateStore, ...]:
+    return tuple(store for name in operator.stores for store in _store(operator.id, name, storage, folder, sizes, batch))
 
 
-def _store(operator: int, name: str, storage: Storage, folder: str, sizes: Mapping[str, int]) -> tuple[StateStore, ...]:
-    path = state_schema.path(sizes, operator, name)
+def _store(operator: int, name: str, storage: Storage, folder: str, sizes: Mapping[str, int], batch: int) -> tuple[StateStore, ...]:
+    path = state_schema.path(sizes, operator, name, batch)
     if path is None:
         return (StateStore(name, None, None),)
     schemas = state_schema.parse(path, storage.read(paths.join(folder, path) if folder else path))

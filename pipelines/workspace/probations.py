@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from pipelines.catalog import batches as batch_rows
+from pipelines.catalog import runs as run_rows
 from pipelines.domain import errors, probations
 from pipelines.domain.errors import Conflict, Invalid
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId
 from pipelines.domain.jobs import Run
-from pipelines.domain.probations import PROBATION_FILE, Probation, Seen, Stand, Terms, Took
+from pipelines.domain.probations import PROBATION_FILE, Probation, Seen, Stand, Terms, Took, Way
 from pipelines.domain.resources import Resources
 from pipelines.domain.restores import RestorePlan
 from pipelines.savepoint import sinks
@@ -53,6 +55,20 @@ def keep(context: Context, job: JobName, run: RunId, probation: Probation) -> No
 def of_run(context: Context, job: JobName, run: RunId) -> Probation | None:
     """The probation of the run, over or not; None where it has none."""
     return context.files.find(Probation, context.layout.run(job, run) / PROBATION_FILE)
+
+
+def ways_back(context: Context) -> Mapping[SavepointId, JobName]:
+    """The savepoints that jobs would go back to, or are going back to now."""
+    with context.catalog.reading() as reader:
+        newest = (run_rows.newest(reader, job) for job in run_rows.restarting(reader))
+        going = [*run_rows.live(reader), *(run for run in newest if run is not None)]
+    watched = ((run.job, of_run(context, run.job, run.id)) for run in going)
+    return {
+        probation.savepoint: job
+        for job, probation in watched
+        if probation is not None and probation.savepoint is not None
+        if probation.way is Way.SAVEPOINT and probation.stand in (Stand.WATCHED, Stand.BACK)
+    }
 
 
 def ended(context: Context, run: Run, probation: Probation, stand: Stand, why: str) -> Probation:

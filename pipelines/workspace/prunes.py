@@ -19,7 +19,7 @@ from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.schedules import Schedule, over
 from pipelines.savepoint import space
 from pipelines.verbs.prune import Prune
-from pipelines.workspace import disposals, repairs, runs, savepoints
+from pipelines.workspace import disposals, probations, repairs, runs, savepoints
 from pipelines.workspace.context import Context, Shelves
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.files import readable
@@ -30,10 +30,10 @@ def plan(context: Context, change: Prune) -> Planned[PrunePlan, PrunePlan]:
     """Of a job, or of every job that there is; savepoints of forgotten jobs stay. Raises NotFound (`job.not_found`)."""
     names = [runs.known(context, change.job)] if change.job else context.files.job_names()
     needs = _needs(context)
-    judged = [one for name in names for one in _judged(context, name, needs)]
-    goes, stays = (tuple(one for one in judged if bool(one.stays) is kept) for kept in (False, True))
+    judged = [candidate for name in names for candidate in _judged(context, name, needs)]
+    goes, stays = (tuple(candidate for candidate in judged if bool(candidate.stays) is kept) for kept in (False, True))
     shelves = Shelves(context)
-    planned, holdings = disposals.look(context, [one.savepoint for one in goes], shelves)
+    planned, holdings = disposals.look(context, [candidate.savepoint for candidate in goes], shelves)
 
     def work(_: object) -> PrunePlan:
         done = tuple(_disposed(context, outcome, shelves) for outcome in planned.outcomes)
@@ -68,6 +68,7 @@ def _needs(context: Context) -> Needs:
     jobs: list[Job] = [*listed, *readable(context.files.job, folders, [])]
     by = {run.from_savepoint: f"{run.job} was resumed from it" for run in ran if run.from_savepoint}
     by |= {job.origin.savepoint: f"{job.name} was forked from it" for job in jobs if job.origin}
+    by |= {savepoint: f"{job} would go back to it" for savepoint, job in probations.ways_back(context).items()}
     by |= {experiment.savepoint: f"experiment {experiment.name} began with it" for experiment in experiments}
     return Needs(by)
 
@@ -85,7 +86,7 @@ def _disposed(context: Context, planned: DisposeOutcome, shelves: Shelves) -> Di
 
 def _refuse_needed(context: Context, savepoint: SavepointId) -> None:
     """Raises Conflict (`prune.stays`) for a savepoint that does not go any more."""
-    judged = {one.savepoint: one for one in _judged(context, savepoints.get(context, savepoint).job, _needs(context))}
+    judged = {candidate.savepoint: candidate for candidate in _judged(context, savepoints.get(context, savepoint).job, _needs(context))}
     if savepoint not in judged or judged[savepoint].stays:
         why = judged[savepoint].stays if savepoint in judged else "it is not past what is kept any more"
         raise Conflict("prune.stays", f"Savepoint {savepoint} stays: {why}", "Nothing is to be done; a person may dispose of it.")

@@ -18,9 +18,9 @@ OF_FORMAT_2 = "*/state/**/*_*.zip"
 
 def fit(context: Context, manifest: Manifest, version: Version, checkpoints: Path) -> None:
     """Makes the copy in `checkpoints` one that the Spark of `version` reads."""
-    wanted = spark_changes.snapshots(manifest.queries, manifest.spark_version, runtimes.spark_version(context, version))
-    if wanted is not None:
-        snapshot_versions.give(manifest.queries, checkpoints, wanted)
+    snapshot_version = spark_changes.snapshots(manifest.queries, manifest.spark_version, runtimes.spark_version(context, version))
+    if snapshot_version is not None:
+        snapshot_versions.give(manifest.queries, checkpoints, snapshot_version)
 
 
 def needs_copy(context: Context, newest: Run, version: Version) -> bool:

@@ -63,7 +63,9 @@ def standing(manifest: Manifest, moves: Sequence[Move]) -> Manifest:
     after = {(move.moved.query, move.moved.source): move.moved.after for move in moves if source_log.offset_of(move.moved.after) is None}
 
     def at(image: QueryImage) -> QueryImage:
-        return replace(image, offsets=tuple(replace(one, offset=after.get((image.query, one.source), one.offset)) for one in image.offsets))
+        return replace(
+            image, offsets=tuple(replace(offset, offset=after.get((image.query, offset.source), offset.offset)) for offset in image.offsets)
+        )
 
     return replace(manifest, queries=tuple(map(at, manifest.queries))) if after else manifest
 
@@ -71,7 +73,7 @@ def standing(manifest: Manifest, moves: Sequence[Move]) -> Manifest:
 def _places(manifest: Manifest) -> dict[str, tuple[QueryImage, SourceOffset]]:
     """By `QUERY.SOURCE`, and by `SOURCE` alone where one query has it."""
     every = [(image, offset) for image in manifest.begun for offset in image.offsets]
-    alone = {offset.source: (image, offset) for image, offset in every if [one.source for _, one in every].count(offset.source) == 1}
+    alone = {offset.source: (image, offset) for image, offset in every if [other.source for _, other in every].count(offset.source) == 1}
     return alone | {f"{image.query}.{offset.source}": (image, offset) for image, offset in every}
 
 

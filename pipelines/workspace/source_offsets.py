@@ -30,7 +30,11 @@ class PlacedSources:
     @property
     def lost(self) -> tuple[str, ...]:
         """Names of what is dropped."""
-        return tuple(name_of(one.query, one.before) for one in self.placements if one.before is not None and one.after is None)
+        return tuple(
+            name_of(placement.query, placement.before)
+            for placement in self.placements
+            if placement.before is not None and placement.after is None
+        )
 
 
 def decide(image: QueryImage, planning: Planning, drop: Collection[str], told: Mapping[str, str]) -> PlacedSources:
@@ -50,7 +54,9 @@ def _refuse_ambiguous(query: str, old: Sources, ambiguous: tuple[tuple[str, ...]
     before, after = ambiguous
     if before:
         olds = ", ".join(f"{name_of(query, source)} ({old[source].kind})" for source in before)
-        message = f"Which source goes on as which cannot be told: {olds} before, {', '.join(name_of(query, one) for one in after)} now"
+        message = (
+            f"Which source goes on as which cannot be told: {olds} before, {', '.join(name_of(query, source) for source in after)} now"
+        )
         hint = f"Say it (--map {name_of(query, before[0])}={name_of(query, after[0])}), or drop what is gone (--drop)."
         raise Unsupported("migrate.sources", message, hint)
 

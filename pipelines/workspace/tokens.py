@@ -23,8 +23,8 @@ def access_to(context: Context, sign_ins: SignIns | None = None) -> Access:
 
 def kept(context: Context) -> Sequence[Token]:
     """All named tokens, expired ones too; Corrupt (`document.malformed`) where the file is damaged: then nobody of them is let in."""
-    found = context.files.find(Tokens, context.layout.tokens_file)
-    return found.tokens if found else ()
+    document = context.files.find(Tokens, context.layout.tokens_file)
+    return document.tokens if document else ()
 
 
 @answers(ListTokens)

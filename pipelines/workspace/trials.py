@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from pipelines.catalog import state_worker
@@ -18,8 +19,9 @@ from pipelines.domain.versions import Version
 from pipelines.savepoint.targets import Scratch
 from pipelines.verbs.state import QueryState
 from pipelines.verbs.try_code import TrialPlan, TryCode
-from pipelines.workspace import migrations, savepoints, versions
+from pipelines.workspace import changed_meanings, migrations, savepoints, versions
 from pipelines.workspace.aggregations import Asked
+from pipelines.workspace.changed_meanings import Tried
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.migrations import Judged
@@ -59,9 +61,10 @@ def _try(
     if asked is None:
         with rehearsed(context, manifest, version, new_queries, ticket) as (ran, folder):
             judged(ran, folder)
-    else:
-        copy = context.layout.sandbox / f"{ticket.operation}-copy"
-        _on_migrated(_restoring(context, manifest, version, asked, str(copy / "checkpoints")), copy, ticket, judged)
+            meanings = changed_meanings.shown(context, Tried(manifest, version, new_queries, ran, folder), ticket)
+        return replace(made[0], meanings=meanings, took_ms=(time.monotonic() - began) * 1000)
+    copy = context.layout.sandbox / f"{ticket.operation}-copy"
+    _on_migrated(_restoring(context, manifest, version, asked, str(copy / "checkpoints")), copy, ticket, judged)
     return made[0]
 
 

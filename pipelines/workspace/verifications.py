@@ -105,10 +105,10 @@ def _kept(context: Context, verification: Verification) -> Verification:
     except TidemarkError as error:
         if error.code != "storage.full":
             raise
-        found = (
+        outcome = (
             f"has {formats.plural(len(verification.damages), 'damage')}" if verification.damages else f"was found {verification.reached}"
         )
-        message = f"Savepoint {verification.savepoint} {found}, which cannot be recorded: {error.message}"
+        message = f"Savepoint {verification.savepoint} {outcome}, which cannot be recorded: {error.message}"
         raise Unavailable("verify.unrecorded", message, error.hint) from error
 
 

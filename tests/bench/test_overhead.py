@@ -59,8 +59,9 @@ def cpu_s(work: Callable[[], object]) -> float:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     work()
-    for orphan in psutil.Process().children():
-        os.waitpid(orphan.pid, 0)
+    while orphans := psutil.Process().children():  # a JVM's own children come when it has ended
+        for orphan in orphans:
+            os.waitpid(orphan.pid, 0)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

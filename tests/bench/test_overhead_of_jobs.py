@@ -1,13 +1,12 @@
 """Processor time a row of each job of the collection, by the driver and by plain `spark-submit`, in pairs that take turns.
 
-Run by hand: `python3 -m tests -m bench tests/bench/test_overhead_of_jobs.py -s`. `TIDEMARK_OVERHEAD_JOBS` names some jobs (separated by
-commas), `TIDEMARK_OVERHEAD_PAIRS` (at least 2) and `TIDEMARK_OVERHEAD_FILES` are those of `test_overhead.py`. SQL jobs have no plain
+Run by hand: `python3 -m tests -m bench tests/bench/test_overhead_of_jobs.py -s`, one job by `-k NAME` (a few minutes).
+`TIDEMARK_OVERHEAD_PAIRS` (at least 2) and `TIDEMARK_OVERHEAD_FILES` are those of `test_overhead.py`. SQL jobs have no plain
 `spark-submit` to be compared with. What serves the inputs that are no files is this process, whose own time is not counted.
 """
 
 from __future__ import annotations
 
-import os
 import statistics
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,9 +23,8 @@ from tests.jobs import feeds, kinesis_server
 from tests.jobs.collected import ROWS, make_inputs
 from tests.jobs.loading import JOBS
 
-pytestmark = [pytest.mark.bench, pytest.mark.spark, pytest.mark.timeout(6 * 3_600)]
+pytestmark = [pytest.mark.bench, pytest.mark.spark, pytest.mark.timeout(3_600)]
 PLAIN = [name for name, example in COLLECTION.items() if example.suffix == ".py"]
-NAMES = os.environ.get("TIDEMARK_OVERHEAD_JOBS", ",".join(PLAIN)).split(",")
 
 
 @dataclass
@@ -115,18 +113,34 @@ def laboratory(folder: Path) -> Iterator[Laboratory]:
             drivers.end()
 
 
-def test_each_job_beside_spark_submit(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Laboratory]:
     java.prepare(compiles=True)
-    jobs = {name: Measured(COLLECTION[name]) for name in NAMES}
-    with laboratory(tmp_path) as here:
-        for number in range(PAIRS):
-            for name, measured in jobs.items():
-                measured.pair(here, number)
-                print(f"\n{number} {name}: {measured.over[-1]:+.1%}", end="", flush=True)
+    with laboratory(tmp_path_factory.mktemp("laboratory")) as here:
+        yield here
+
+
+@pytest.fixture(scope="module")
+def report() -> Iterator[list[Measured]]:
+    """The jobs that were measured, whose table is printed at the end."""
+    jobs: list[Measured] = []
+    yield jobs
     print(f"\n\n{FILES} batches, {PAIRS} pairs; a row in microseconds of a processor")
     print(" | ".join(("job", "rows", "plain", "driver", "on top", "95 %")), " | ".join(["---"] * 6), sep="\n")
-    for measured in jobs.values():
-        assert measured.rows, measured.example.name
+    for measured in jobs:
         print(measured.line())
-    mean, half = interval([share for measured in jobs.values() for share in measured.over])
-    print(f"\nall: {mean:+.1%}, 95 % between {mean - half:+.1%} and {mean + half:+.1%} ({mean / LIMIT:.1f} of the {LIMIT:.0%} expected)")
+    if jobs:
+        mean, half = interval([share for measured in jobs for share in measured.over])
+        print(
+            f"\nall: {mean:+.1%}, 95 % between {mean - half:+.1%} and {mean + half:+.1%} ({mean / LIMIT:.1f} of the {LIMIT:.0%} expected)"
+        )
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_job_beside_spark_submit(here: Laboratory, report: list[Measured], name: str) -> None:
+    measured = Measured(COLLECTION[name])
+    for number in range(PAIRS):
+        measured.pair(here, number)
+        print(f"\n{number} {name}: {measured.over[-1]:+.1%}", end="", flush=True)
+    assert measured.rows
+    report.append(measured)

@@ -29,12 +29,13 @@ PATIENCE_MS = 60_000
 
 
 @pytest.fixture(scope="session")
-def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where screenshots go: TIDEMARK_ARTIFACTS, which CI keeps, else a temporary directory."""
+def artifacts() -> Path | None:
+    """Where screenshots go: to the folder that TIDEMARK_ARTIFACTS names; without it none are made."""
     given = os.environ.get("TIDEMARK_ARTIFACTS")
-    folder = Path(given) if given else tmp_path_factory.mktemp("screenshots")
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+    if not given:
+        return None
+    Path(given).mkdir(parents=True, exist_ok=True)
+    return Path(given)
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +95,7 @@ def page(browser: BrowserContext) -> Iterator[Page]:
 
 
 @pytest.fixture
-def watched(page: Page, artifacts: Path) -> Iterator[Watched]:
+def watched(page: Page, artifacts: Path | None) -> Iterator[Watched]:
     """The page with screenshots of its steps; its console may say no error until the test is over."""
     watching = Watched(page, artifacts)
     yield watching

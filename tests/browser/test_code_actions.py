@@ -31,7 +31,7 @@ def test_a_new_job_is_refused_and_started(watched: Watched, fakes: str) -> None:
     expect(page.locator(".cm-lintRange-error").first).to_be_visible()
     page.locator(".cm-lintRange-error").first.hover()
     expect(page.locator(".cm-tooltip-lint")).to_be_visible()
-    page.screenshot(path=watched.artifacts / "new_hint.png")
+    watched.picture("new_hint")
     watched.look("new_wrong")
     page.get_by_role("radio", name="Paste").click()
     expect(page.get_by_role("textbox", name="Name")).to_have_value("")

@@ -242,12 +242,12 @@ def test_rows_leave_as_they_are_filtered_with_plain_values(watched: Watched, fak
     assert pa.types.is_integer(table.schema.field("p99 (ms)").type)
 
 
-def test_a_chart_leaves_as_a_picture(watched: Watched, fakes: str) -> None:
+def test_a_chart_leaves_as_a_picture(watched: Watched, fakes: str, tmp_path: Path) -> None:
     opened(watched, fakes, "job")
     for theme in watched.themes():
         with watched.page.expect_download() as download:
             watched.page.get_by_role("button", name="Save Throughput as a picture").click()
-        path = watched.artifacts / f"picture_{theme}.png"
+        path = tmp_path / f"picture_{theme}.png"
         download.value.save_as(path)
         with Image.open(path) as picture:
             drawn = picture.convert("RGB")

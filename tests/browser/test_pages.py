@@ -38,7 +38,7 @@ def test_a_page(watched: Watched, fakes: str, name: str) -> None:
         page.set_viewport_size({"width": across, "height": down})
         watched.rest()
         page.wait_for_function(f"({BESIDE})().length === 0")
-        page.screenshot(path=watched.artifacts / f"page_{name}_{width}.png")
+        watched.picture(f"page_{name}_{width}")
 
 
 def test_a_chart_says_in_words_what_it_shows(watched: Watched, fakes: str) -> None:

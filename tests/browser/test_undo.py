@@ -39,7 +39,7 @@ def test_a_dropped_variant_is_taken_back_by_keys(watched: Watched, fakes: str) -
     assert title.bounding_box() == stood, "the page beneath has not moved"
     watched.look("undo_drop")
     page.set_viewport_size(PHONE)
-    page.screenshot(path=watched.artifacts / "undo_drop_phone.png")
+    watched.picture("undo_drop_phone")
     page.set_viewport_size(WIDE)
     page.get_by_role("button", name="Undo", exact=True).focus()
     page.keyboard.press("Enter")

@@ -15,11 +15,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipelines.catalog import variant_columns
 from pipelines.catalog.outputs import OutputComparison, compare
 from pipelines.domain.errors import Corrupt, Incompatible, Invalid, TidemarkError, Unsupported
 from pipelines.domain.ids import JobName
 from pipelines.storage.addresses import open_storage
 
+VARIANTS = Path(__file__).parent / "variants"
+"""What `write.py` there had two Sparks write."""
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 NOON_MS = int(NOON.timestamp() * 1000)
 TYPES = {"window_end": pa.timestamp("us", tz="UTC"), "post_id": pa.string(), "views": pa.int64(), "score": pa.float64()}
@@ -208,6 +211,30 @@ def test_times_as_int96_are_the_same_times(tmp_path: Path) -> None:
     pq.write_table(pq.read_table(written(tmp_path / "a", A_ROWS)), b, use_deprecated_int96_timestamps=True)
     found = compare([str(tmp_path / "a")], [str(b)], until_ms=NOON_MS + 120_000)
     assert numbers(found) == (4, 4, 4, 0, 0, 0)
+
+
+def test_variants_are_compared_by_their_values_whichever_spark_wrote_them() -> None:
+    older, newer = (str(VARIANTS / f"spark-{version}.parquet") for version in ("4.0.1", "4.1.4"))
+    found = compare([older], [newer])
+    assert (numbers(found), found.columns_apart, found.note) == ((6, 6, 5, 0, 0, 1), (), "")
+    assert found.examples["changed"] == [{"id": 5, "a.v": "4.0.1", "b.v": "4.1.4"}]
+    both = compare([older, newer], [newer, older])
+    assert numbers(both) == (12, 12, 12, 0, 0, 0)
+
+
+def test_two_binaries_that_are_no_variant_stay_a_struct_and_variants_inside_of_others_are_refused(tmp_path: Path) -> None:
+    binaries = pa.array([{"value": b"1", "metadata": b"2"}], pa.struct([("value", pa.binary()), ("metadata", pa.binary())]))
+    plain = table(tmp_path / "plain.parquet", v=binaries)
+    assert numbers(compare([plain], [plain])) == (1, 1, 1, 0, 0, 0)
+    inner = {"type": "struct", "fields": [{"name": "in", "type": "variant", "nullable": True, "metadata": {}}]}
+    note = {"type": "struct", "fields": [{"name": "s", "type": inner, "nullable": True, "metadata": {}}]}
+    nested = pa.table({"s": pa.StructArray.from_arrays([binaries], ["in"])}).replace_schema_metadata(
+        {variant_columns.NOTE: json.dumps(note)}
+    )
+    pq.write_table(nested, tmp_path / "nested.parquet")
+    with pytest.raises(Unsupported, match=r"column s has VARIANT values as Spark 4\.0 writes them inside of others") as refused:
+        compare([str(tmp_path / "nested.parquet")], [plain])
+    assert refused.value.code == "compare.variant"
 
 
 def test_json_and_csv_as_spark_writes_them(tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ CHANGES = {
     "restart-strategy": [JOB, "--strategy", "none"],
     "log-level": [JOB, "debug"],
     "history": [JOB],
+    "input-rows": [JOB],
     "schedule": [JOB, "--every", "30m", "--keep", "24"],
     "alert set": ["lag", "--when", "event_time_lag_seconds > 5m", "--for", "5m"],
     "alert channel": ["oncall", "--env", "TIDEMARK_ONCALL_URL"],

@@ -23,6 +23,7 @@ from pipelines.domain.experiments import Experiment
 from pipelines.domain.holdings import Holdings
 from pipelines.domain.homes import Home, HomeSettings
 from pipelines.domain.idempotency import KeptCall
+from pipelines.domain.input_rows import InputsRead
 from pipelines.domain.installed import Installed
 from pipelines.domain.jobs import Event, Job, Wanted
 from pipelines.domain.log_levels import LevelsAsked, LevelsSet
@@ -82,6 +83,7 @@ DECODED = [
     HomeSettings,
     Idle,
     ImportRecord,
+    InputsRead,
     Installed,
     Job,
     KeptCall,

@@ -8,6 +8,7 @@ from pipelines.domain.ids import QueryName, RunId, VersionId
 from pipelines.domain.restart_strategies import Strategy
 from pipelines.domain.restarts import FailedBatch, RestartDecision, SourceSpan
 from pipelines.domain.runs import Exit, RunState
+from pipelines.verbs.input_rows import ReadInputRows
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.restart_strategy import SetRestartStrategy
 from pipelines.verbs.resume import Resume
@@ -69,6 +70,17 @@ def test_a_poison_batch_is_named_with_what_it_reads_and_the_ways_on(opened: Open
     assert app.button(key="resume").proto.type == "secondary", "resumed unchanged it does this batch again"
     assert {"Fork with changed code…", "Resume with changed code…"} <= {button.label for button in app.button}
     assert "Fork post_engagement" in said(clicked(app, "poison_fork")) or app.button(key="fork_now")
+
+
+def test_the_input_rows_of_a_poison_batch_are_read_when_they_are_asked_for(opened: Opener) -> None:
+    face = failed(RestartDecision(None, why="it failed", batch=BATCH, poison=3), RunState.FAILED)
+    app = opened(face, "job", job=JOB)
+    assert face.begun == []
+    app = clicked(app, "input_rows_read")
+    assert face.begun == [ReadInputRows(JOB)]
+    assert "2 rows, the batch has more; 1 value cut after 500 characters" in said(app)
+    assert "a socket gives no row twice" in said(app)
+    assert list(app.dataframe[0].value["value"]) == ["seven", None]
 
 
 def test_a_poison_batch_is_left_out_after_its_plan_was_shown(opened: Opener) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from pipelines.verbs.state_key import LookUpKey
 from pipelines.verbs.try_code import TryCode
 from tests.dashboard.opening import Opener, clicked, said
@@ -17,6 +19,12 @@ def test_the_edited_code_is_tried_and_its_rows_are_shown(opened: Opener) -> None
     assert [type(change) for change in face.begun] == [TryCode]
     assert "2 would be written" in said(app)
     assert list(app.dataframe[0].value["post"]) == ["p1", "p2"]
+    assert "sum(n) AS views before, count(n) AS views now. key post=p1: " in said(app)
+    (table,) = [html.proto.body for html in app.get("html") if "tm-both tm-key" in html.proto.body]
+    assert re.findall(r"<t[hd]>(.*?)</t[hd]>", table) == [
+        *("key post=p1", "In the savepoint", "Code before, after batch 8", "This code, after batch 8"),
+        *("sum", "120", "131", "121"),
+    ]
 
 
 def test_a_key_of_the_running_job_is_looked_up(opened: Opener) -> None:
@@ -35,3 +43,12 @@ def test_a_key_without_a_value_is_refused(opened: Opener) -> None:
     app.text_area(key=f"key_text_{JOB}").set_value("p1").run()
     app = clicked(app, "key_look_up")
     assert face.begun == [] and "no column with a value" in said(app)
+
+
+def test_the_batches_that_changed_a_key_are_shown(opened: Opener) -> None:
+    app = opened(FakeFace.sample(), "job", job=JOB, tab="State")
+    app.text_area(key=f"key_text_{JOB}").set_value("post=p1").run()
+    app.number_input(key=f"key_since_{JOB}").set_value(7).run()
+    app = clicked(app, "key_look_up")
+    assert "changed 1 time since batch 7" in said(app)
+    assert [list(frame.value["batch"]) for frame in app.dataframe if "batch" in frame.value] == [[9]]

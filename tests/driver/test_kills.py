@@ -2,7 +2,8 @@
 
 A job has a query for each of several stores, so that a kill aimed at a step of one hits the others wherever they are. Which step a kill
 really hits is the machine's affair; it is read from disk and reported. `tests/savepoint/test_exactness_steps.py` makes every one of these
-states for certain.
+states for certain. Drivers that are killed or fail, and those that go on from there to the next kill, have JVMs of their own; the ones
+that nobody disturbs (the reference, and each job's last one) share a kept one.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import pytest
 from tests.driver import killing
 from tests.driver.killing import Moment
 from tests.driver.process import Driver, Drivers
+from tests.kept_jvms.keeper import Keeper
 from tests.savepoint import queries
 from tests.savepoint.streaming import BRISK, STORES, Lab
 
@@ -147,14 +149,15 @@ def rows(lab: Lab, job: str, query: str, sink: str) -> Counter[Any]:
 
 
 @pytest.fixture(scope="module")
-def reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Counter[Any]]]:
+def reference(tmp_path_factory: pytest.TempPathFactory, keeper: Keeper) -> Iterator[tuple[Path, Counter[Any]]]:
     """The input, and the rows of a run that nobody killed."""
     folder = tmp_path_factory.mktemp("reference")
     drivers = Drivers(folder)
     try:
         events = queries.write_events(folder / "events", files=FILES)
         uninterrupted = lab(drivers, events, {"counts": ("rocksdb_format2", "foreachBatch")})
-        uninterrupted.finish(uninterrupted.start("reference"))
+        with keeper.giving():
+            uninterrupted.finish(uninterrupted.start("reference"))
         found = rows(uninterrupted, "reference", "counts", "foreachBatch")
         assert sum(found.values()) > FILES
         yield events, found
@@ -164,7 +167,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, 
 
 @pytest.mark.parametrize("name", CHAINS)
 def test_a_job_killed_at_every_step_gives_the_uninterrupted_output(
-    reference: tuple[Path, Counter[Any]], drivers: Drivers, record_property: Any, name: str
+    reference: tuple[Path, Counter[Any]], drivers: Drivers, keeper: Keeper, record_property: Any, name: str
 ) -> None:
     chain, (events, expected) = CHAINS[name], reference
     kills = Kills(lab(drivers, events, chain.queries))
@@ -173,14 +176,17 @@ def test_a_job_killed_at_every_step_gives_the_uninterrupted_output(
         hit = {each: kills.reached(each) for each in chain.queries if (kills.checkpoint(each) / "offsets").is_dir()}
         record_property(f"{name}: aimed at {moment.step} of {query}", str(hit))
         print(f"{name}: aimed at {moment.step} of {query}, hit {hit}")
-    kills.lab.finish(kills.start())
+    with keeper.giving():
+        kills.lab.finish(kills.start())
     for query, (_, sink) in chain.queries.items():
         found = rows(kills.lab, "job", query, sink)
         assert found - expected == Counter(), query
         assert expected - found == Counter(), query
 
 
-def test_a_writer_that_skips_a_batch_uncomputed_never_goes_on_silently(reference: tuple[Path, Counter[Any]], drivers: Drivers) -> None:
+def test_a_writer_that_skips_a_batch_uncomputed_never_goes_on_silently(
+    reference: tuple[Path, Counter[Any]], drivers: Drivers, keeper: Keeper
+) -> None:
     """Spark commits such a batch before it fails, and would go on after it with a wrong watermark: the commit is taken back."""
     events, expected = reference
     kills = Kills(lab(drivers, events, {"counts": ("hdfs", "pausing")}))
@@ -197,5 +203,6 @@ def test_a_writer_that_skips_a_batch_uncomputed_never_goes_on_silently(reference
         assert [event["kind"] for event in failing.events] == ["commit.taken_back"]
         assert kills.lab.committed("job", "counts") == committed
     kills.lab.args = (*kills.lab.args[:-1], asked({"counts": ("hdfs", "foreachBatch")}))
-    kills.lab.finish(kills.start())
+    with keeper.giving():
+        kills.lab.finish(kills.start())
     assert rows(kills.lab, "job", "counts", "foreachBatch") == expected

@@ -20,7 +20,7 @@ from pipelines.domain.collection import COLLECTION
 from pipelines.domain.contracts import Contract
 from pipelines.domain.judging import Known
 from pipelines.domain.operators import read_sources
-from pipelines.domain.plannings import CONTRACT, NEW, OLD, Planned, Planning, Point
+from pipelines.domain.plannings import CONTRACT, NEW, OLD, Planned, Planning, QueryCheckpoint
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.verdicts import Outcome
 from pipelines.driver import installed
@@ -123,7 +123,7 @@ def verdict(bench: JobBench, savepoint: Savepoint, second: str) -> Outcome:
     for side, name in ((OLD, bench.name), (NEW, second)):
         folder = folders[side] = bench.folder / second / side
         checkpoint = shutil.copytree(bench.checkpoint(savepoint.id), folder / "checkpoint", copy_function=os.link)
-        planner = Planner(spec(), folder, {QUERY: Point(QUERY, str(checkpoint), image.batch)}, side == NEW, 1_767_225_600_000)
+        planner = Planner(spec(), folder, {QUERY: QueryCheckpoint(QUERY, str(checkpoint), image.batch)}, side == NEW, 1_767_225_600_000)
         writer = bench.writer(side, name)
         mode = "Complete" if bench.name == "top_pages" else "Append"
         planned[side] = Planned((planner.plan(bench.session, writer._df, QUERY, mode),) if writer else ())

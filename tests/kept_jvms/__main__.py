@@ -73,8 +73,11 @@ class Lease:
         return reached
 
     def _reached(self, jvm: Jvm) -> tuple[Any, Jvm]:
+        """Ids of Python objects begin where no process before has been: the JVM still says of those when it is done with them."""
         with _environment({**os.environ, PORT: str(jvm.port), SECRET: jvm.secret}):
-            return self._launch(), jvm
+            reached = self._launch()
+        reached.gateway_property.pool.next_id = os.getpid() * 1_000_000
+        return reached, jvm
 
     def _started(self, launch: Mapping[str, str]) -> tuple[Any, Jvm]:
         """As PySpark starts it, but in a session and a folder of its own and without this run's mark: it outlives all of them."""

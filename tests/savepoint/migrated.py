@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.checkpoint import contracts
 from pipelines.domain.contracts import Contract
 from pipelines.domain.judging import Known
 from pipelines.domain.migrations import COLUMNS, ByColumns
-from pipelines.domain.plannings import CONTRACT, NEW, OLD, Planned, Planning, Point
+from pipelines.domain.plannings import CONTRACT, NEW, OLD, Planned, Planning, QueryCheckpoint
 from pipelines.domain.savepoints import Savepoint
 from pipelines.driver.planning.planner import Planner
 from pipelines.sandbox import aliases
@@ -25,6 +26,29 @@ from tests.driver.planning.test_truth import spec
 from tests.savepoint.matrix import QUERY, Bench, Query
 
 
+@dataclass(frozen=True)
+class Plans:
+    """Both codes of a fork planned on its checkpoint; `home` holds their contracts."""
+
+    home: Path
+    planning: Planning
+    known: Known
+
+
+def planned(bench: Bench, savepoint: Savepoint, fork: str, new: Query) -> Plans:
+    """The bench's query and `new` on the fork of `savepoint`."""
+    (image,) = library.manifest(bench.library, savepoint.id).queries
+    checkpoint, home = bench.checkpoint(fork), bench.folder / f"migration-{uuid.uuid4()}"
+    point, sides = QueryCheckpoint(QUERY, str(checkpoint), image.batch), {}
+    for side, query in ((OLD, bench.line.query), (NEW, new)):
+        planner = Planner(spec(), home / side, {QUERY: point}, False, 0, takes_apart=True)
+        plan = planner.plan(bench.session, query(bench.session, bench.folder), QUERY, bench.line.mode.capitalize())
+        assert plan.failure is None, plan.failure
+        sides[side] = Planned((plan,))
+    then, now = (_contract(home / side / CONTRACT / QUERY) for side in (OLD, NEW))
+    return Plans(home, Planning(sides=sides), Known(image, _contract(checkpoint, image.batch), then, now))
+
+
 def migrate(
     bench: Bench,
     savepoint: Savepoint,
@@ -34,23 +58,16 @@ def migrate(
     code: str = "",
     drop: tuple[str, ...] = (),
     told: Mapping[str, str] | None = None,
+    plans: Plans | None = None,
 ) -> tuple[Migrated, ByColumns | None]:
-    """Migrates the state of `fork` from the bench's query to `new`; answers with what was done and, without a function, how the columns of
-    the first operator that changed became the new ones."""
-    (image,) = library.manifest(bench.library, savepoint.id).queries
-    checkpoint, home = bench.checkpoint(fork), bench.folder / f"migration-{uuid.uuid4()}"
-    point, sides = Point(QUERY, str(checkpoint), image.batch), {}
-    for side, query in ((OLD, bench.line.query), (NEW, new)):
-        planner = Planner(spec(), home / side, {QUERY: point}, False, 0, takes_apart=True)
-        planned = planner.plan(bench.session, query(bench.session, bench.folder), QUERY, bench.line.mode.capitalize())
-        assert planned.failure is None, planned.failure
-        sides[side] = Planned((planned,))
-    planning, asked = Planning(sides=sides), Asked(function or COLUMNS, code, drop=drop, told=told or {})
-    then, now = (_contract(home / side / CONTRACT / QUERY) for side in (OLD, NEW))
-    known = Known(image, _contract(checkpoint, image.batch), then, now)
-    placed = placements.decide(known, planning, drop, asked.told, str(checkpoint), home)
+    """Migrates the state of `fork` from the bench's query to `new`, which are planned unless `plans` are there already; answers with what
+    was done and, without a function, how the columns of the first operator that changed became the new ones."""
+    plans = plans or planned(bench, savepoint, fork, new)
+    asked, home = Asked(function or COLUMNS, code, drop=drop, told=told or {}), bench.folder / f"migrated-{uuid.uuid4()}"
+    home.mkdir()
+    placed = placements.decide(plans.known, plans.planning, drop, asked.told, str(bench.checkpoint(fork)), plans.home)
     assert sorted(placed.lost) == sorted(drop)
-    changes = list(aggregations.decided(asked, planning, (placed,), home))
+    changes = list(aggregations.decided(asked, plans.planning, (placed,), plans.home))
     places = (placed.placing,) if placed.placing else ()
     with aliases.plain([change.store for change in changes]) as stores:
         task = MigrationTask(1, "", "", {}, stores, tuple(change.target for change in changes), function, code, places)

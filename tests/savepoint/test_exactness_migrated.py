@@ -15,7 +15,7 @@ from pipelines.domain.savepoints import Savepoint
 from pipelines.sandbox.given_rows import WrongRows
 from tests.savepoint import queries, queries_python
 from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, ROCKSDB, Bench, Line, difference, write_inputs
-from tests.savepoint.migrated import migrate
+from tests.savepoint.migrated import migrate, planned
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -268,15 +268,15 @@ def test_functions_whose_rows_do_not_fit_are_refused_and_change_nothing(spark: A
     bench = Bench(Line(windowed("sum", "rows"), HDFS), tmp_path, spark)
     whole = Bench(replace(bench.line, query=new), tmp_path, spark)
     savepoint = saved(bench, whole)
-    checkpoint = bench.checkpoint("fork")
+    checkpoint, plans = bench.checkpoint("fork"), planned(bench, savepoint, "fork", new)
     was = contents(checkpoint)
     for function, said in WRONG.items():
         with pytest.raises(WrongRows) as refused:
-            migrate(bench, savepoint, "fork", new, function, FUNCTION)
+            migrate(bench, savepoint, "fork", new, function, FUNCTION, plans=plans)
         assert said in str(refused.value), (function, str(refused.value))
         shutil.rmtree(checkpoint / "migrated")
         assert contents(checkpoint) == was, function
-    migrate(bench, savepoint, "fork", new, "of_python", FUNCTION)
+    migrate(bench, savepoint, "fork", new, "of_python", FUNCTION, plans=plans)
     assert_equal(whole, whole, savepoint.batch + 1)
 
 
@@ -285,10 +285,11 @@ def test_a_function_makes_the_rows_of_sessions_and_cannot_take_them_from_their_k
     bench = Bench(Line(windowed("sum", "rows", by=SESSION), HDFS), tmp_path, spark)
     whole = Bench(replace(bench.line, query=new), tmp_path, spark)
     savepoint = saved(bench, whole)
+    plans = planned(bench, savepoint, "fork", new)
     with pytest.raises(WrongRows, match=r"session_window\.start and key\.sessionStartTime are not the same, and always are"):
-        migrate(bench, savepoint, "fork", new, "of_other_sessions", FUNCTION)
+        migrate(bench, savepoint, "fork", new, "of_other_sessions", FUNCTION, plans=plans)
     shutil.rmtree(bench.checkpoint("fork") / "migrated")
-    migrate(bench, savepoint, "fork", new, "of_sessions", FUNCTION)
+    migrate(bench, savepoint, "fork", new, "of_sessions", FUNCTION, plans=plans)
     assert_equal(whole, whole, savepoint.batch + 1)
 
 

@@ -13,7 +13,7 @@ import pytest
 from pipelines.domain.errors import Unsupported
 from tests.savepoint import queries, queries_python
 from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, ROCKSDB, Bench, Line
-from tests.savepoint.migrated import migrate
+from tests.savepoint.migrated import migrate, planned
 from tests.savepoint.test_exactness_migrated import FILES, assert_equal, contents, saved
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -177,11 +177,11 @@ def test_rows_are_those_of_a_run_of_the_changed_code(spark: Any, tmp_path: Path,
     bench = Bench(Line(case.old, case.conf, inputs=case.inputs), folder, spark)
     changed, whole = (Bench(replace(bench.line, query=query), folder, spark) for query in (case.new, case.reference or case.new))
     savepoint = saved(bench, whole)
-    was = contents(folder / "savepoints")
+    was, plans = contents(folder / "savepoints"), planned(bench, savepoint, "fork", case.new)
     if case.refused:
         with pytest.raises(Unsupported, match=r"query\.0") as refused:
-            migrate(bench, savepoint, "fork", case.new)
+            migrate(bench, savepoint, "fork", case.new, plans=plans)
         assert refused.value.code == case.refused and ("--map query.0=query.0" if case.told else "--drop query.0") in refused.value.hint
-    migrate(bench, savepoint, "fork", case.new, drop=case.drop, told=case.told)
+    migrate(bench, savepoint, "fork", case.new, drop=case.drop, told=case.told, plans=plans)
     assert contents(folder / "savepoints") == was, "not a byte of the savepoint is another"
     assert_equal(changed, whole, savepoint.batch + 1)

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from pipelines.checkpoint import metadata as checkpoint_metadata
+from pipelines.domain.errors import Unsupported
 from pipelines.domain.iceberg_turns import TURN_FILE, Kind, Turn
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Manifest, SnapshotImage
-from pipelines.savepoint import adoptions, library, restore, sinks, take, targets
+from pipelines.savepoint import adoptions, iceberg_tables, library, restore, sinks, take, targets
 from pipelines.savepoint.adoptions import Adopting
 from pipelines.savepoint.batch_choice import BatchChoice, Newest, OfBatch
 from pipelines.savepoint.source import JobSource
@@ -120,6 +121,20 @@ def test_a_table_of_another_catalog_has_no_branch_of_a_fork(bench: Bench, table:
     for sink in ("continue", "fresh"):
         refused = restore.plan(bench.library, manifest, replace(bench.fork(), sinks={"*": sink})).refusal
         assert refused is not None and "Its catalog alone knows" in refused.message and "another table" in refused.hint
+
+
+def test_a_table_that_pyiceberg_does_not_read_is_not_compared_and_says_why(tmp_path: Path) -> None:
+    """As Iceberg on Spark 4.1 writes the metadata of a table with a VARIANT column; its snapshot is noted as any."""
+    fields = [{"id": 1, "name": "v", "required": False, "type": "variant"}]
+    content = {
+        **iceberg.metadata(iceberg.snapshot(1, None), main=1), "format-version": 3, "last-sequence-number": 1, "last-updated-ms": 1,
+        "last-column-id": 1, "next-row-id": 0, "schemas": [{"type": "struct", "schema-id": 0, "fields": fields}], "current-schema-id": 0,
+        "partition-specs": [{"spec-id": 0, "fields": []}], "default-spec-id": 0, "last-partition-id": 999,
+        "sort-orders": [{"order-id": 0, "fields": []}], "default-sort-order-id": 0, "current-snapshot-id": 1,
+    }  # fmt: skip
+    iceberg.commit(tmp_path, 1, content)
+    with pytest.raises(Unsupported, match=r"cannot be compared from its files: pyiceberg does not read it \(.*'variant'\)"):
+        iceberg_tables.files(str(tmp_path), "lake.db.t")
 
 
 def test_a_resume_takes_the_branch_back(bench: Bench, table: Path, query_id: str) -> None:

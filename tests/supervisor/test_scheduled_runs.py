@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from pipelines.domain.errors import Conflict, Invalid
 from pipelines.domain.findings import Problem
 from pipelines.domain.jobs import Run
-from pipelines.domain.runs import RunState
+from pipelines.domain.runs import QUERIES_FILE, RunState
 from pipelines.domain.schedules import Outcome
 from pipelines.verbs.attach import Attach
 from pipelines.verbs.face import do
@@ -100,3 +101,33 @@ def test_only_a_job_of_this_workspace_begins_by_itself_and_no_fork_does(house: H
     taken = do(house.face, Take("a"))
     do(house.face, Fork(taken.id, name="b"))
     assert house.face.ask(ShowSchedule("b")).own.run_at is None
+
+
+def begins(house: House, run: Run, *kinds: str) -> None:
+    """What the run's driver recorded of a query with each of these triggers."""
+    path = house.folder(run) / QUERIES_FILE
+    said = json.loads(path.read_text().splitlines()[0])
+    queries = [{**said, "query": f"q-{at}", "trigger": {"kind": kind, "interval_ms": 0}} for at, kind in enumerate(kinds)]
+    path.write_text("".join(json.dumps(query) + "\n" for query in queries))
+
+
+def test_a_job_that_does_not_end_by_itself_is_refused_or_warned_of(house: House) -> None:
+    change = SetSchedule("b", run_at="0 * * * *")
+    run = house.ran("b", state=RunState.RUNNING)
+    (warning,) = house.face.plan(change).warnings
+    assert warning == "it is not known whether b ends by itself: a run that does not end keeps later ones back"
+    begins(house, run, "available-now", "once")
+    assert house.face.plan(change).warnings == ()
+    begins(house, run, "available-now", "processing-time")
+    with pytest.raises(Conflict) as endless:
+        house.face.plan(change)
+    assert endless.value.code == "schedule.endless" and "q-1 would run until" in endless.value.message
+    assert house.face.plan(SetSchedule("b", run_at="off")).warnings == (), "it can be cleared"
+    house.see(run, RunState.FINISHED)
+    assert house.face.plan(change).warnings == (), "its code stops its queries"
+
+
+@pytest.mark.parametrize("empty", ({"cron": ""}, {"zone": ""}, {"prove_at": " "}, {"run_at": ""}), ids=str)
+def test_what_is_given_and_says_nothing_is_refused(house: House, run: Run, empty: dict[str, str]) -> None:
+    with pytest.raises(Invalid, check=lambda raised: raised.code == "schedule.empty"):
+        house.face.plan(SetSchedule("a", **empty))  # type: ignore[arg-type]

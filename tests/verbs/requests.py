@@ -35,6 +35,7 @@ from pipelines.verbs.history import OpenHistory
 from pipelines.verbs.holdings import AskHoldings
 from pipelines.verbs.homes import CheckHome, ListHomes, SetHome
 from pipelines.verbs.import_ import Import
+from pipelines.verbs.input_rows import ReadInputRows
 from pipelines.verbs.jobs import (
     ListBatches,
     ListJobs,
@@ -184,7 +185,11 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
         TryCode(FIRST, drop=("counts.1",), map={"counts.0.last": "counts.0.newest"}),
         f"try {FIRST} --drop counts.1 --map counts.0.last=counts.0.newest",
     ),
-    "look up a key": (LookUpKey(JOB, {"post": "p1"}, store="left"), f"state-key {JOB} --key post=p1 --store left"),
+    "look up a key": (
+        LookUpKey(JOB, {"post": "p1"}, store="left", since=7),
+        f"state-key {JOB} --key post=p1 --store left --since 7",
+    ),
+    "input rows": (ReadInputRows(JOB, limit=7), f"input-rows {JOB} --limit 7"),
     "operations": (ListOperations(running=True), "operations --running"),
     "cancel operation": (CancelOperation("op-exporting"), "cancel-operation op-exporting"),
     "rescale": (Rescale(JOB, 8), f"rescale {JOB} --partitions 8"),

@@ -24,7 +24,7 @@ MAY = {
         *("annotate", "cancel", "diagnose", "dispose_many", "drop", "export", "import_savepoint", "prune", "read_state", "rename_query"),
         *("rescale", "resume", "set_limits", "set_restart_strategy", "set_schedule", "start_verify", "stop", "take", "undrop"),
         *("acknowledge", "ask_holdings", "check_home", "compare_plans", "compare_state", "look_up_key", "set_alert", "silence"),
-        *("open_history", "resume_jobs", "set_log_level", "set_resources", "stop_jobs", "try_channel"),
+        *("open_history", "read_input_rows", "resume_jobs", "set_log_level", "set_resources", "stop_jobs", "try_channel"),
     },
     Role.AUTHOR: {
         *("attach", "bisect", "check", "fork", "forget", "promote", "replay", "run", "start_example", "start_experiment", "try_code"),

@@ -14,7 +14,7 @@ servers, output, clicks, later, copies = sys.argv[1:]
 spark = SparkSession.builder.getOrCreate()
 
 def read(topic):
-    options = {"kafka.bootstrap.servers": servers, "subscribe": topic, "startingOffsets": "earliest", "maxOffsetsPerTrigger": "7"}
+    options = {"kafka.bootstrap.servers": servers, "subscribe": topic, "startingOffsets": "earliest", "maxOffsetsPerTrigger": "13"}
     rows = spark.readStream.format("kafka").options(**options).load().select(F.col("value").cast("string").alias("value"))
     return rows.select("value", F.from_json("value", "k string, v int, t timestamp").alias("row")).select("value", "row.*")
 

@@ -1,25 +1,25 @@
-"""Forks a savepoint and is killed (SIGKILL, itself) at the n-th document it would write: `killed.py WORKSPACE SAVEPOINT N`."""
+"""Forks a savepoint and is killed (SIGKILL, itself) at the n-th document it would write: WORKSPACE, SAVEPOINT, N (`process_forks`)."""
 
 from __future__ import annotations
 
 import itertools
 import os
 import signal
-import sys
 from pathlib import Path
 
 from pipelines.storage.local import LocalStorage
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.workspace.opening import open_workspace
+from tests.workspace import process_forks
 
 
-def main(root: str, savepoint: str, step: int) -> None:
+def main(root: str, savepoint: str, step: str) -> None:
     face = open_workspace(Path(root))
     steps, write = itertools.count(1), LocalStorage.write
 
     def dying(self: LocalStorage, path: str, data: bytes) -> None:
-        if next(steps) == step:
+        if next(steps) == int(step):
             os.kill(os.getpid(), signal.SIGKILL)
         write(self, path, data)
 
@@ -28,4 +28,4 @@ def main(root: str, savepoint: str, step: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    process_forks.each(main)

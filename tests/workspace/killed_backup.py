@@ -1,10 +1,9 @@
-"""Backs a workspace up and is killed (SIGKILL, itself) at a point of it: `killed_backup.py WORKSPACE URL POINT`."""
+"""Backs a workspace up and is killed (SIGKILL, itself) at a point of it: WORKSPACE, URL, POINT (`process_forks`)."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -15,6 +14,7 @@ from pipelines.verbs.face import do
 from pipelines.workspace.backups import making
 from pipelines.workspace.opening import open_workspace
 from pipelines.workspace.tickets import Ticket
+from tests.workspace import process_forks
 
 
 def die() -> None:
@@ -77,4 +77,4 @@ def main(root: str, url: str, point: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], sys.argv[3])
+    process_forks.each(main)

@@ -23,6 +23,7 @@ from pipelines.verbs.face import do
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.take import Take
 from pipelines.workspace.opening import open_workspace
+from tests.workspace import process_forks
 
 
 class Writes:
@@ -79,6 +80,8 @@ def work(root: str, home: str, job: str, name: str, last: int) -> None:
 
 def main(root: str, home: str, job: str) -> None:
     import botocore.session  # noqa: F401  # imported by the first request otherwise, in each fork
+
+    process_forks.import_ahead()
 
     for name, last in map(str.split, sys.stdin):
         child = os.fork()

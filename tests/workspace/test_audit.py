@@ -142,7 +142,9 @@ def test_a_changed_line_is_named(house: House, place: int) -> None:
     lines = written(house)
     changed = [*lines]
     changed[place] = canonical({**json.loads(lines[place]), "by": "somebody else"})
-    assert put(house, changed) == ((place + 1, f"number {place + 1} was changed: number {place + 2} was written after another"),)
+    assert put(house, changed) == (
+        (place + 1, f"entry {place + 1} was changed after it was written: entry {place + 2} has the SHA-256 that it had before"),
+    )
     changed[place] = lines[place].replace(b"ci", b"\xff\x00")
     assert [line for line, _ in put(house, changed)] == [place + 1]
     changed[place] = lines[place].replace(b'":', b'": ')
@@ -152,10 +154,12 @@ def test_a_changed_line_is_named(house: House, place: int) -> None:
 @pytest.mark.parametrize("place", range(5))
 def test_a_removed_line_is_named(house: House, place: int) -> None:
     lines = written(house)
-    assert put(house, lines[:place] + lines[place + 1 :]) == ((place + 1, f"before number {place + 2}, number {place + 1} is missing"),)
+    assert put(house, lines[:place] + lines[place + 1 :]) == (
+        (place + 1, f"entry {place + 1} is missing here: the line has entry {place + 2}"),
+    )
     if place < 4:
         assert put(house, lines[:place] + lines[place + 2 :]) == (
-            (place + 1, f"before number {place + 3}, numbers {place + 1} to {place + 2} are missing"),
+            (place + 1, f"entries {place + 1} to {place + 2} are missing here: the line has entry {place + 3}"),
         )
 
 
@@ -164,7 +168,7 @@ def test_an_inserted_line_is_named(house: House, place: int) -> None:
     lines = written(house)
     forged = canonical({**json.loads(lines[place]), "by": "somebody else", "before": digest(lines[place - 1])})
     assert put(house, [*lines[:place], forged, *lines[place:]]) == (
-        (place + 2, f"number {place + 1} comes twice: one of the two was put there"),
+        (place + 2, f"entry {place + 1} stands here a second time: one of the two was added"),
     )
     assert [line for line, _ in put(house, [*lines[:place], b"{}", *lines[place:]])] == [place + 1]
     assert [line for line, _ in put(house, [*lines[:place], b"", *lines[place:]])] == [place + 1]

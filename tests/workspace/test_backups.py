@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -40,6 +38,7 @@ from pipelines.workspace import backups
 from pipelines.workspace.backups import making, parts, restores
 from pipelines.workspace.backups.parts import Part
 from pipelines.workspace.context import Context
+from tests.workspace import process_forks
 from tests.workspace.conftest import CODE, NEWEST, House
 
 
@@ -391,10 +390,10 @@ def test_backups_that_are_killed_leave_nothing_that_matters(lived: House, place:
     lived.progress(lived.ran("c"), 1)
     do(lived.face, Take("b", label="new"))
     lived.face.close()
-    for point in ("content", "state", "savepoint", "incomplete", "document"):
-        command = [sys.executable, "-m", "tests.workspace.killed_backup", str(lived.root), place, point]
-        assert subprocess.run(command, cwd=Path(__file__).parents[2], timeout=300).returncode == -signal.SIGKILL, point
-        assert [backup.id for backup in backups.newest_first(open_storage(place))] == [first.id], point
+    with process_forks.of("tests.workspace.killed_backup") as forked:
+        for point in ("content", "state", "savepoint", "incomplete", "document"):
+            assert forked(lived.root, place, point) == -signal.SIGKILL, point
+            assert [backup.id for backup in backups.newest_first(open_storage(place))] == [first.id], point
     lived.open()
     assert [backup.id for backup in lived.face.ask(ListBackups(place))] == [first.id]
     assert not list(lived.face.layout.exports.rglob("*.zip"))

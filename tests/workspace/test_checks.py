@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain import verdicts
+from pipelines.domain.changed_meanings import KeyExample
 from pipelines.domain.errors import Incompatible, Invalid
 from pipelines.domain.ids import JobName, VersionId
 from pipelines.domain.runs import RunState
@@ -24,11 +26,12 @@ from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest
 from pipelines.verbs.take import Take
+from pipelines.verbs.try_code import TryCode
 from pipelines.workspace import resumes, versions
 from pipelines.workspace import verdicts as known
 from tests.savepoint.golden import lay_checkpoint, lay_output
 from tests.warm import USUAL
-from tests.workspace.conftest import House, query_line
+from tests.workspace.conftest import NEWEST, House, query_line
 
 CODE = """
 import sys
@@ -89,6 +92,7 @@ def test_changed_code_is_judged_in_the_sandbox_and_the_forks_plan_says_it(kept_j
     house.reopen()
     assert not house.face.plan(Check(savepoint.id, code=counts)).starts_spark, "kept, with the workspace closed meanwhile"
     assert house.face.plan(Fork(savepoint.id, name="b", code=counts)).verdict == verdict
+    shows_a_key(house, savepoint, counts, tmp_path / "input")
     house.face.context.sparks.open(house.face.layout.warm, USUAL)  # from here on by processes that have done something before
     assert do(house.face, Check(savepoint.id)).outcome is Outcome.SAME, "of another version is only a package that it does not use"
     uses = do(house.face, Check(savepoint.id, code=f"import numpy\n{CODE}"))
@@ -96,6 +100,25 @@ def test_changed_code_is_judged_in_the_sandbox_and_the_forks_plan_says_it(kept_j
     greatest = do(house.face, Check(savepoint.id, code=CODE.replace('F.sum("n")', 'F.max("n")')))
     assert greatest.outcome is Outcome.NEEDS_REWRITING
     assert greatest.parts[0].reasons == ("default value: sum long before, max integer now",)
+
+
+def shows_a_key(house: House, savepoint: Savepoint, counts: str, into: Path) -> None:
+    """A trial of that code has a key with what both codes make of the same batch, which was planned once."""
+    events = [{"post": post, "ts": "2026-01-01T00:35:00Z", "n": 10} for post in ("p1", "unheard")]
+    (into / "1.json").write_text("\n".join(map(json.dumps, events)))
+    trial = do(house.face, TryCode(savepoint.id, code=counts))
+    assert (trial.note, trial.failed) == ("", False)
+    (meaning,) = trial.meanings
+    assert meaning.reasons == ("computes: sum(n) AS total before, count(n) AS total now",)
+    assert (meaning.query, meaning.operator, meaning.batch) == ("counts", 0, NEWEST + 1)
+    window = {"window.start": "2026-01-01T00:30:00.000Z", "window.end": "2026-01-01T00:40:00.000Z"}
+    key = {**window, "post": "p1"}
+    assert meaning.example == KeyExample(key, ({"sum": 333},), ({"sum": 343},), ({"sum": 334},))
+    assert meaning.sentence.endswith(
+        "post=p1: `sum` is 333 in the savepoint; after the same batch the old code has 343, the new code has 334."
+    )
+    assert not any(house.face.layout.sandbox.iterdir())
+    (into / "1.json").unlink()
 
 
 def test_what_is_told_is_part_of_what_a_verdict_rests_on(house: House, tmp_path: Path) -> None:

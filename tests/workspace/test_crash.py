@@ -5,20 +5,14 @@ from __future__ import annotations
 import itertools
 import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 from pipelines.verbs.face import do
 from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.take import Take
 from pipelines.workspace.workspace import Workspace
+from tests.workspace import process_forks
 from tests.workspace.conftest import House, job
-
-
-def forked(root: Path, savepoint: str, step: int) -> int:
-    command = [sys.executable, "-m", "tests.workspace.killed", str(root), savepoint, str(step)]
-    return subprocess.run(command, cwd=Path(__file__).parents[2], check=False).returncode
 
 
 def assert_whole_or_nothing(face: Workspace, *, done: bool) -> None:
@@ -37,13 +31,14 @@ def test_a_fork_killed_before_any_of_its_writes(house: House, tmp_path: Path) ->
     taken = do(house.face, Take("a"))
     house.face.close()
     shutil.copytree(house.root, tmp_path / "before")
-    for step in itertools.count(1):
-        code = forked(house.root, taken.id, step)
-        assert_whole_or_nothing(house.open(), done=code == 0)
-        if code == 0:
-            break
-        assert code == -signal.SIGKILL
-        house.face.close()
-        shutil.rmtree(house.root)
-        shutil.copytree(tmp_path / "before", house.root)
+    with process_forks.of("tests.workspace.killed") as forked:
+        for step in itertools.count(1):
+            code = forked(house.root, taken.id, step)
+            assert_whole_or_nothing(house.open(), done=code == 0)
+            if code == 0:
+                break
+            assert code == -signal.SIGKILL
+            house.face.close()
+            shutil.rmtree(house.root)
+            shutil.copytree(tmp_path / "before", house.root)
     assert step > 5

@@ -136,9 +136,9 @@ def as_documented(server: Server, namespace: Kubernetes, name: str) -> None:
     assert service["spec"]["clusterIP"] == "None" and service["spec"]["selector"]["spark-app-selector"] == labels["spark-app-selector"]
     files = namespace.all("configmaps")[config_map(pod)]
     lines = files["data"]["spark.properties"].replace("\\", "").splitlines()
-    said = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
-    assert said["spark.kubernetes.driver.pod.name"] == name and said["spark.kubernetes.submitInDriver"] == "true"
-    assert said["spark.archives"].startswith(uploads) and said["spark.archives"].endswith("/tidemark.zip#tidemark")
-    assert said["spark.driver.host"].startswith(service["metadata"]["name"])
+    driver_conf = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
+    assert driver_conf["spark.kubernetes.driver.pod.name"] == name and driver_conf["spark.kubernetes.submitInDriver"] == "true"
+    assert driver_conf["spark.archives"].startswith(uploads) and driver_conf["spark.archives"].endswith("/tidemark.zip#tidemark")
+    assert driver_conf["spark.driver.host"].startswith(service["metadata"]["name"])
     for owned in (service, files):
         assert [owner["name"] for owner in owned["metadata"]["ownerReferences"]] == [name]

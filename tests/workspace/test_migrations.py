@@ -38,6 +38,7 @@ from tests.workspace.conftest import House, job
 from tests.workspace.serving import Server, serving
 from tests.workspace.test_checks import keep, saved
 from tests.workspace.test_rescales import KEYS, put
+from tests.workspace.test_runtimes_exact import rows_of
 from tests.workspace.written import await_row_count
 
 BY_COLUMNS = {COLUMNS: ""}
@@ -58,7 +59,6 @@ FEWER = CODE.replace(OLD, 'F.count("n").alias("c"), F.max(F.col("n").cast("long"
 ONCE = FEWER.replace("counted = events.groupBy", 'counted = events.dropDuplicates(["k", "ts", "n"]).groupBy')
 DEDUPE = "counted.1"
 AVERAGE = CODE.replace(OLD, 'F.avg("n").alias("mean")')
-SCHEMAS = {"b": "at INT, k STRING, c BIGINT, most BIGINT", "c": "at INT, k STRING, mean DOUBLE"}
 FIRST, LAST = 4, 10
 """Files before the savepoint, when no window is over yet, and at the end, when all but the last one are."""
 ONCE_UNTIL, END = 16, 20
@@ -148,8 +148,9 @@ def server(kept_jvms: None, tmp_path: Path) -> Any:
 
 @pytest.mark.spark
 @pytest.mark.timeout(1500)
-def test_forks_of_changed_code_go_on_with_migrated_state(server: Server, spark: Any, tmp_path: Path) -> None:
-    """By columns and by a function, on Spark's default store: the outputs are those of runs of the changed code from the start."""
+def test_forks_of_changed_code_go_on_with_migrated_state(server: Server, tmp_path: Path) -> None:
+    """By columns and by a function, on Spark's default store: the outputs are those of runs of the changed code from the start. A job whose
+    part is done is stopped: it would go on with what is there for others."""
     savepoint = begun(server, tmp_path / "in")
     was = saved_files(server, savepoint)
     verdict = do(server.face, Check(savepoint.id, code=FEWER))
@@ -166,23 +167,22 @@ def test_forks_of_changed_code_go_on_with_migrated_state(server: Server, spark: 
     average = sorted((start, f"k{key}", sum(values[start, key]) / 6) for start, key in windows)
     for name, expected in (("b", fewer), ("c", average)):
         await_row_count(sink(server, name), len(expected))
-        assert rows(server, spark, name) == expected
+        assert rows(server, name) == expected
+        server.stop(name, savepoint=False)
     told(server)
-    later = gone_on(server, spark, tmp_path / "in")
+    later = gone_on(server, tmp_path / "in")
     killed(server, later, tmp_path)
     for name in ("b", "c"):
-        server.stop(name, savepoint=False)
         assert all(diagnosis.sound for diagnosis in do(server.face, Diagnose(name)))
 
 
-def gone_on(server: Server, spark: Any, into: Path) -> Savepoint:
+def gone_on(server: Server, into: Path) -> Savepoint:
     """A job goes on with an operator more, and then without it: what is dropped has to be accepted by its name. Its savepoint with both."""
-    server.stop("b", savepoint=False)
     do(server.face, Resume("b", code=ONCE, migrate=BY_COLUMNS))
     put(into, LAST, ONCE_UNTIL - LAST)
     windows = {0: 6, 6: 6, 12: 6, 18: 4, 24: 3, 30: 5}
     expected = sorted((start, f"k{key}", count, start + 4 + key) for start, count in windows.items() for key in range(KEYS))
-    until(lambda: rows(server, spark, "b") == [row for row in expected if row[0] < 24], 240)
+    until(lambda: rows(server, "b") == [row for row in expected if row[0] < 24], 240)
     savepoint = server.face.ask(ShowSavepoint(server.stop("b", savepoint=True)))
     verdict = do(server.face, Check(savepoint.id, code=FEWER))
     assert verdict.dropped == (DEDUPE,) and Outcome.PARTLY_KEPT in {part.outcome for part in verdict.parts}
@@ -194,7 +194,8 @@ def gone_on(server: Server, spark: Any, into: Path) -> Savepoint:
     assert kept.value.code == "drop.kept" and server.newest("b").state is RunState.STOPPED
     do(server.face, Resume("b", code=FEWER, drop=(DEDUPE,)))
     put(into, ONCE_UNTIL, END - ONCE_UNTIL)
-    until(lambda: rows(server, spark, "b") == expected, 240)
+    until(lambda: rows(server, "b") == expected, 240)
+    server.stop("b", savepoint=False)
     messages = [event.message for event in server.face.ask(ListEvents("b")) if event.kind == "job.migrated"]
     assert "counted, operator 1 (deduplication) was dropped" in messages[0] and "(deduplication) begins empty" in messages[1]
     return savepoint
@@ -247,7 +248,7 @@ def begun(server: Server, into: Path) -> Savepoint:
     conf = {"spark.sql.shuffle.partitions": "2", "spark.sql.session.timeZone": "UTC"}
     do(server.face, RunScript(name="a", script="job.py", code=CODE, args=(str(into), "{output}"), conf=conf, master="local[2]"))
     until(lambda: any(row.batch >= FIRST - 1 for row in server.face.ask(ListBatches("a"))))
-    return do(server.face, Take("a"))
+    return server.face.ask(ShowSavepoint(server.stop("a", savepoint=True)))
 
 
 def refused(server: Server, savepoint: Savepoint) -> None:
@@ -266,8 +267,8 @@ def refused(server: Server, savepoint: Savepoint) -> None:
     assert not list(server.face.layout.sandbox.glob("op-*"))
 
 
-def rows(server: Server, spark: Any, name: str) -> list[Any]:
-    return sorted(map(tuple, spark.read.schema(SCHEMAS[name]).parquet(str(sink(server, name))).collect()))
+def rows(server: Server, name: str) -> list[tuple[Any, ...]]:
+    return sorted(rows_of(sink(server, name)))
 
 
 def sink(server: Server, name: str) -> Path:

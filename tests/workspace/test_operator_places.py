@@ -11,10 +11,12 @@ import pytest
 from pipelines.domain import operator_places, verdicts
 from pipelines.domain.contracts import Contract, Keeps
 from pipelines.domain.errors import Invalid
-from pipelines.domain.ids import SavepointId, VersionId
+from pipelines.domain.ids import QueryName, SavepointId, VersionId
 from pipelines.domain.operator_places import LIMIT, PLACED, Placement, Places
 from pipelines.domain.plannings import PlannedOperator
+from pipelines.domain.savepoints import Operator
 from pipelines.domain.verdicts import OperatorPair, OperatorPlan, Outcome, Part, Verdict
+from tests import samples
 
 
 def keeps(name: str, key: str = "k string", value: str = "sum bigint") -> Keeps:
@@ -89,6 +91,15 @@ def test_what_is_told_and_what_is_dropped_comes_first() -> None:
 def test_what_is_told_of_others_is_refused(told: Mapping[int, int], said: str) -> None:
     with pytest.raises(Invalid, match=said) as refused:
         placed([SUMS, ONCE], [SUMS, ONCE], "ab", "ab", told=told)
+    assert refused.value.code == "map.operator"
+
+
+@pytest.mark.parametrize("name", ["other.0", "counts.7", "other.sources.0", "other.0.last", "counts.7.last", "counts"])
+def test_what_is_told_of_what_the_savepoint_does_not_have_is_refused(name: str) -> None:
+    held = [replace(samples.query_image("a", 3), query=QueryName("counts"), operators=(Operator(0, "agg", 1, ("default",)),))]
+    operator_places.check_told(held, {"counts.0": "counts.1", "counts.sources.0": "counts.sources.1", "counts.0.last": "counts.0.newest"})
+    with pytest.raises(Invalid) as refused:
+        operator_places.check_told(held, {name: name})
     assert refused.value.code == "map.operator"
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from pipelines.domain import verdicts as domain_verdicts
 from pipelines.domain.errors import Invalid
+from pipelines.domain.ids import SavepointId
 from pipelines.domain.jobs import Run
 from pipelines.domain.probations import Probation, Stand, Terms, Way
 from pipelines.domain.restarts import RestartDecision
@@ -183,6 +184,26 @@ def test_a_batch_that_takes_too_long_is_missed_once(house: House) -> None:
     assert document(house, run).why == "batch 14 of counts took 1,001 ms, more than 1,000 ms"
 
 
+def refused(house: House, savepoint: SavepointId) -> str:
+    """The code with which its disposal is refused; empty where it is not."""
+    (outcome,) = house.face.plan(Dispose((savepoint,))).outcomes
+    return outcome.refusal.code if outcome.refusal else ""
+
+
+def test_the_savepoint_to_go_back_to_is_not_disposed_of_before_it_is_over(house: House) -> None:
+    house.ran()
+    run = upgraded(house)
+    saved = document(house, run).savepoint
+    assert saved is not None and refused(house, saved) == "savepoint.way_back"
+    (outcome,) = do(house.face, Dispose((saved,))).outcomes
+    assert outcome.refusal is not None and "the way back of a" in outcome.refusal.message and "stop a" in outcome.refusal.hint
+    assert [one.id for one in house.face.ask(ListSavepoints("a"))] == [saved]
+    fails(house, run)
+    assert refused(house, saved) == "savepoint.way_back", "it goes back to it now"
+    runs.update(house.face.context, run.id, state=RunState.FAILED)
+    assert refused(house, saved) == ""
+
+
 def test_a_stop_ends_it_and_the_savepoint_that_is_gone_is_said(house: House) -> None:
     before = house.ran()
     run = upgraded(house)
@@ -193,7 +214,7 @@ def test_a_stop_ends_it_and_the_savepoint_that_is_gone_is_said(house: House) -> 
     fails(house, second)
     saved = document(house, second).savepoint
     assert saved is not None
-    do(house.face, Dispose((saved,)))
+    savepoints.dispose(house.face.context, saved)
     failed = runs.find(house.face.context, second.id)
     assert failed is not None
     returns.go_back(house.face.context, failed)

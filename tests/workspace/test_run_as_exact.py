@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +17,9 @@ from pipelines.domain.errors import TidemarkError, Unavailable
 from pipelines.domain.processes import PROCESS_FILE, Process
 from pipelines.domain.resources import HELD_FILE, Held, Resources
 from pipelines.domain.runtimes import Runtime
+from pipelines.sandbox import classes
 from pipelines.sandbox.environment import ROOT
+from pipelines.sandbox.java import java_home
 from pipelines.storage import users
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
@@ -100,10 +103,22 @@ def python_of(folder: Path) -> str:
     return ""
 
 
+def share_classes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user's Sparks read their classes from a copy of the archive that those of the tests have: of itself it has none."""
+    archive, options = classes.find(java_home(), ""), os.environ[classes.SUBMIT_OPTIONS]
+    if archive is None or str(archive) not in options:
+        return
+    copy = folder / archive.name
+    shutil.copyfile(archive, copy)
+    copy.chmod(0o644)
+    monkeypatch.setenv(classes.SUBMIT_OPTIONS, options.replace(str(archive), str(copy)))
+
+
 def test_a_job_of_another_user_is_exact_and_kept_apart(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     python = python_of(folder)
     if not python:
         return
+    share_classes(folder, monkeypatch)
     monkeypatch.setenv("TIDEMARK_TOKEN", "secret")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path.endswith("-packages")))
     users.assume(users.Other(users.named(NAME), folder / "ws"))

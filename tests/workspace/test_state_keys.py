@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,14 +11,27 @@ from pipelines.domain.errors import Corrupt, Invalid, NotFound
 from pipelines.domain.state_keys import KeyRows
 from pipelines.verbs.face import do
 from pipelines.verbs.state_key import LookUpKey
+from tests.golden import make
 from tests.workspace.conftest import NEWEST, House
 
 WINDOW = {"window.start": "2026-01-01T00:30:00Z", "window.end": "2026-01-01T00:40:00Z"}
 """The one that the golden checkpoints have open."""
 
 
-def looked_up(house: House, job: str, key: dict[str, str], **named: str) -> KeyRows:
+def looked_up(house: House, job: str, key: dict[str, str], **named: str | int) -> KeyRows:
     return do(house.face, LookUpKey(job, key, **named))  # type: ignore[arg-type]
+
+
+def sums(folder: Path, post: str, since: int) -> list[tuple[int, str, int]]:
+    """What the batches after `since` make of the key, by their input: a file a batch."""
+    make.write_input(folder, make.BATCHES, 0)
+    made, total = list[tuple[int, str, int]](), 0
+    for batch, file in enumerate(sorted(folder.iterdir())):
+        events = [json.loads(line) for line in file.read_text().splitlines()]
+        own = [event["n"] for event in events if event["post"] == post and "00:30" <= event["ts"][11:16] < "00:40"]
+        total += sum(own)
+        made += [(batch, "update", total)] if own and batch > since else []
+    return made
 
 
 def files(folder: Path) -> dict[str, tuple[int, int]]:
@@ -27,7 +41,7 @@ def files(folder: Path) -> dict[str, tuple[int, int]]:
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("kept_jvms")
-def test_a_key_has_the_value_of_the_newest_batch_and_the_checkpoint_stays_as_it_was(house: House) -> None:
+def test_a_key_has_the_value_of_the_newest_batch_and_the_checkpoint_stays_as_it_was(house: House, tmp_path: Path) -> None:
     for job, golden in (("rocks", "rocksdb_format2"), ("held", "hdfs")):
         run = house.ran(job, golden)
         before = files(Path(run.checkpoints))
@@ -35,6 +49,10 @@ def test_a_key_has_the_value_of_the_newest_batch_and_the_checkpoint_stays_as_it_
         assert [row["value"] for row in found.rows] == [{"sum": 333}]
         assert (found.batch, found.query, found.operator, found.store) == (NEWEST, "counts", 0, "default")
         assert found.partition == found.rows[0]["partition_id"]
+        assert files(Path(run.checkpoints)) == before and found.history is None
+        since = looked_up(house, job, {**WINDOW, "post": "p1"}, since=NEWEST - 4).history
+        assert since is not None and (since.since, since.note) == (NEWEST - 4, "")
+        assert [(one.batch, one.change, one.row["value"]["sum"]) for one in since.changes] == sums(tmp_path / job, "p1", NEWEST - 4)
         assert files(Path(run.checkpoints)) == before
     assert looked_up(house, "held", {**WINDOW, "post": "nobody"}).rows == ()
     assert not list(house.face.layout.savepoints.iterdir()) and not list(house.face.layout.sandbox.iterdir())

@@ -96,6 +96,8 @@ spark.streams.awaitAnyTermination()
 """
 QUERIES = ("sums", "firsts")
 FILES = 9
+OF_ITS_JVM = {"spark.driver.maxResultSize": "512m"}
+"""A conf that holds for a whole JVM: of those jobs a process has to warm up with it."""
 
 
 @pytest.fixture
@@ -105,18 +107,18 @@ def server(tmp_path: Path) -> Iterator[Server]:
         yield running
 
 
-def warm_up(server: Server) -> int:
-    """The pid of a process that waits, warm: the next job begins in it."""
-    pid = begin_to_warm_up(server)
+def warm_up(server: Server, **conf: str) -> int:
+    """The pid of a process that waits, warm: the next job with this `conf` begins in it."""
+    pid = begin_to_warm_up(server, **conf)
     until(lambda: any(process.is_warm for process in server.face.context.sparks.processes()))
     return pid
 
 
-def begin_to_warm_up(server: Server) -> int:
+def begin_to_warm_up(server: Server, **conf: str) -> int:
     pool = server.face.context.sparks
     pool.open(server.face.layout.warm, warm.USUAL)
     pool.drivers = 1
-    pool.expect(OWN, "local[2]", {})
+    pool.expect(OWN, "local[2]", conf)
     return pool.processes()[0].pid
 
 
@@ -165,7 +167,7 @@ def write(events: Path) -> None:
 
 
 def begin(server: Server, job: str, events: Path) -> None:
-    do(server.face, RunScript(name=job, script="counts.py", code=COUNTS, args=(str(events), "{output}"), conf=CONF))
+    do(server.face, RunScript(name=job, script="counts.py", code=COUNTS, args=(str(events), "{output}"), conf=CONF | OF_ITS_JVM))
 
 
 def committed(server: Server, job: str, query: str) -> int:
@@ -196,13 +198,13 @@ def test_jobs_in_processes_that_were_warm_have_the_rows_of_a_cold_one_through_ki
     await_all(server, "untouched")
     server.stop("untouched", savepoint=False)
 
-    first = warm_up(server)
+    first = warm_up(server, **OF_ITS_JVM)
     begin(server, "subject", events)
     await_all(server, "subject", 4)
     assert server.newest("subject").pid == first
     savepoint = do(server.face, Take("subject"))
 
-    second = warm_up(server)
+    second = warm_up(server, **OF_ITS_JVM)
     os.kill(first, signal.SIGKILL)
     until(lambda: server.newest("subject").pid == second)
     home = Path(server.face.context.files.process(JobName("subject"), server.newest("subject").id).home)  # type: ignore[union-attr]
@@ -211,7 +213,7 @@ def test_jobs_in_processes_that_were_warm_have_the_rows_of_a_cold_one_through_ki
     until(lambda: server.newest("subject").state is RunState.RUNNING)
     assert server.newest("subject").pid == second and psutil.pid_exists(second)
 
-    third = warm_up(server)
+    third = warm_up(server, **OF_ITS_JVM)
     do(server.face, Fork(savepoint.id, name="forked"))
     await_all(server, "forked")
     assert server.newest("forked").pid == third

@@ -96,7 +96,7 @@ def _typed(job: str, rule: Rule | None, channels: Sequence[Channel]) -> dict[str
     typed: dict[str, Any] = {"job": job, "name": rule.name if rule else ""}
     if rule is None:
         typed["name"] = st.text_input("Name", key="rule_name", placeholder="lag") or ""
-        jobs = [EVERY_JOB, *sorted(str(one.job.name) for one in session.shared(ListJobs()))]
+        jobs = [EVERY_JOB, *sorted(str(summary.job.name) for summary in session.shared(ListJobs()))]
         of = st.selectbox("Of", jobs, index=jobs.index(job) if job in jobs else 0, key="rule_job") or EVERY_JOB
         typed["job"] = "" if of == EVERY_JOB else of
     before = FINDING if rule and rule.when in list(Problem) else FIGURE

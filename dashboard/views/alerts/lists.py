@@ -42,10 +42,10 @@ def held(shown: Alerts, now: float, *, with_job: bool) -> None:
 def _line(alert: Alert, now: float, *, with_job: bool) -> str:
     job = f'<a href="{escape(navigation.href("job", job=alert.job))}" target="_self"><b>{escape(alert.job)}</b></a>' if with_job else ""
     taken = f"acknowledged by {alert.acknowledged_by}" if alert.acknowledged_ms is not None else ""
-    said = "; ".join(filter(None, (alert.words, words.told(alert).removeprefix(formats.MISSING), taken)))
+    text = "; ".join(filter(None, (alert.words, words.told(alert).removeprefix(formats.MISSING), taken)))
     badge = chip(alert.state.value.capitalize(), TONES[alert.state], dot=True)
     since = f'<span class="tm-when">{when(alert.since_ms, now)}</span>'
-    return f'<div class="tm-attention">{badge}{job}<b>{escape(alert.rule)}</b>{since}<span class="tm-words">{escape(said)}</span></div>'
+    return f'<div class="tm-attention">{badge}{job}<b>{escape(alert.rule)}</b>{since}<span class="tm-words">{escape(text)}</span></div>'
 
 
 def _acknowledge(alert: Alert) -> None:
@@ -59,14 +59,14 @@ def silences(lasting: Sequence[Silence], now: float) -> None:
     if not lasting:
         return
     with st.container(border=True, key="card_silences", gap=None):
-        for one in lasting:
-            with st.container(horizontal=True, vertical_alignment="center", key=f"silenced_{one.job}_{one.rule}"):
-                until = f"until {formats.exact(one.until_ms, session.zone())}, by {one.by}"
-                text = f'<b>{escape(words.silence(one))}</b><span class="tm-words">{escape(until)}</span>'
+        for silence in lasting:
+            with st.container(horizontal=True, vertical_alignment="center", key=f"silenced_{silence.job}_{silence.rule}"):
+                until = f"until {formats.exact(silence.until_ms, session.zone())}, by {silence.by}"
+                text = f'<b>{escape(words.silence(silence))}</b><span class="tm-words">{escape(until)}</span>'
                 st.html(f'<div class="tm-attention">{chip("Silenced", "gray", dot=True)}{text}</div>', width="stretch")
-                if permitted.button("End", Role.OPERATOR, type="tertiary", key=f"end_{one.job}_{one.rule}"):
+                if permitted.button("End", Role.OPERATOR, type="tertiary", key=f"end_{silence.job}_{silence.rule}"):
                     with errors_shown():
-                        once.do(SilenceAlerts(one.job, one.rule, end=True))
+                        once.do(SilenceAlerts(silence.job, silence.rule, end=True))
                         st.rerun()
 
 
@@ -82,9 +82,11 @@ def rules(shown: Alerts, title: str, caption: str) -> None:
 
 def _row(place: int, placed: PlacedRule, shown: Alerts) -> Row:
     rule = placed.rule
-    own = {one.job for one in shown.rules if one.rule.name == rule.name and one.job}
-    mine = [one for one in shown.alerts if one.rule == rule.name and (one.job == placed.job if placed.job else one.job not in own)]
-    firing = sum(one.state is AlertState.FIRING for one in mine)
+    own = {other.job for other in shown.rules if other.rule.name == rule.name and other.job}
+    mine = [
+        alert for alert in shown.alerts if alert.rule == rule.name and (alert.job == placed.job if placed.job else alert.job not in own)
+    ]
+    firing = sum(alert.state is AlertState.FIRING for alert in mine)
     now = Cell(f"{firing} firing", tone="red") if firing else Cell(f"{len(mine)} pending", tone="orange") if mine else Cell("–", muted=True)
     cells = (
         Cell(rule.name, strong=True),

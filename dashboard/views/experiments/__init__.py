@@ -162,8 +162,8 @@ def _say(chosen: Pair, slot: DeltaGenerator) -> None:
     first, second = sides.detail_of(chosen.a), sides.detail_of(chosen.b)
     told = intervals.of(chosen) if first and second else ()
     outcome = compared(outputs.asked(chosen)).outcome
-    said = sentence("B", second.summary if second else None, outcome, told, session.zone())
-    slot.html(drawn(said))
+    conclusion = sentence("B", second.summary if second else None, outcome, told, session.zone())
+    slot.html(drawn(conclusion))
 
 
 def _ended_or_begun(chosen: Pair) -> bool:

@@ -37,8 +37,8 @@ def waits(outcome: Outcome) -> bool:
 def sentence(side: str, summary: JobSummary | None, outcome: Outcome, intervals: Sequence[Interval], zone: tzinfo) -> Sentence:
     """`B: 80 % of rows equal, first difference 06:29:15, 12 % slower, failed`."""
     told = () if waits(outcome) else _speed(intervals)
-    said = [*_rows(outcome), *_difference(outcome, zone), *told, _state(summary, outcome)]
-    return Sentence(f"{side}: {', '.join(said)}", _tone(summary, outcome))
+    parts = [*_rows(outcome), *_difference(outcome, zone), *told, _state(summary, outcome)]
+    return Sentence(f"{side}: {', '.join(parts)}", _tone(summary, outcome))
 
 
 def _rows(outcome: Outcome) -> Iterator[str]:

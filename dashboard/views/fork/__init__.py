@@ -74,9 +74,9 @@ def _draw(savepoint: Savepoint, manifest: Manifest) -> None:
         drawn, draft = draft, _settled(manifest, draft, form.settings(manifest, variant, draft.with_parent))
         every = plans.outlooks(manifest, draft)
         outlook = next(outlook for outlook in every if outlook.variant.letter == variant.letter)
-        said = plans.shown(manifest, outlook)
-    if said != Accepted(outlook.variant.drop, outlook.variant.map):
-        _keep(manifest, draft.changed(replace(outlook.variant, drop=said.drop, map=said.map)))
+        accepted = plans.shown(manifest, outlook)
+    if accepted != Accepted(outlook.variant.drop, outlook.variant.map):
+        _keep(manifest, draft.changed(replace(outlook.variant, drop=accepted.drop, map=accepted.map)))
         st.rerun()
     why_not = plans.refused(every, draft)
     with slot:

@@ -43,5 +43,5 @@ def without_event_log(conf: Mapping[str, str]) -> dict[str, str]:
 def said_of_event_log(before: Mapping[str, str], is_kept: bool) -> str:
     """What that conf says once the box is ticked or not; as `before` where that is the same. A conf that a version has is not taken away
     but `false`: a command adds its confs to those that were."""
-    said = before.get(ENABLED, "")
-    return said if is_kept == is_on(said) else str(is_kept).lower()
+    value = before.get(ENABLED, "")
+    return value if is_kept == is_on(value) else str(is_kept).lower()

@@ -76,9 +76,9 @@ def shown(manifest: Manifest, outlook: Outlook) -> Accepted:
         if outlook.plan:
             _plan(outlook.plan)
             verdicts.of_plan(outlook.plan, outlook.variant.asked())
-            said = acceptance.accepted(outlook.plan.verdict, f"{manifest.id}_{outlook.variant.letter}")
+            accepted = acceptance.accepted(outlook.plan.verdict, f"{manifest.id}_{outlook.variant.letter}")
             _notes(manifest, outlook)
-            return said
+            return accepted
     return Accepted()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from html import escape
 
 import streamlit as st
 
@@ -12,15 +13,22 @@ from dashboard.views.fork.drafts import Variant
 from dashboard.views.state.frame import show
 from dashboard.widgets import errors_shown, message_box, section
 from pipelines.domain.access import Role
+from pipelines.domain.changed_meanings import ChangedMeaning, KeyExample
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.trials import Trial
+from pipelines.domain.verdicts import Outcome
 from pipelines.verbs.migrating import Migrating
 from pipelines.verbs.revision import Revision
 from pipelines.verbs.try_code import TryCode
+from pipelines.words import changed_meanings as key_words
 from pipelines.words import formats
+from pipelines.words import verdicts as words
 
 TRY = "fork_try"
-HELP = "Restores a copy of the state, runs one batch of this code, and shows the rows that it would write. Nothing is written."
+HELP = (
+    "Restores a copy of the state, runs one batch of this code, and shows the rows that it would write; where the meaning of state "
+    "changes, also a key with what both codes make of that batch. Nothing is written."
+)
 
 
 def button(manifest: Manifest, variant: Variant) -> None:
@@ -60,6 +68,32 @@ def _shown(trial: Trial) -> None:
         )
         if query.rows.rows:
             show(query.rows, key=f"trial_{query.query}", label=f"Rows that {query.query} would write")
+    for meaning in trial.meanings:
+        _meaning(meaning)
+
+
+def _meaning(meaning: ChangedMeaning) -> None:
+    """An operator whose state means something else, and one key that shows it: the columns that differ, at the savepoint and after the
+    batch of either code."""
+    text = " ".join((*(f"{reason.rstrip('.')}." for reason in meaning.reasons), meaning.sentence))
+    message_box(words.subject(meaning), text, tone="orange", tag=Outcome.CHANGED_MEANING)
+    if meaning.example is not None:
+        st.html(_key_table(meaning, meaning.example))
+
+
+def _key_table(meaning: ChangedMeaning, example: KeyExample) -> str:
+    after = f"after batch {meaning.batch:,}"
+    sides = [("In the savepoint", example.saved), (f"Code before, {after}", example.old), (f"This code, {after}", example.new)]
+    shown = [(title, rows) for title, rows in sides if rows is not None]
+    head = "".join(f"<th>{title}</th>" for title, _ in shown)
+    lines = [(name, [key_words.cell(rows, name) for _, rows in shown]) for name in example.differing]
+    body = "".join(f'<tr class="differs"><th>{escape(name)}</th>{"".join(map(_cell, cells))}</tr>' for name, cells in lines)
+    caption = f"<tr><th>{escape(key_words.key(example.key))}</th>{head}</tr>"
+    return f'<table class="tm-both tm-key"><thead>{caption}</thead><tbody>{body}</tbody></table>'
+
+
+def _cell(text: str) -> str:
+    return f"<td>{escape(text)}</td>"
 
 
 def _trial(manifest: Manifest, variant: Variant) -> TryCode:

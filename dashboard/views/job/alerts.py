@@ -45,7 +45,7 @@ def marks(name: str, since_ms: float) -> list[TimeMark]:
     """When alerts of the job began to fire, and were over."""
     happened = session.shared(ListEvents(name, HISTORY, kind="alert"))
     return [
-        TimeMark(one.at_ms, "alert", MARKED[one.kind].format(one.subject))
-        for one in happened
-        if one.kind in MARKED and one.at_ms >= since_ms
+        TimeMark(event.at_ms, "alert", MARKED[event.kind].format(event.subject))
+        for event in happened
+        if event.kind in MARKED and event.at_ms >= since_ms
     ]

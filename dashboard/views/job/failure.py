@@ -89,7 +89,7 @@ def draw(name: str, detail: JobDetail) -> None:
             st.button("Examine the checkpoint", icon=":material/stethoscope:", key="failed_examine", on_click=_examine, args=("yes",))
             st.button("Read the log", icon=":material/article:", key="failed_log", on_click=_read_log)
         if run.restart is not None and run.restart.poison:
-            restarts.poison(name, run.restart)
+            restarts.poison(name, run)
         if session.selected("examine"):
             _doctor(name, detail)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -21,9 +22,11 @@ from pipelines.domain.state_keys import KeyRows
 from pipelines.domain.states import StateTable
 from pipelines.verbs.state_key import LookUpKey
 from pipelines.words import formats
+from pipelines.words import state_keys as words
 
 EXAMPLE = "post=p1"
 HELP = "Each column of the key as COLUMN=VALUE, one a line; of a window window.start and window.end. Times as 2027-01-15T08:00:00Z."
+SINCE = "Also which batches after this one changed the key, and to what, as far as the state store keeps its changes"
 
 
 def draw(name: str, tables: Sequence[StateTable], now: float) -> None:
@@ -36,10 +39,11 @@ def draw(name: str, tables: Sequence[StateTable], now: float) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="state_key"):
         at = st.selectbox("Table of state", range(len(plain)), format_func=lambda i: plain[i].title, key=f"key_table_{name}", width=340)
         typed = st.text_area("Key", key=f"key_text_{name}", placeholder=EXAMPLE, help=HELP, height=88, width=420)
+        since = st.number_input("Changes since batch", min_value=0, value=None, step=1, key=f"key_since_{name}", help=SINCE, width=170)
         begins = permitted.button("Look up", Role.OPERATOR, icon=":material/search:", key="key_look_up")
     with errors_shown():
         if begins:
-            change = _change(name, plain[at], typed or "")
+            change = replace(_change(name, plain[at], typed or ""), since=since)
             st.session_state[asking] = change, changes.ask(asking, change, f"A key of {name} was looked up")
         if asking in st.session_state:
             _answer(asking, now)
@@ -57,14 +61,14 @@ def _change(name: str, table: StateTable, typed: str) -> LookUpKey:
 
 
 def _answer(asking: str, now: float) -> None:
-    change, found = st.session_state[asking]
-    if found is None and changes.is_asked(asking):
-        if (found := changes.answered(asking)) is None:
+    change, key_rows = st.session_state[asking]
+    if key_rows is None and changes.is_asked(asking):
+        if (key_rows := changes.answered(asking)) is None:
             operations.under_way(lambda operation: _looks_up(operation, change.job), key="key")
             return
-        st.session_state[asking] = change, found
-    if found is not None:
-        _found(change, found, now)
+        st.session_state[asking] = change, key_rows
+    if key_rows is not None:
+        _found(change, key_rows, now)
 
 
 def _looks_up(operation: Operation, job: str) -> bool:
@@ -79,6 +83,11 @@ def _found(change: LookUpKey, found: KeyRows, now: float) -> None:
     )
     if found.rows:
         frames.shown(pd.DataFrame([_flat(row) for row in found.rows]), name="key", key="key_rows", alt="Rows of the key")
+    if found.history is not None:
+        st.caption(words.history(found.history))
+    if found.history is not None and found.history.changes:
+        lines = [{"batch": key_change.batch, "change": key_change.change, **_flat(key_change.row)} for key_change in found.history.changes]
+        frames.shown(pd.DataFrame(lines), name="key_changes", key="key_changes", alt="Batches that changed the key")
     commands([change], key="key_command")
 
 

@@ -170,8 +170,8 @@ def _entry(view: View, entry: LogEntry) -> str:
 def box(text: str, *, height: int, wrap: bool, line: str | None = None) -> None:
     """The text in a box that is scrolled to its end, and stays there as it grows; with `line`, the line that somebody came for, it is at
     its beginning, and the line is marked."""
-    shown = [plain(one) for one in text.split("\n")]
-    _scrolled(_marked([one for one in shown if one.strip()], line), height=height, wrap=wrap, end=line is None)
+    shown = [plain(row) for row in text.split("\n")]
+    _scrolled(_marked([row for row in shown if row.strip()], line), height=height, wrap=wrap, end=line is None)
 
 
 def _scrolled(html: str, *, height: int, wrap: bool, end: bool) -> None:

@@ -45,17 +45,17 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
     if at_ms is None:
         return
     with errors_shown(), st.container(border=True, key="card_moment"):
-        found = session.shared(ListBatches(name, limit=1, to_ms=at_ms))
+        ended_batches = session.shared(ListBatches(name, limit=1, to_ms=at_ms))
         with st.container(horizontal=True, vertical_alignment="center"):
-            title = f"Batch {found[0].batch:,}" if found else "No batch had ended by then"
-            note = f"{escape(found[0].query)} · {formats.exact(found[0].at_ms, session.zone())}" if found else ""
+            title = f"Batch {ended_batches[0].batch:,}" if ended_batches else "No batch had ended by then"
+            note = f"{escape(ended_batches[0].query)} · {formats.exact(ended_batches[0].at_ms, session.zone())}" if ended_batches else ""
             st.html(f'<div class="tm-section"><h2>{title}</h2><span class="tm-caption">{note}</span></div>', width="stretch")
-            if found:
-                _ways(name, detail, found[0])
+            if ended_batches:
+                _ways(name, detail, ended_batches[0])
             close = {"icon": ":material/close:", "type": "tertiary", "key": "moment_close", "help": "Close"}
             st.button("", on_click=choose, args=("",), **close)  # type: ignore[arg-type]
-        if found:
-            _batch(found[0])
+        if ended_batches:
+            _batch(ended_batches[0])
 
 
 def _batch(row: BatchRow) -> None:

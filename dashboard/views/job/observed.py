@@ -22,7 +22,7 @@ def of_batch(values: Sequence[Observed]) -> None:
     if not values:
         return
     section("What it observed")
-    rows = "".join(f"<div><dt>{escape(one.name)}</dt><dd>{escape(words.value(one))}</dd></div>" for one in values)
+    rows = "".join(f"<div><dt>{escape(value.name)}</dt><dd>{escape(words.value(value))}</dd></div>" for value in values)
     st.html(f'<dl class="tm-facts">{rows}</dl>')
 
 

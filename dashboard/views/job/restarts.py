@@ -10,14 +10,14 @@ from dashboard import navigation, permitted, session
 from dashboard.components.table import Cell, Column, Row, moment, number, table
 from dashboard.dialogs import dialog
 from dashboard.views.endings import ending
-from dashboard.views.job import actions, resume
+from dashboard.views.job import actions, input_rows, resume
 from dashboard.widgets import error_box, errors_shown, message_box, section
 from pipelines.domain.access import Role
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.jobs import JobDetail, Run
 from pipelines.domain.moments import duration_ms, spelt_duration
 from pipelines.domain.restart_strategies import OPTIONS, RestartStrategy, Strategy, changed
-from pipelines.domain.restarts import RestartDecision, SourceSpan
+from pipelines.domain.restarts import SourceSpan
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.restart_strategy import SetRestartStrategy
 from pipelines.words import formats
@@ -81,9 +81,10 @@ def _row(run: Run, now: float) -> Row:
     return Row(run.id, cells)
 
 
-def poison(name: str, decision: RestartDecision) -> None:
-    """The batch that the job was stopped at: what it reads of each source, and the ways on."""
-    if decision.batch is None:
+def poison(name: str, run: Run) -> None:
+    """The batch that the job was stopped at: what it reads of each source, its rows where they are asked for, and the ways on."""
+    decision = run.restart
+    if decision is None or decision.batch is None:
         return
     spans = "".join(_source(source) for source in decision.batch.sources)
     message_box(f"Poison batch: {words.failed_at(decision)}", words.MENDS, tone="orange")
@@ -96,6 +97,8 @@ def poison(name: str, decision: RestartDecision) -> None:
             navigation.go("upgrade", job=name)
         if permitted.button("Leave it out…", Role.OPERATOR, icon=":material/skip_next:", key="poison_past"):
             resume.ask_past(name, decision.batch.batch)
+        begins = input_rows.button()
+    input_rows.draw(name, run.id, begins=begins)
 
 
 def _source(source: SourceSpan) -> str:

@@ -139,5 +139,5 @@ def _refused() -> None:
 
 def _not(outcome: StopOutcome | ResumeOutcome, words: str) -> None:
     if outcome.refusal is not None:
-        said = f"{outcome.refusal.message}. {outcome.refusal.hint}"
-        message_box(f"{outcome.job} {words}", said, tone="orange", tag=outcome.refusal.code)
+        text = f"{outcome.refusal.message}. {outcome.refusal.hint}"
+        message_box(f"{outcome.job} {words}", text, tone="orange", tag=outcome.refusal.code)

@@ -120,8 +120,8 @@ def _chosen(jobs: Sequence[JobSummary], attention: Container[str], now: float) -
 
 
 def _text(job: JobSummary) -> str:
-    found = " ".join(f"{finding.title} {finding.code}" for finding in job.findings)
-    return f"{job.job.name} {job.run.version if job.run else ''} {health(job)[0]} {found}".casefold()
+    findings = " ".join(f"{finding.title} {finding.code}" for finding in job.findings)
+    return f"{job.job.name} {job.run.version if job.run else ''} {health(job)[0]} {findings}".casefold()
 
 
 def _uptime(job: JobSummary, now: float) -> float | None:

@@ -18,7 +18,7 @@ from pipelines.words import holdings as words
 
 def ask(savepoint: Savepoint) -> None:
     """Asks its sources now."""
-    if actions.each([savepoint], lambda one: once.do(AskHoldings(one.id))):
+    if actions.each([savepoint], lambda target: once.do(AskHoldings(target.id))):
         st.rerun()
 
 

@@ -63,8 +63,8 @@ def _others(savepoint: Savepoint, every: Sequence[Savepoint]) -> dict[str, str]:
     jobs = [summary.job.name for summary in session.workspace().ask(ListJobs())]
     now = {str(job): f"{job} · newest batch, now" for job in sorted(jobs, key=lambda job: job != savepoint.job)}
     saved = sorted((other for other in every if other.id != savepoint.id), key=lambda other: other.job != savepoint.job)
-    said = {str(other.id): f"{other.job} · {says(other)}" for other in saved}
-    return {**said, **now}
+    labels = {str(other.id): f"{other.job} · {says(other)}" for other in saved}
+    return {**labels, **now}
 
 
 def says(savepoint: Savepoint) -> str:
@@ -90,8 +90,8 @@ def draw(named: str) -> None:
         if st.button("Close", icon=":material/close:", key="state_difference_close", help="Back to the state of one savepoint"):
             session.select(difference="", query="", operator="", store="", variable="", sql="", change="")
             st.rerun()
-    for one in difference.apart:
-        message_box(f"{one.title} was not compared", one.reason, tone="orange")
+    for state in difference.apart:
+        message_box(f"{state.title} was not compared", state.reason, tone="orange")
     if not difference.tables:
         with empty_state("Nothing could be compared", "The two points have no state in common; above is why.", key="apart"):
             navigation.link("versions", "See what else differs", icon=":material/account_tree:")
@@ -108,10 +108,10 @@ def draw(named: str) -> None:
 
 def _picked(difference: StateDifference) -> TableDifference:
     titles = [table.title for table in difference.tables]
-    wanted = " / ".join(filter(None, (session.selected(name) for name in ("query", "operator", "store", "variable"))))
+    title = " / ".join(filter(None, (session.selected(name) for name in ("query", "operator", "store", "variable"))))
     if len(titles) == 1:
         return difference.tables[0]
-    at = st.selectbox("State", range(len(titles)), index=titles.index(wanted) if wanted in titles else 0, format_func=titles.__getitem__,
+    at = st.selectbox("State", range(len(titles)), index=titles.index(title) if title in titles else 0, format_func=titles.__getitem__,
                       key="difference_table", width=520)  # fmt: skip
     table = difference.tables[at]
     session.select(query=table.query, operator=str(table.operator), store=table.store, variable=table.variable)
@@ -146,16 +146,16 @@ def _drift(table: TableDifference) -> None:
     section("Drift by column", "over all rows of either side")
     rows = [
         {
-            "column": one.name,
-            "keys changed": one.changed,
+            "column": column.name,
+            "keys changed": column.changed,
             **{
-                f"{words_of} {side_name}": words.bound(getattr(side, part), one.kind)
+                f"{words_of} {side_name}": words.bound(getattr(side, part), column.kind)
                 for part, words_of in (("mean", "mean"), ("least", "least"), ("greatest", "greatest"))
-                for side_name, side in (("A", one.a), ("B", one.b))
+                for side_name, side in (("A", column.a), ("B", column.b))
             },
-            "largest change": words.largest(one),
+            "largest change": words.largest(column),
         }
-        for one in table.columns
+        for column in table.columns
     ]
     frames.shown(pd.DataFrame(rows), name="drift", key="difference_drift", alt="Drift by column")
     for note in table.notes:

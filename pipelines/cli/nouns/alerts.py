@@ -24,10 +24,13 @@ excludes(SilenceAlerts, "for_ms", "until_ms")
 def alerts_text(shown: Alerts, now_ms: int) -> str:
     """What fires, the rules, the silences, the channels."""
     pairs = [
-        *(("alert", _alert(one, now_ms)) for one in shown.alerts),
+        *(("alert", _alert(alert, now_ms)) for alert in shown.alerts),
         *(("rule", f"{placed.rule.name} of {placed.job or 'every job'}: {words.spelt(placed.rule)}") for placed in shown.rules),
-        *(("silence", f"{words.silence(one)} until {formats.exact(one.until_ms, None)}, by {one.by}") for one in shown.silences),
-        *(("channel", _channel(one)) for one in shown.channels),
+        *(
+            ("silence", f"{words.silence(silence)} until {formats.exact(silence.until_ms, None)}, by {silence.by}")
+            for silence in shown.silences
+        ),
+        *(("channel", _channel(channel)) for channel in shown.channels),
     ]
     return output.details(pairs or [("rule", f"{formats.MISSING}: make one with `alert set`")])
 

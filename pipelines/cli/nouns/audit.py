@@ -12,6 +12,15 @@ from pipelines.domain.errors import Corrupt
 from pipelines.verbs.audit import ListAudit, VerifyAudit
 from pipelines.words import formats
 
+WHAT_NEXT = (
+    "Somebody edited audit.jsonl, in the workspace's folder, by other means than Tidemark. Leave the file as it is, restore a backup into "
+    "another folder (backup restore) to see what stood there, and look who can write to the workspace."
+)
+KEEP = (
+    "A chain cannot show by itself that its newest entries were changed or cut off. Keep the last hash somewhere else: "
+    "`audit verify --last HASH` finds that."
+)
+
 group("audit", "Who changed what, from where, with what result.")
 defaults(ListAudit, limit=50)
 
@@ -34,9 +43,9 @@ def _verified(here: Here, question: VerifyAudit, verified: Verified) -> Shown:
     """Ends as damage does where the chain is broken; a whole one prints what to keep elsewhere."""
     if verified.findings:
         lines = [f"line {finding.line}: {finding.problem}" if finding.line else finding.problem for finding in verified.findings]
-        error = Corrupt("audit.broken", f"the audit was changed: {lines[0]}", "Compare it with a copy that was kept elsewhere.")
+        error = Corrupt("audit.broken", f"the audit was changed: {lines[0]}", WHAT_NEXT)
         return Shown(verified, "\n".join(lines), error)
     if not question.last:
-        output.tell("Keep the hash elsewhere: with it --last finds an end that was cut off, or written anew.")
-    facts = [("lines", formats.count(verified.lines)), ("number", str(verified.number)), ("last", verified.last)]
+        output.tell(KEEP)
+    facts = [("chain", "whole"), ("lines", formats.count(verified.lines)), ("number", str(verified.number)), ("last", verified.last)]
     return Shown(verified, output.details(facts))

@@ -86,7 +86,7 @@ def _resumed(here: Here, change: ResumeJobs, begun: JobsResume) -> Shown:
     """`JOB RUN` for each that began, with `--wait` once it is up."""
     ended = JobsResume(tuple(_up(here, outcome) for outcome in begun.outcomes))
     _tell(ended.outcomes, "resumed")
-    return Shown(ended, "\n".join(f"{one.job} {one.run.id}" for one in ended.outcomes if one.run), _first(ended.outcomes))
+    return Shown(ended, "\n".join(f"{outcome.job} {outcome.run.id}" for outcome in ended.outcomes if outcome.run), _first(ended.outcomes))
 
 
 def _up(here: Here, outcome: ResumeOutcome) -> ResumeOutcome:

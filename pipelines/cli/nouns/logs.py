@@ -44,9 +44,9 @@ def logs(
     text: Annotated[str, typer.Option("--grep", metavar="TEXT", help="Only entries with these words, of any case.")] = "",
 ) -> None:
     """Print a job's driver log."""
-    wanted = _level(level)
-    if text or wanted is not LogLevel.OTHER:
-        _entries(here, SearchLog(job, run, text, wanted, limit=MOST), follow=follow)
+    log_level = _level(level)
+    if text or log_level is not LogLevel.OTHER:
+        _entries(here, SearchLog(job, run, text, log_level, limit=MOST), follow=follow)
         return
     offset = 0 if whole else -20_000
     while True:

@@ -44,6 +44,7 @@ def plan_text(plan: SchedulePlan, now_ms: int) -> str:
             *_coming(plan.next_ms, now_ms),
             *_proof(plan.next_proof_ms),
             *_run(plan.next_run_ms),
+            *(("warning", warning) for warning in plan.warnings),
         ]
     )
 
@@ -62,7 +63,7 @@ def _shown(here: Here, does: str, plan: PrunePlan) -> Shown:
     """What goes, what stays though it is past a limit, and the first refusal."""
     output.tell(f"{does} {words.disposed(plan.disposal)}" if plan.goes else "nothing is past what is kept")
     error = next((outcome.refusal.error for outcome in plan.disposal.refused if outcome.refusal), None)
-    frees = {one.savepoint: one.frees_bytes for one in plan.disposal.plans}
+    frees = {dispose_plan.savepoint: dispose_plan.frees_bytes for dispose_plan in plan.disposal.plans}
     rows = [_row(judged, frees.get(judged.savepoint), here.session.now_ms) for judged in (*plan.goes, *plan.stays)]
     return Shown(plan, output.Table(("SAVEPOINT", "JOB", "TAKEN>", "FREES ALONE>", "WHY"), rows) if rows else "", error)
 

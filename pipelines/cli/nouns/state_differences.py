@@ -63,7 +63,7 @@ def _show(here: Here, answer: StateRows) -> None:
 def _difference(here: Here, difference: StateDifference, limit: int) -> str:
     heads = (("A", words.point(difference.a)), ("B", words.point(difference.b)), ("id", difference.id))
     parts = [output.details(heads), *(_table(here, difference, table, limit) for table in difference.tables)]
-    parts += [f"not compared: {one.title}: {one.reason}" for one in difference.apart]
+    parts += [f"not compared: {state.title}: {state.reason}" for state in difference.apart]
     return "\n\n".join(parts)
 
 
@@ -84,11 +84,11 @@ def _drift(table: TableDifference) -> str:
     titles = ("COLUMN", "CHANGED>", "MEAN A>", "MEAN B>", "LEAST A>", "LEAST B>", "GREATEST A>", "GREATEST B>", "LARGEST CHANGE>")
     rows = [
         (
-            one.name,
-            formats.count(one.changed),
-            *(words.bound(getattr(side, name), one.kind) for name in ("mean", "least", "greatest") for side in (one.a, one.b)),
-            words.largest(one),
+            column.name,
+            formats.count(column.changed),
+            *(words.bound(getattr(side, name), column.kind) for name in ("mean", "least", "greatest") for side in (column.a, column.b)),
+            words.largest(column),
         )
-        for one in table.columns
+        for column in table.columns
     ]
     return output.Table(titles, rows).plain().lstrip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 from pipelines.cli import output
 from pipelines.cli.additions import Shown, shows
@@ -10,6 +11,7 @@ from pipelines.cli.session import Here
 from pipelines.domain.state_keys import KeyRows
 from pipelines.verbs.state_key import LookUpKey
 from pipelines.words import formats
+from pipelines.words import state_keys as words
 
 
 @shows(LookUpKey)
@@ -17,4 +19,8 @@ def _rows(here: Here, change: LookUpKey, found: KeyRows) -> Shown:
     if not here.as_json:
         where = f"partition {found.partition}" if found.partition is not None else "all partitions"
         output.tell(f"{formats.plural(len(found.rows), 'row')} in {where} of {found.job} at batch {found.batch:,}")
-    return Shown(found, "\n".join(json.dumps(row, ensure_ascii=False) for row in found.rows))
+    lines: list[object] = list(found.rows)
+    if found.history is not None:
+        output.tell(words.history(found.history))
+        lines += [asdict(change) for change in found.history.changes]
+    return Shown(found, "\n".join(json.dumps(line, ensure_ascii=False) for line in lines))

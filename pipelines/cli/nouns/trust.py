@@ -12,8 +12,8 @@ def pairs(savepoint: Savepoint, now_ms: int) -> list[tuple[str, str]]:
     """The best level, then each level with when it was reached."""
     best = trust.best(savepoint)
     if savepoint.damaged_files:
-        found = formats.when(savepoint.verified_ms, now_ms, None)
-        best = f"{formats.plural(savepoint.damaged_files, 'damaged file')}, found {found}; nothing is restored from it"
+        when = formats.when(savepoint.verified_ms, now_ms, None)
+        best = f"{formats.plural(savepoint.damaged_files, 'damaged file')}, found {when}; nothing is restored from it"
     reached = trust.reached(savepoint)
     return [("trust", best), *((f"  {level.value}", formats.when(reached.get(level), now_ms, None)) for level in Trust)]
 
@@ -27,7 +27,9 @@ def verification_text(verification: Verification) -> str:
 
 def proof_text(proof: Proof) -> str:
     """The proof: rows by operator beside those that the job said, and the batch of each query."""
-    states = [(*names, formats.count(rows), formats.count(said), agrees) for *names, rows, said, agrees in trust.states(proof.states)]
+    states = [
+        (*names, formats.count(rows), formats.count(expected), agrees) for *names, rows, expected, agrees in trust.states(proof.states)
+    ]
     batches = [(query, *map(formats.count, counts), formats.duration(took)) for query, *counts, took in trust.batches(proof)]
     tables = [
         output.Table(_titles(trust.STATES, "Rows read", "Rows the job counted"), states),

@@ -60,8 +60,8 @@ class Watching:
             ends = self._over.wait(EVERY_S)
             with self._lock:
                 watched = tuple(self._watched)
-            for one in watched:
-                self._look(one)
+            for entry in watched:
+                self._look(entry)
 
     def _look(self, watched: Watched) -> None:
         from pyspark.errors import PySparkException

@@ -42,8 +42,10 @@ class Columns:
     def _alone(self, column: Any) -> Any:
         """The column under a name of its own. Its metadata is said: the optimizer says it of one that it moves, and not of another."""
         ids, scala = self._opened.object(f"{CATALYST}.NamedExpression"), self._jvm.scala
-        said = scala.Some(column.metadata()) if _class(column) == "AttributeReference" else scala.Option.empty()
-        return self._jvm.org.apache.spark.sql.catalyst.expressions.Alias(column, "alone", ids.newExprId(), self._seq(), said, self._seq())
+        metadata = scala.Some(column.metadata()) if _class(column) == "AttributeReference" else scala.Option.empty()
+        return self._jvm.org.apache.spark.sql.catalyst.expressions.Alias(
+            column, "alone", ids.newExprId(), self._seq(), metadata, self._seq()
+        )
 
     def _without_cast(self, plan: Any) -> Any:
         """The plan with the column as it was before it was cast to a wider type; None where it is not."""
@@ -65,14 +67,16 @@ class Columns:
         if _class(column) != "AttributeReference" or _class(plan) != "Project":
             return None
         columns = list(items(plan.projectList()))
-        own = next((one for one in columns if one.exprId().equals(column.exprId()) and _class(one) == "Alias"), None)
+        own = next(
+            (expression for expression in columns if expression.exprId().equals(column.exprId()) and _class(expression) == "Alias"), None
+        )
         if own is None or not _is_widening(own.child()):
             return None
         bare = own.child().child()
         if _class(bare) == "AttributeReference":
             return bare, self._of_columns([*columns, bare], plan.child())
         narrow = own.withNewChildren(self._seq(bare))
-        return narrow.toAttribute(), self._of_columns([narrow if one is own else one for one in columns], plan.child())
+        return narrow.toAttribute(), self._of_columns([narrow if expression is own else expression for expression in columns], plan.child())
 
     def _optimized(self, named: Any, child: Any, plan: Any) -> Any:
         return self._optimizer.execute(self._project(named.withNewChildren(self._seq(child)), plan))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pipelines.domain.ids import QueryName, folder_of
-from pipelines.domain.plannings import CONTRACT, Failure, PlannedOperator, PlannedQuery, Point
+from pipelines.domain.plannings import CONTRACT, Failure, PlannedOperator, PlannedQuery, QueryCheckpoint
 from pipelines.domain.runs import RunSpec
 from pipelines.driver import failures, queries
 from pipelines.driver.intercept import Asked, Launch
@@ -39,7 +39,9 @@ class Unknown(BaseException):
 class Planner:
     """Stands in for the start of the queries of one side. `points` are the savepoint's queries by name."""
 
-    def __init__(self, spec: RunSpec, folder: Path, points: dict[str, Point], checks: bool, now_ms: int, takes_apart: bool = False) -> None:
+    def __init__(
+        self, spec: RunSpec, folder: Path, points: dict[str, QueryCheckpoint], checks: bool, now_ms: int, takes_apart: bool = False
+    ) -> None:
         self._spec = spec
         self._folder = folder
         self._points = points
@@ -149,7 +151,7 @@ def _operators(
     known = {source.columns: source.form for source in read}
     gaps = tuple(source.gap for source in read if source.gap)
     operators, varies = [], dict[str, None]()
-    for node, said in zip(nodes, facts.of_operators(analyzed, len(nodes)), strict=True):
+    for node, operator_facts in zip(nodes, facts.of_operators(analyzed, len(nodes)), strict=True):
         kinds = _kinds(node)
         form = Form(opened.jvm, known, not BY_POSITION.issuperset(kinds), version)
         digested = digest(form.of(node))
@@ -159,7 +161,7 @@ def _operators(
                 int(node.getStateInfo().operatorId()),
                 str(node.shortName()),
                 digested,
-                said,
+                operator_facts,
                 reading.parts,
                 (*reading.gaps, *gaps),
                 {**reading.packages, **_of_the_columns(kinds)},
@@ -192,8 +194,8 @@ def _kinds(node: Any) -> set[int]:
 
 
 def _kinds_of(node: Any, pattern: Any) -> list[int]:
-    found = [int(udf.evalType()) for expression in items(node.expressions()) for udf in _udfs(expression, pattern)]
-    return found + [kind for child in items(node.children()) for kind in _kinds_of(child, pattern)]
+    kinds = [int(udf.evalType()) for expression in items(node.expressions()) for udf in _udfs(expression, pattern)]
+    return kinds + [kind for child in items(node.children()) for kind in _kinds_of(child, pattern)]
 
 
 def _udfs(expression: Any, pattern: Any) -> list[Any]:

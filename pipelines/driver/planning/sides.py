@@ -86,6 +86,8 @@ class Stage:
         self._planner: Planner | None = None
         self._spec: RunSpec | None = None
         self._stops: tuple[Any, Any] | None = None
+        self._told: set[str] = set()
+        """Names of the confs of the sides so far."""
 
     def install(self) -> None:
         from pyspark import SparkContext
@@ -117,7 +119,7 @@ class Stage:
     def play(self, spec: RunSpec, planner: Planner) -> Planned:
         """Runs one script to its end, or until its queries are planned."""
         self._spec, self._planner = spec, planner
-        with _alone(spec), Uses(Path(spec.script).parent) as uses:
+        with _alone(spec, self._told), Uses(Path(spec.script).parent) as uses:
             failure = self._played(spec)
             return Planned(tuple(planner.planned), failure, uses.packages(), uses.files())
 
@@ -164,11 +166,13 @@ def _out_of_reach(*_: Any) -> Any:
 
 
 @contextmanager
-def _alone(spec: RunSpec) -> Iterator[None]:
-    """Takes back what a script changes in this process: modules, paths, the working directory, the environment, Spark's sessions."""
+def _alone(spec: RunSpec, told: set[str]) -> Iterator[None]:
+    """Takes back what a script changes in this process: modules, paths, the working directory, the environment, Spark's sessions. Adds the
+    names of the side's confs to `told`."""
     paths, arguments, folder, environment = list(sys.path), list(sys.argv), os.getcwd(), dict(os.environ)
     try:
-        _configure(spec)
+        _configure(spec, told)
+        told.update(spec.conf)
         yield
     finally:
         sys.path[:], sys.argv[:] = paths, arguments
@@ -198,20 +202,25 @@ def _forget_sessions() -> None:
         sessions.clearDefaultSession()
 
 
-def _configure(spec: RunSpec) -> None:
-    """Gives a Spark that runs already the confs of this side."""
+def _configure(spec: RunSpec, told: set[str]) -> None:
+    """Gives a Spark that runs already the confs of this side, on those that its JVM was started with: of a machine's `spark-defaults.conf`,
+    which hold for both sides. Those of sides before (`told`) and of their scripts go."""
     from pyspark import SparkContext
 
     context = SparkContext._active_spark_context
     if context is None:
         return
     conf = context._jsc.sc().conf()
-    given = {key for key in (str(pair._1()) for pair in conf.getAll()) if key.startswith("spark.sql.")}
-    for key in given - spec.conf.keys():
+    started = {key: value for key, value in _sql_confs(context._jvm.org.apache.spark.SparkConf(True)).items() if key not in told}
+    for key in _sql_confs(conf).keys() - spec.conf.keys():
         conf.remove(key)
-    for key, value in spec.conf.items():
+    for key, value in {**started, **spec.conf}.items():
         conf.set(key, value)
         context._conf.set(key, value)
+
+
+def _sql_confs(conf: Any) -> dict[str, str]:
+    return {str(pair._1()): str(pair._2()) for pair in conf.getAll() if str(pair._1()).startswith("spark.sql.")}
 
 
 def _java_version() -> str:

@@ -133,14 +133,14 @@ def open_client(url: str) -> Client:
     """The client for the HDFS of `url`. Raises Invalid where its NameNode is not known."""
     from fsspec.config import conf
 
-    found = namenodes.find(url)
+    nameservice = namenodes.find(url)
     asked = conf.get("webhdfs", {})
     options: dict[str, Any] = {"use_listings_cache": False}
-    if found.kerberos and "token" not in asked:
+    if nameservice.kerberos and "token" not in asked:
         options["kerberos"] = True
     elif "user" not in asked and "token" not in asked and not asked.get("kerberos"):
         options["user"] = os.environ.get(USER_VARIABLE) or users.name()
-    return Client(found.urls, **options)
+    return Client(nameservice.urls, **options)
 
 
 def _refuse(answer: Any, path: str) -> None:
@@ -164,7 +164,7 @@ def _exception(answer: Any) -> tuple[str, str]:
     if answer.status_code < 400:
         return "", ""
     try:
-        said = answer.json()["RemoteException"]
-        return str(said["exception"]), str(said["message"]).partition("\n")[0]
+        exception = answer.json()["RemoteException"]
+        return str(exception["exception"]), str(exception["message"]).partition("\n")[0]
     except (ValueError, KeyError, TypeError):
         return "", str(answer.reason)

@@ -88,16 +88,16 @@ class Attendant:
         noted = self._folder / APPLICATION_FILE
         if noted.is_file():
             return _document(Submitted, noted).application
-        found = self._patiently(lambda: self._cluster.find(self._spec.run))
-        if found is None:
+        application = self._patiently(lambda: self._cluster.find(self._spec.run))
+        if application is None:
             code = self._submit()
-            found = self._patiently(lambda: self._cluster.find(self._spec.run))
-            if found is None:
+            application = self._patiently(lambda: self._cluster.find(self._spec.run))
+            if application is None:
                 self._not_submitted(code)
                 return None
-        write(self._folder, APPLICATION_FILE, Submitted(found.id))
-        _say(f"{self._cluster.name} has the run as {found.id}")
-        return found.id
+        write(self._folder, APPLICATION_FILE, Submitted(application.id))
+        _say(f"{self._cluster.name} has the run as {application.id}")
+        return application.id
 
     def _submit(self) -> int:
         """The run's folder is not its last argument: by that this very process is found."""
@@ -143,11 +143,11 @@ class Attendant:
     def _unsaid(self, application: Application | None) -> Exit:
         """The exit of a driver that wrote none."""
         name = self._cluster.name
-        said = f"{name} says {application.said}" if application else f"{name} does not know the driver any more"
+        report = f"{name} says {application.report}" if application else f"{name} does not know the driver any more"
         if self._stop.is_set() or (self._folder / ENDED_FILE).is_file():
-            return Exit("stopped" if self._stop.is_set() else "killed", None, "", f"ended by {name}. {said}", self._now_ms())
+            return Exit("stopped" if self._stop.is_set() else "killed", None, "", f"ended by {name}. {report}", self._now_ms())
         is_killed = application is not None and application.is_killed
-        return Exit("killed" if is_killed else "failed", None, "", f"the driver said no end. {said}", self._now_ms())
+        return Exit("killed" if is_killed else "failed", None, "", f"the driver said no end. {report}", self._now_ms())
 
     def _patiently(self, ask: Callable[[], T]) -> T:
         """What `ask` answers, however long the cluster or the home is away."""

@@ -34,14 +34,14 @@ class ResourceManager:
 
     def find(self, run: RunId) -> Application | None:
         """The newest application with the run's tag; raises Unavailable (`master.yarn_away`)."""
-        said = self._ask("/ws/v1/cluster/apps", {"applicationTags": yarn.tag(run)}) or {}
-        newest = max((said.get("apps") or {}).get("app") or [], key=lambda raw: raw["startedTime"], default=None)
+        answer = self._ask("/ws/v1/cluster/apps", {"applicationTags": yarn.tag(run)}) or {}
+        newest = max((answer.get("apps") or {}).get("app") or [], key=lambda raw: raw["startedTime"], default=None)
         return yarn.application(newest) if newest else None
 
     def application(self, name: str) -> Application | None:
         """None for one that YARN does not know, or not any more; raises Unavailable (`master.yarn_away`)."""
-        said = self._ask(f"/ws/v1/cluster/apps/{name}", {})
-        return yarn.application(said["app"]) if said else None
+        answer = self._ask(f"/ws/v1/cluster/apps/{name}", {})
+        return yarn.application(answer["app"]) if answer else None
 
     def kill(self, name: str) -> str:
         """Ends the application; answers with what Hadoop's command said. Raises OSError and subprocess.TimeoutExpired."""

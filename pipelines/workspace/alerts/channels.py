@@ -37,13 +37,13 @@ def plan(context: Context, change: SetChannel) -> Planned[Alerts, ChannelPlan]:
 
 def _set(context: Context, change: SetChannel) -> Alerts:
     _write(context, lambda settings: _changed(settings, change))
-    said = "removed" if change.remove else f"its address is in {words.place(Channel(change.channel, change.env, change.file))}"
-    events.say(context, "alert.channel", None, change.channel, f"channel {change.channel}: {said}")
+    text = "removed" if change.remove else f"its address is in {words.place(Channel(change.channel, change.env, change.file))}"
+    events.say(context, "alert.channel", None, change.channel, f"channel {change.channel}: {text}")
     return rules.shown(context, JobName(""))
 
 
 def _changed(settings: AlertSettings, change: SetChannel) -> AlertSettings:
-    others = tuple(one for one in settings.channels if one.name != alert_name(change.channel))
+    others = tuple(channel for channel in settings.channels if channel.name != alert_name(change.channel))
     if change.remove:
         if len(others) == len(settings.channels):
             raise _unknown(change.channel)
@@ -96,8 +96,8 @@ def _minutes(silence: Silence) -> str:
 
 def _silenced(settings: AlertSettings, silence: Silence) -> AlertSettings:
     """The settings with it in place of the one of the same alerts, without those that are over."""
-    lasting = tuple(one for one in settings.silences if one.until_ms > silence.at_ms)
-    others = tuple(one for one in lasting if (one.job, one.rule) != (silence.job, silence.rule))
+    lasting = tuple(other for other in settings.silences if other.until_ms > silence.at_ms)
+    others = tuple(other for other in lasting if (other.job, other.rule) != (silence.job, silence.rule))
     if not silence.until_ms and others == lasting:
         raise NotFound("silence.not_found", "There is no such silence", "See them with `alerts`.")
     if len(others) >= MOST_SILENCES:
@@ -112,7 +112,7 @@ def _write(context: Context, changed: Callable[[AlertSettings], AlertSettings]) 
 
 
 def find(settings: AlertSettings, name: str) -> Channel | None:
-    return next((one for one in settings.channels if one.name == name), None)
+    return next((channel for channel in settings.channels if channel.name == name), None)
 
 
 def _unknown(name: str) -> NotFound:

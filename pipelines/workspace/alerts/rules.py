@@ -36,7 +36,7 @@ def shown(context: Context, name: JobName) -> Alerts:
     settings, now_ms = context.files.alert_settings(), context.now_ms()
     jobs = [repairs.known_job(context, name)] if name else _jobs(context)
     rules = [*(PlacedRule(job.name, rule) for job in jobs for rule in job.alerts), *(PlacedRule("", rule) for rule in settings.rules)]
-    lasting = tuple(one for one in settings.silences if one.until_ms > now_ms and (not name or one.job in ("", name)))
+    lasting = tuple(silence for silence in settings.silences if silence.until_ms > now_ms and (not name or silence.job in ("", name)))
     channels = tuple(ChannelSeen(channel, message_worker.is_given(channel)) for channel in settings.channels)
     return Alerts(name, tuple(rules), states.of_job(context, name), lasting, channels)
 
@@ -61,8 +61,8 @@ def _set(context: Context, name: JobName, change: SetAlert) -> Alerts:
             context.files.write(context.layout.alerts_file, replace(context.files.alert_settings(), rules=after))
     if after != before:
         rule, of = _named(after, change.alert), f" of {name}" if name else ""
-        said = words.spelt(rule) if rule else "removed"
-        events.say(context, "alert.set" if rule else "alert.removed", name or None, change.alert, f"alert {change.alert}{of}: {said}")
+        text = words.spelt(rule) if rule else "removed"
+        events.say(context, "alert.set" if rule else "alert.removed", name or None, change.alert, f"alert {change.alert}{of}: {text}")
     return shown(context, name)
 
 
@@ -79,7 +79,7 @@ def _changed(context: Context, name: JobName, before: tuple[Rule, ...], change: 
     usual = _named(context.files.alert_settings().rules, change.alert) if name else None
     rule = _given(old or usual, change)
     _check(context, rule)
-    return tuple(rule if one is old else one for one in before) if old else (*before, rule)
+    return tuple(rule if earlier is old else earlier for earlier in before) if old else (*before, rule)
 
 
 def _given(old: Rule | None, change: SetAlert) -> Rule:
@@ -95,11 +95,11 @@ def _given(old: Rule | None, change: SetAlert) -> Rule:
 
 
 def _check(context: Context, rule: Rule) -> None:
-    wanted = condition(rule)
-    if wanted.figure and not wanted.observed and wanted.figure not in ALERTABLE:
+    when = condition(rule)
+    if when.figure and not when.observed and when.figure not in ALERTABLE:
         own = f"of the job's own numbers '{OBSERVED}NAME.COLUMN'"
         hint = f"Figures are {', '.join(ALERTABLE)}, and {own}; `/metrics` has {METRIC} before them."
-        raise Invalid("alert.when", f"There is no figure {wanted.figure!r}", hint)
+        raise Invalid("alert.when", f"There is no figure {when.figure!r}", hint)
     if max(rule.for_ms, rule.clear_for_ms, rule.repeat_ms) > LONGEST_MS:
         raise Invalid("alert.longest", "No time of an alert is longer than 366 days", "Give a shorter one.")
     known = {channel.name for channel in context.files.alert_settings().channels}

@@ -30,15 +30,15 @@ def change(context: Context, changed: Callable[[tuple[Alert, ...]], Iterable[Ale
 
 def of_job(context: Context, job: str) -> tuple[Alert, ...]:
     """Those that are pending or fire, of a job or (without one) of all, the longest first."""
-    held = (one for one in context.files.alert_states().alerts if one.state is not AlertState.RESOLVED and job in ("", one.job))
-    return tuple(sorted(held, key=lambda one: one.since_ms))
+    held = (alert for alert in context.files.alert_states().alerts if alert.state is not AlertState.RESOLVED and job in ("", alert.job))
+    return tuple(sorted(held, key=lambda alert: alert.since_ms))
 
 
 @plans(Acknowledge)
 def plan(context: Context, asked: Acknowledge) -> Planned[Alert, AcknowledgePlan]:
     """Raises NotFound (`alert.not_firing`)."""
     name = runs.known(context, asked.job)
-    alert = next((one for one in of_job(context, name) if one.rule == asked.alert and one.state is AlertState.FIRING), None)
+    alert = next((alert for alert in of_job(context, name) if alert.rule == asked.alert and alert.state is AlertState.FIRING), None)
     if alert is None:
         raise NotFound("alert.not_firing", f"The alert {asked.alert!r} of {name} does not fire", "See those that do with `alerts`.")
     return Planned(AcknowledgePlan(name, alert.rule, alert.words), lambda _: _acknowledge(context, alert))
@@ -48,9 +48,9 @@ def _acknowledge(context: Context, alert: Alert) -> Alert:
     done = replace(alert, acknowledged_ms=context.now_ms(), acknowledged_by=context.actor)
 
     def acknowledged(alerts: tuple[Alert, ...]) -> Iterable[Alert]:
-        for one in alerts:
-            is_it = one.is_same(alert) and one.acknowledged_ms is None
-            yield replace(one, acknowledged_ms=done.acknowledged_ms, acknowledged_by=done.acknowledged_by) if is_it else one
+        for other in alerts:
+            is_it = other.is_same(alert) and other.acknowledged_ms is None
+            yield replace(other, acknowledged_ms=done.acknowledged_ms, acknowledged_by=done.acknowledged_by) if is_it else other
 
     change(context, acknowledged)
     events.say(context, "alert.acknowledged", alert.job, alert.rule, f"{alert.job}: {alert.rule} is acknowledged")
@@ -61,22 +61,22 @@ def with_findings(context: Context, summaries: Sequence[JobSummary]) -> Sequence
     """The jobs with a finding for each alert on a figure that fires; one on a finding shows as that. A document that cannot be read keeps
     nobody from the jobs: the supervisor says it."""
     try:
-        firing = [one for one in of_job(context, "") if one.state is AlertState.FIRING]
+        firing = [alert for alert in of_job(context, "") if alert.state is AlertState.FIRING]
         usual = context.files.alert_settings().rules if firing else ()
     except TidemarkError:
         return summaries
-    return [_with_findings(summary, [one for one in firing if one.job == summary.job.name], usual) for summary in summaries]
+    return [_with_findings(summary, [alert for alert in firing if alert.job == summary.job.name], usual) for summary in summaries]
 
 
 def _with_findings(summary: JobSummary, firing: Sequence[Alert], usual: Sequence[Rule]) -> JobSummary:
     on_figures = {rule.name for rule in rules_of(summary.job.alerts, usual) if rule.when not in list(Problem)} if firing else set()
-    added = [_finding(one) for one in firing if one.rule in on_figures]
+    added = [_finding(alert) for alert in firing if alert.rule in on_figures]
     urgent_first = sorted((*summary.findings, *added), key=lambda finding: list(Urgency).index(finding.urgency))
     return replace(summary, findings=tuple(urgent_first)) if added else summary
 
 
 def _finding(alert: Alert) -> Finding:
-    urgency, said = Urgency.WARNING, alert.words
+    urgency, text = Urgency.WARNING, alert.words
     if alert.acknowledged_ms is not None:
-        urgency, said = Urgency.NOTICE, f"{alert.words}; acknowledged by {alert.acknowledged_by}"
-    return Finding(alert.job, Problem.ALERT, urgency, f"alert {alert.rule}", said, since_ms=alert.fired_ms)
+        urgency, text = Urgency.NOTICE, f"{alert.words}; acknowledged by {alert.acknowledged_by}"
+    return Finding(alert.job, Problem.ALERT, urgency, f"alert {alert.rule}", text, since_ms=alert.fired_ms)

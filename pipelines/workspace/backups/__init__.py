@@ -64,11 +64,11 @@ def newest_first(storage: Storage) -> list[Backup]:
 def chosen(storage: Storage, backup: str) -> Backup:
     """The backup of this id, whatever the documents of others are; the newest where that is empty. NotFound (`backup.not_found`) where
     there is none."""
-    found = next(iter(_read(storage, backup) if backup else newest_first(storage)), None)
-    if found is None:
+    document = next(iter(_read(storage, backup) if backup else newest_first(storage)), None)
+    if document is None:
         what = f"backup {backup}" if backup else "backup"
         raise NotFound("backup.not_found", f"There is no {what} at {storage.url}", "'backups URL' lists them.")
-    return found
+    return document
 
 
 def _read(storage: Storage, backup: str) -> list[Backup]:

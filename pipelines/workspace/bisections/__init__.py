@@ -148,7 +148,7 @@ def _bisect(context: Context, asked: Asked, ticket: Ticket) -> Bisection:
         search.narrow()  # 2, 3
     finally:
         asked.points.forks.close()  # 4
-    found = Bisection(
+    bisection = Bisection(
         asked.id,
         stretch.job,
         stretch.query,
@@ -169,10 +169,10 @@ def _bisect(context: Context, asked: Asked, ticket: Ticket) -> Bisection:
         context.now_ms(),
         (time.monotonic() - began) * 1000,
     )
-    context.files.write(context.layout.bisection_file(found.id), found)  # 5
-    message = f"{found.job} was bisected: the first wrong batch of {found.query} is {found.wrong}"
-    events.say(context, "job.bisected", found.job, found.id, message)
-    return found
+    context.files.write(context.layout.bisection_file(bisection.id), bisection)  # 5
+    message = f"{bisection.job} was bisected: the first wrong batch of {bisection.query} is {bisection.wrong}"
+    events.say(context, "job.bisected", bisection.job, bisection.id, message)
+    return bisection
 
 
 def _inputs(stretch: Stretch, right: int, wrong: int) -> tuple[Input, ...]:

@@ -44,12 +44,12 @@ def by_sql(context: Context, sql: str, examples: int, ticket: Ticket) -> Judge:
         folder.mkdir(parents=True)
         try:
             light = rows if rows.format == "parquet" else judging.as_parquet(rows, str(folder / "rows.parquet"))
-            found = state_worker.judge(context.state_workers, light, sql, max(examples, 1))
+            output = state_worker.judge(context.state_workers, light, sql, max(examples, 1))
         finally:
             shutil.rmtree(folder)
-        answer = Answer.WRONG if found.rows else Answer.RIGHT
-        kept = found.rows[:examples]
-        return Judged(answer, tuple(column.name for column in found.columns), kept, found.more or len(kept) < len(found.rows))
+        answer = Answer.WRONG if output.rows else Answer.RIGHT
+        kept = output.rows[:examples]
+        return Judged(answer, tuple(column.name for column in output.columns), kept, output.more or len(kept) < len(output.rows))
 
     return judge
 

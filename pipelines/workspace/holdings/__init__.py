@@ -96,7 +96,7 @@ def of_source(
 
 def kind_of(image: QueryImage, offset: SourceOffset) -> str:
     """Spark's name of the source (`kafka`, `rate`, `json`); empty where nobody noted it."""
-    places = [one.source for one in image.offsets]
+    places = [other.source for other in image.offsets]
     return image.sources[places.index(offset.source)] if len(image.sources) == len(places) else ""
 
 

@@ -24,7 +24,7 @@ def told(context: Context, query_id: str) -> Told:
 def of_source(image: QueryImage, offset: SourceOffset, name: str, last: Told, now_ms: int) -> Holding | None:
     """What the source `name` holds after `offset`; None where it does not say, or in other numbers than its offsets have."""
     at_ms, sources = last
-    at = [one.source for one in image.offsets].index(offset.source)
+    at = [other.source for other in image.offsets].index(offset.source)
     latest = sources[at].latest if at < len(sources) and len(sources) == len(image.offsets) else ""
     lacks = reported.lacks(offset.offset, latest)
     if lacks is None:

@@ -17,7 +17,7 @@ from pipelines.domain.ids import JobName
 from pipelines.domain.replays import Kind, Outcome, ReplayedPart
 from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.domain.state_differences import Pair
-from pipelines.domain.states import StateTable
+from pipelines.domain.states import CLOCK_TIMERS, StateTable
 from pipelines.savepoint import states as tables
 from pipelines.savepoint import written
 from pipelines.savepoint.sinks import FILE_SINKS
@@ -183,6 +183,8 @@ def _part(image: QueryImage, comparison: OutputComparison, stepped: LockStepped 
 
 
 def _tables(shelf: Storage, manifest: Manifest, span: Span) -> list[StateTable]:
-    """Tables of state of the queries that read anything, without Spark's own layout."""
+    """Tables of state of the queries that read anything, without Spark's own layout, and without timers that go by the clock, of which
+    those of a replay are others by themselves."""
     moved = {after.query for _, after in span.moved()}
-    return [table for table in tables.tables(shelf, manifest) if table.query in moved and not table.internal]
+    own = (table for table in tables.tables(shelf, manifest) if table.query in moved)
+    return [table for table in own if not table.internal and table.kind != CLOCK_TIMERS]

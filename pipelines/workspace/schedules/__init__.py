@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from pipelines.domain.errors import Invalid
+from pipelines.domain.errors import Conflict, Invalid
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Job
 from pipelines.domain.schedules import OFF, Given, Schedule, SchedulePlan, ScheduleState, changed, of_proofs, of_runs, over
@@ -14,7 +14,7 @@ from pipelines.words import schedules as words
 from pipelines.workspace import attachments, events, repairs, runs
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, answers, plans
-from pipelines.workspace.schedules import times
+from pipelines.workspace.schedules import job_ends, times
 
 WORKSPACE = JobName("")
 """Stands for the workspace, where there is no job."""
@@ -32,11 +32,11 @@ def show(context: Context, question: ShowSchedule) -> ScheduleState:
 def plan(context: Context, change: SetSchedule) -> Planned[ScheduleState, SchedulePlan]:
     """Raises NotFound, what `domain.schedules.changed` raises, and what `times.check` raises of what will hold."""
     name = runs.known(context, change.job) if change.job else WORKSPACE
-    _refuse_runs(context, name, change.run_at)
+    warnings = _of_runs(context, name, change.run_at or "")
     before, usual = _own(context, name), context.files.usual_schedule()
     after = _changed(context, before, usual if name else Schedule(), change.given())
     schedule = over(after, usual) if name else after
-    plan = SchedulePlan(name, before, after, schedule, *_coming(context, schedule))
+    plan = SchedulePlan(name, before, after, schedule, *_coming(context, schedule), warnings)
     return Planned(plan, lambda _: _set(context, name, change.given()))
 
 
@@ -70,8 +70,8 @@ def _set_of_job(context: Context, name: JobName, given: Given) -> ScheduleState:
         if after != job.schedule:
             job = replace(job, schedule=after, scheduled=None)
             repairs.save(context, job)
-            said = words.spelt(over(after, usual))
-            events.say(context, "job.schedule", name, name, f"what {name} does by itself: {said}")
+            text = words.spelt(over(after, usual))
+            events.say(context, "job.schedule", name, name, f"what {name} does by itself: {text}")
     context.changed.set()
     return _state(context, job, usual)
 
@@ -102,9 +102,16 @@ def _coming(context: Context, schedule: Schedule) -> tuple[tuple[int, ...], int 
     return times.coming(schedule, now_ms), proof_ms, run_ms
 
 
-def _refuse_runs(context: Context, name: JobName, run_at: str) -> None:
-    """Raises Invalid (`schedule.run`) for the times of runs of every job, and Conflict for those of a job that runs elsewhere."""
+def _of_runs(context: Context, name: JobName, run_at: str) -> tuple[str, ...]:
+    """What is to be said of these times of runs. Raises Invalid (`schedule.run`) for those of every job, and Conflict for those of a job
+    that runs elsewhere, or does not end (`schedule.endless`)."""
     if run_at and not name:
         raise Invalid("schedule.run", "No job was named that begins at these times", "Name the job: every job has its own times.")
-    if run_at and run_at != OFF:
-        attachments.refuse(context, name, "begun by a schedule")
+    if not run_at or run_at == OFF:
+        return ()
+    attachments.refuse(context, name, "begun by a schedule")
+    ends = job_ends.of_job(context, name)
+    if ends.queries:
+        message = f"{name} does not end by itself: {', '.join(ends.queries)} would run until somebody stops it, and no second run begins"
+        raise Conflict("schedule.endless", message, "Give its queries trigger(availableNow=True), and resume it with that code first.")
+    return () if ends.is_known else (f"it is not known whether {name} ends by itself: a run that does not end keeps later ones back",)

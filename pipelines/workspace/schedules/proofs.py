@@ -64,7 +64,7 @@ class Proofs(ScheduledWork):
         newest = _newest(self.context, job)
         if newest is not None and _is_proved(newest):
             return replace(failed, outcome=Outcome.UNCHANGED, savepoint=newest.id, code="", message="")
-        if failed.savepoint and failed.savepoint not in [one.id for one in savepoints.newest_first(self.context, job)]:
+        if failed.savepoint and failed.savepoint not in [savepoint.id for savepoint in savepoints.newest_first(self.context, job)]:
             return replace(failed, outcome=Outcome.OPEN, code="", message=GONE)
         return failed
 

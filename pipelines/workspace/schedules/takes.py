@@ -74,7 +74,7 @@ def prune(context: Context, job: JobName, ticket: Ticket) -> None:
 def _attempt(context: Context, job: JobName, due_ms: int, ticket: Ticket) -> Attempt:
     """What comes of the time. A savepoint that a server took for it, and died before it could say so, counts."""
     taken = savepoints.newest_first(context, job)
-    earlier = next((one for one in taken if one.reason is Reason.SCHEDULED and one.created_ms >= due_ms), None)
+    earlier = next((savepoint for savepoint in taken if savepoint.reason is Reason.SCHEDULED and savepoint.created_ms >= due_ms), None)
     if earlier is not None:
         return Attempt(due_ms, context.now_ms(), Outcome.TAKEN, earlier.id)
     try:
@@ -83,7 +83,7 @@ def _attempt(context: Context, job: JobName, due_ms: int, ticket: Ticket) -> Att
         if error.code not in NOTHING_TO_SAVE:
             raise
         return Attempt(due_ms, context.now_ms(), Outcome.NOTHING)
-    same = next((one for one in taken[:1] if _is_same(one, planned)), None)
+    same = next((savepoint for savepoint in taken[:1] if _is_same(savepoint, planned)), None)
     if same is not None:
         return Attempt(due_ms, context.now_ms(), Outcome.UNCHANGED, same.id)
     return Attempt(due_ms, context.now_ms(), Outcome.TAKEN, savepoints.publish(context, planned, ticket).id)

@@ -149,7 +149,7 @@ def _in_sandbox(
         masters.beside(version.master),
         run_confs.confs(context, version),
         store,
-        table.variable,
+        table.read_as,
         limit,
     )
     return sandbox.read(context.sparks, home, task, runtimes.reader(version), follow(ticket))

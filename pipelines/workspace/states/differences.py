@@ -109,10 +109,10 @@ def compared(
     scratch = folder / "reading"
     left = whole(context, held[0], pair.a, scratch, ticket)
     right = whole(context, held[1], pair.b, scratch, ticket)
-    several = pair.a.store in SIDES or pair.a.kind == "list"
+    several = pair.a.store in SIDES or pair.a.kind == "list" or pair.a.is_timers
     files = [list(readings.files(context, reading)) for reading in (left, right)]
     pool = context.state_difference_workers
-    said, examples = state_difference_worker.compare(pool, files[0], files[1], several, str(rows_file), ticket, limit)
+    fields, examples = state_difference_worker.compare(pool, files[0], files[1], several, str(rows_file), ticket, limit)
     table = TableDifference(
         query=pair.a.query,
         operator=pair.a.operator,
@@ -121,6 +121,6 @@ def compared(
         variable=pair.a.variable,
         reading_a=left.id,
         reading_b=right.id,
-        **said,
+        **fields,
     )
     return table, examples

@@ -21,7 +21,9 @@ from pipelines.verbs.state_key import LookUpKey, LookUpKeyPlan
 from pipelines.workspace import run_confs, runs, runtimes
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
+from pipelines.workspace.states import changes
 from pipelines.workspace.states import points as state_points
+from pipelines.workspace.states.changes import Asked
 from pipelines.workspace.states.points import Held, StatePoint
 from pipelines.workspace.tickets import Ticket
 
@@ -50,7 +52,10 @@ def _look_up(context: Context, point: StatePoint, change: LookUpKey, ticket: Tic
         image = next(image for image in held.manifest.queries if image.query == table.query)
         target = restore.Scratch(held.manifest.job, str(folder / "checkpoints"), context.new_query_id)
         restore.restore(held.shelf, held.manifest.id, target, context.now_ms(), watch=ticket)  # 2
-        found = _in_sandbox(context, held, image, table, change, folder, ticket)  # 3
+        task = _task(context, held, image, table, change, folder)
+        lookup = _found(context, held, task, folder, ticket)  # 3
+        asked = None if change.since is None else Asked(held, table, task, lookup, change.since, folder)
+        history = changes.history(context, asked, ticket) if asked is not None else None
     finally:
         if folder.exists():
             shutil.rmtree(folder)
@@ -62,20 +67,23 @@ def _look_up(context: Context, point: StatePoint, change: LookUpKey, ticket: Tic
         variable=table.variable,
         batch=image.batch,
         batch_ms=image.batch_timestamp_ms,
-        partition=None if found.partition < 0 else found.partition,
-        rows=found.rows,
+        partition=None if lookup.partition < 0 else lookup.partition,
+        rows=lookup.rows,
         took_ms=(time.monotonic() - began) * 1000,
+        history=history,
     )
 
 
-def _in_sandbox(
-    context: Context, held: Held, image: QueryImage, table: StateTable, change: LookUpKey, folder: Path, ticket: Ticket
-) -> FoundKey:
-    version, home = held.manifest.version, folder / "look-up"
-    home.mkdir()
+def _task(context: Context, held: Held, image: QueryImage, table: StateTable, change: LookUpKey, folder: Path) -> LookUpTask:
+    version = held.manifest.version
     at = str(folder / "checkpoints" / folder_of(table.query))
     store = Store(image.query, at, image.batch, image.provider, image.state_format, table.operator, table.name, table.store)
     conf = run_confs.confs(context, version)
-    task = LookUpTask(TASK_FORMAT, f"{table.query} (state)", version.master, conf, store, table.variable, table.partitions, change.key)
+    return LookUpTask(TASK_FORMAT, f"{table.query} (state)", version.master, conf, store, table.read_as, table.partitions, change.key)
+
+
+def _found(context: Context, held: Held, task: LookUpTask, folder: Path, ticket: Ticket) -> FoundKey:
+    home = folder / "look-up"
+    home.mkdir()
     ticket.step("reading the key's partition")
-    return sandbox.look_up(context.sparks, home, task, runtimes.reader(version), ticket.check)
+    return sandbox.look_up(context.sparks, home, task, runtimes.reader(held.manifest.version), ticket.check)

@@ -54,9 +54,9 @@ def _live(context: Context, job: JobName) -> Iterator[tuple[Key, tuple[Operator,
     for place in sources.of_job(context, job).queries:
         storage = open_storage(place.checkpoint)
         listing = listed(storage, operators.FOLDER)
-        for found in operators.read(storage, listing, NEWEST):
-            partitions = max(logs.batch_ids(listing.subfolders(operators.folder(found.id))), default=found.partitions - 1) + 1
-            yield (place.query, found.id), (Operator(found.id, found.name, partitions, found.stores), listing)
+        for operator in operators.read(storage, listing, NEWEST):
+            partitions = max(logs.batch_ids(listing.subfolders(operators.folder(operator.id))), default=operator.partitions - 1) + 1
+            yield (place.query, operator.id), (Operator(operator.id, operator.name, partitions, operator.stores), listing)
 
 
 def _saved(context: Context, manifest: Manifest, key: Key, operator: Operator) -> SavedSizes:
@@ -77,7 +77,7 @@ def _rows(context: Context, manifest: Manifest, key: Key) -> Mapping[int, int]:
     own = [
         table
         for table in tables.tables(context.shelf(manifest.id), manifest)
-        if (table.query, table.operator) == key and not table.internal
+        if (table.query, table.operator) == key and not table.internal and not table.is_timers
     ]
     counts = [_read(context, manifest, table) for table in own]
     if not counts or any(count is None for count in counts):

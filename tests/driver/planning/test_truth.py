@@ -18,7 +18,7 @@ from pipelines.checkpoint import contracts
 from pipelines.domain import judging, operator_places, verdicts
 from pipelines.domain.ids import QueryName
 from pipelines.domain.judging import Known
-from pipelines.domain.plannings import NEW, OLD, Planned, PlannedQuery, Planning, Point
+from pipelines.domain.plannings import NEW, OLD, Planned, PlannedQuery, Planning, QueryCheckpoint
 from pipelines.domain.runs import RunSpec
 from pipelines.domain.savepoints import QueryImage, SourceOffset
 from pipelines.domain.verdicts import Outcome, Part
@@ -99,7 +99,7 @@ class Table:
     def plan(self, code: str, mode: str, checkpoint: Path, checks: bool) -> tuple[PlannedQuery, Path]:
         linked = self.linked(checkpoint)
         folder = self.folder / f"planned-{self._count}"
-        point = Point(QUERY, str(linked), 1)
+        point = QueryCheckpoint(QUERY, str(linked), 1)
         planner = Planner(spec(), folder, {QUERY: point}, checks, 1_234_567_890)
         return planner.plan(self.spark, self.frame(code), QUERY, mode), folder / "contract" / QUERY
 

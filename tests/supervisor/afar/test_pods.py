@@ -30,7 +30,7 @@ EVICTED = {"phase": "Failed", "reason": "Evicted", "message": "low on memory"}
 
 
 @pytest.mark.parametrize(
-    ("status", "stage", "said"),
+    ("status", "stage", "report"),
     [
         ({}, Stage.WAITING, "Pending"),
         ({"phase": "Pending", "containerStatuses": [{"state": WAITS}]}, Stage.WAITING, "Pending; ErrImagePull: no such image"),
@@ -41,8 +41,8 @@ EVICTED = {"phase": "Failed", "reason": "Evicted", "message": "low on memory"}
         (EVICTED, Stage.OVER, "Failed; Evicted: low on memory"),
     ],
 )
-def test_a_phase_is_a_stage(status: Mapping[str, Any], stage: Stage, said: str) -> None:
-    assert application(NAME, {"status": status}) == Application(NAME, stage, said)
+def test_a_phase_is_a_stage(status: Mapping[str, Any], stage: Stage, report: str) -> None:
+    assert application(NAME, {"status": status}) == Application(NAME, stage, report)
 
 
 @pytest.mark.spark

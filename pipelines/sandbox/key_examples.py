@@ -1,0 +1,78 @@
+"""Requests to the sandbox for an example key of tables of state at two or three points: plain data, as JSON between two interpreters.
+
+The folder of a task: `example.json` (an `ExampleTask`) is there before the start; the process writes `result.json` (an `Examples`) or
+`error.json` (a `Refusal`) as its last act.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pipelines.sandbox.counts import Store
+
+EXAMPLE_FILE = "example.json"
+SAVED, OLD, NEW = "saved", "old", "new"
+
+
+@dataclass(frozen=True)
+class Points:
+    """One table at the savepoint, and after a batch of the new and (where that ran on the same input) of the old code."""
+
+    stores: Mapping[str, Store]
+    variable: str
+
+    @property
+    def operator(self) -> tuple[str, int]:
+        """Query and id of the operator that the table is of."""
+        return self.stores[SAVED].query, self.stores[SAVED].operator
+
+
+@dataclass(frozen=True)
+class ExampleTask:
+    """Find one key of each operator whose rows differ, with a Spark on `master` that has the confs of the job."""
+
+    format: int
+    app: str
+    master: str
+    conf: Mapping[str, str]
+    tables: tuple[Points, ...]
+
+    @property
+    def stores(self) -> tuple[Store, ...]:
+        return tuple(store for table in self.tables for store in table.stores.values())
+
+    def write(self, folder: Path) -> None:
+        (folder / EXAMPLE_FILE).write_text(json.dumps(asdict(self)))
+
+    @staticmethod
+    def read(folder: Path) -> ExampleTask:
+        raw = json.loads((folder / EXAMPLE_FILE).read_text())
+        tables = tuple(
+            Points({side: Store(**store) for side, store in table["stores"].items()}, table["variable"]) for table in raw["tables"]
+        )
+        return ExampleTask(**{**raw, "tables": tables})
+
+
+@dataclass(frozen=True)
+class FoundExample:
+    """A key and its rows at each point, as JSON objects with the columns of Spark's state reader."""
+
+    query: str
+    operator: int
+    key: Mapping[str, Any]
+    rows: Mapping[str, tuple[Mapping[str, Any], ...]]
+
+
+@dataclass(frozen=True)
+class Examples:
+    """What was found: at most one for each operator."""
+
+    found: tuple[FoundExample, ...]
+
+    @staticmethod
+    def from_json(raw: Mapping[str, Any]) -> Examples:
+        return Examples(tuple(FoundExample(**example) for example in raw["found"]))

@@ -1,0 +1,43 @@
+"""Changed meanings in words: one key, with what it has in the savepoint and after the same batch of either code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pipelines.domain.changed_meanings import KeyExample, Rows
+
+NONE = "In this batch no key has another value than the code before gives it."
+NONE_CHANGED = "The batch has changed no key of it."
+NOTHING = "nothing"
+MOST_CHARS = 120
+
+
+def sentence(example: KeyExample, why_no_old: str) -> str:
+    """`key post=p1: `sum` is 333 in the savepoint; after the same batch the old code has 343, the new code has 334.`"""
+    columns = "; and ".join(_column(example, name) for name in example.differing)
+    return " ".join(filter(None, (f"{key(example.key)}: {columns}.", why_no_old)))
+
+
+def key(columns: Mapping[str, Any]) -> str:
+    """`key post=p1, window.start=2026-01-01T00:30:00.000Z`."""
+    return f"key {', '.join(f'{name}={_text(value)}' for name, value in columns.items())}" if columns else "the one row without a key"
+
+
+def cell(rows: Rows, name: str) -> str:
+    """What a key has in a column: the value, a list of them where it has several rows, `nothing` where it has none."""
+    values = [row.get(name) for row in rows]
+    return NOTHING if not values else _text(values[0] if len(values) == 1 else values)
+
+
+def _column(example: KeyExample, name: str) -> str:
+    saved, new = (cell(rows, name) for rows in (example.saved, example.new))
+    if example.old is None:
+        return f"`{name}` is {saved} in the savepoint, and {new} after the next batch of the new code"
+    return f"`{name}` is {saved} in the savepoint; after the same batch the old code has {cell(example.old, name)}, the new code has {new}"
+
+
+def _text(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= MOST_CHARS else f"{text[: MOST_CHARS - 1]}…"

@@ -1,0 +1,169 @@
+"""Changed meanings: where a trial's code goes on with state that means something else there, one key of it after the same batch of both
+codes."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipelines.domain import masters
+from pipelines.domain.changed_meanings import MOST_KEYS, ChangedMeaning, KeyExample, flat
+from pipelines.domain.errors import Corrupt, Unsupported
+from pipelines.domain.ids import folder_of
+from pipelines.domain.savepoints import Manifest
+from pipelines.domain.states import StateTable
+from pipelines.domain.verdicts import Outcome, Part
+from pipelines.domain.versions import Version
+from pipelines.sandbox import states as sandbox
+from pipelines.sandbox.counts import TASK_FORMAT, Store
+from pipelines.sandbox.key_examples import NEW, OLD, SAVED, ExampleTask, FoundExample, Points
+from pipelines.savepoint import restore
+from pipelines.verbs.state import ListStates
+from pipelines.words import changed_meanings as words
+from pipelines.words import formats
+from pipelines.workspace import checks, environments, rehearsals, run_confs, runtimes, snapshot_versions, states
+from pipelines.workspace import verdicts as known_verdicts
+from pipelines.workspace.context import Context
+from pipelines.workspace.rehearsals import Rehearsed
+from pipelines.workspace.tickets import Ticket
+
+CHECKPOINTS = "checkpoints"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A trial that has run its batches in `folder`, for who has the turn, and a lease of the savepoint."""
+
+    manifest: Manifest
+    version: Version
+    new_queries: tuple[str, ...]
+    ran: Rehearsed
+    folder: Path
+
+    @property
+    def batches(self) -> dict[str, int]:
+        """Query -> the batch that it has run."""
+        return {str(batch.query): batch.batch for batch in self.ran.batches}
+
+
+@dataclass(frozen=True)
+class OldCode:
+    """The rehearsal of the savepoint's own code: its checkpoints, the batches of the same input, and why one is missing."""
+
+    checkpoints: Path
+    batches: Mapping[str, int]
+    note: str
+
+
+def shown(context: Context, tried: Tried, ticket: Ticket) -> tuple[ChangedMeaning, ...]:
+    """1. The verdict; where it is *changed meaning*: 2. the savepoint's code runs the same batch; 3. Spark looks for a key that differs.
+
+    None of unchanged code, and of code that has not run. Raises what a check raises."""
+    if tried.ran.problem or tried.version.id == tried.manifest.version.id:
+        return ()
+    parts = [part for part in _parts(context, tried, ticket) if part.query in tried.batches]  # 1
+    if not parts:
+        return ()
+    tables = _tables(context, tried, parts)
+    old = _old_code(context, tried, ticket) if tables else OldCode(tried.folder, {}, "")  # 2
+    try:
+        examples = _examples(context, tried, tables, old, ticket) if tables else {}  # 3
+    except (Corrupt, Unsupported) as error:
+        return tuple(_meaning(tried, part, None, error.message) for part in parts)
+    return tuple(_told(tried, part, tables, examples.get((part.query, part.operator or 0)), old) for part in parts)
+
+
+def _parts(context: Context, tried: Tried, ticket: Ticket) -> Iterator[Part]:
+    """What the verdict says of the operators whose meaning changes."""
+    manifest, version, new_queries = tried.manifest, tried.version, tried.new_queries
+    verdict = known_verdicts.known(context, manifest, version, new_queries)
+    if verdict is None:
+        folder = tried.folder / "check"
+        folder.mkdir()
+        verdict = checks.judged(context, manifest, version, new_queries, {}, folder, ticket)
+    yield from (part for part in verdict.parts if part.outcome is Outcome.CHANGED_MEANING and part.operator is not None)
+
+
+def _tables(context: Context, tried: Tried, parts: Sequence[Part]) -> tuple[StateTable, ...]:
+    """The tables of these operators' state; not those of one that keeps too many keys."""
+    operators = {(part.query, part.operator) for part in parts}
+    listed = states.listed(context, ListStates(tried.manifest.id))
+    return tuple(
+        table
+        for table in listed
+        if (table.query, table.operator) in operators and not table.internal and (table.operator_rows or 0) <= MOST_KEYS
+    )
+
+
+def _old_code(context: Context, tried: Tried, ticket: Ticket) -> OldCode:
+    """The savepoint's own code on the batch as the changed code's was planned: the same offsets, and the same files behind them."""
+    manifest, folder = tried.manifest, tried.folder / "before"
+    folder.mkdir()
+    checkpoints = folder / CHECKPOINTS
+    ticket.step("linking")
+    target = restore.Scratch(manifest.job, str(checkpoints), context.new_query_id)
+    restore.restore(context.shelf(manifest.id), manifest.id, target, context.now_ms(), watch=ticket)
+    for query, batch in tried.batches.items():
+        _plan_alike(tried.folder / CHECKPOINTS / folder_of(query), checkpoints / folder_of(query), batch)
+    snapshot_versions.fit(context, manifest, manifest.version, checkpoints)
+    runtime = environments.entered(context, environments.make(context, manifest.version, ticket)).runtime
+    ran = rehearsals.rehearse(context, manifest, runtime, folder, checkpoints, ticket)
+    batches = {str(batch.query): batch.batch for batch in ran.batches if tried.batches.get(batch.query) == batch.batch}
+    return OldCode(checkpoints, batches, ran.problem or ran.note)
+
+
+def _plan_alike(planned: Path, checkpoint: Path, batch: int) -> None:
+    """Plans `batch` of a restored checkpoint as that of `planned` was: its entry of the offset log, which begins with the watermark of the
+    savepoint in both, and what its sources have noted since."""
+    entry = Path("offsets", str(batch))
+    noted = [path.relative_to(planned) for path in sorted(planned.glob("sources/**/*")) if path.is_file()]
+    for path in (entry, entry.with_name(f".{entry.name}.crc"), *noted):
+        if (planned / path).is_file() and not (checkpoint / path).exists():
+            (checkpoint / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(planned / path, checkpoint / path)
+
+
+def _examples(
+    context: Context, tried: Tried, tables: Sequence[StateTable], old: OldCode, ticket: Ticket
+) -> Mapping[tuple[str, int], FoundExample]:
+    version, home = tried.manifest.version, tried.folder / "example"
+    home.mkdir()
+    points = tuple(_points(tried, table, old) for table in tables)
+    conf = run_confs.confs(context, version)
+    task = ExampleTask(TASK_FORMAT, f"{tried.manifest.job} (example)", masters.beside(version.master), conf, points)
+    ticket.step("looking for an example key")
+    examples = sandbox.examples(context.sparks, home, task, runtimes.reader(version), ticket.check).found
+    return {(example.query, example.operator): example for example in examples}
+
+
+def _points(tried: Tried, table: StateTable, old: OldCode) -> Points:
+    """The savepoint's batch is still in the checkpoint of the changed code, which has run one more."""
+    image = next(image for image in tried.manifest.queries if image.query == table.query)
+
+    def store(checkpoints: Path, batch: int) -> Store:
+        at = str(checkpoints / folder_of(table.query))
+        return Store(image.query, at, batch, image.provider, image.state_format, table.operator, table.name, table.store)
+
+    checkpoints, batch = tried.folder / CHECKPOINTS, tried.batches[table.query]
+    stores = {SAVED: store(checkpoints, image.batch), NEW: store(checkpoints, batch)}
+    return Points({**stores, OLD: store(old.checkpoints, batch)} if table.query in old.batches else stores, table.read_as)
+
+
+def _told(tried: Tried, part: Part, tables: Sequence[StateTable], found: FoundExample | None, old: OldCode) -> ChangedMeaning:
+    is_compared = part.query in old.batches
+    why_no_old = "" if is_compared else f"The code before did not run that batch. {old.note}".strip()
+    if not any((table.query, table.operator) == (part.query, part.operator) for table in tables):
+        return _meaning(tried, part, None, f"It keeps more than {formats.count(MOST_KEYS)} keys: no example was looked for.")
+    if found is None:
+        return _meaning(tried, part, None, words.NONE if is_compared else f"{words.NONE_CHANGED} {why_no_old}")
+    saved, new = (tuple(map(flat, found.rows[side])) for side in (SAVED, NEW))
+    before = tuple(map(flat, found.rows[OLD])) if is_compared else None
+    example = KeyExample(flat(found.key), saved, before, new)
+    return _meaning(tried, part, example, words.sentence(example, why_no_old))
+
+
+def _meaning(tried: Tried, part: Part, example: KeyExample | None, sentence: str) -> ChangedMeaning:
+    image = next(image for image in tried.manifest.queries if image.query == part.query)
+    return ChangedMeaning(image.query, part.operator or 0, part.name, part.reasons, tried.batches[part.query], example, sentence)
