@@ -5,6 +5,11 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from pipelines.domain.bounds import Moment
+
+UNANSWERED_FILE = "unanswered.json"
+"""In the run's folder, while it is so."""
+
 
 class Stage(enum.StrEnum):
     """Nothing follows `OVER`."""
@@ -26,3 +31,11 @@ class Application:
     """How it stands and why, in the cluster's words."""
     is_killed: bool = False
     """Whether somebody had the cluster end it."""
+
+
+@dataclass(frozen=True)
+class Unanswered:
+    """That the cluster, or the job's home, does not answer: a stop or a cancel of the run waits for it."""
+
+    since_ms: Moment
+    message: str

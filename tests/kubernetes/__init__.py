@@ -34,7 +34,7 @@ LISTENS = re.compile(r"listening at http://\S+:(\d+)/")
 NAMESPACE = "/api/v1/namespaces/default"
 BACKEND = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
 HERE = "127.0.0.1"
-POLL_S, TIMEOUT_S = 0.1, 30
+POLL_S, TIMEOUT_S = 0.1, 120
 CONF = {
     "spark.kubernetes.container.image": "spark-py:4.3.0",
     "spark.kubernetes.namespace": "default",
@@ -53,9 +53,10 @@ Pod = Mapping[str, Any]
 class Kubernetes:
     """A namespace in which pods are processes."""
 
-    def __init__(self, port: int, folder: Path) -> None:
+    def __init__(self, port: int, server: subprocess.Popen[bytes], folder: Path) -> None:
         self.master = f"k8s://http://{HERE}:{port}"
         self._url = f"http://{HERE}:{port}{NAMESPACE}"
+        self._server = server
         self._folder = folder
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self.full = threading.Event()
@@ -91,6 +92,20 @@ class Kubernetes:
         name, executor = next((name, one) for name, one in self._processes.items() if one.pid in above)
         executor.kill()
         return name
+
+    def evict(self, name: str, message: str) -> None:
+        """Kills what runs in a pod, which is Failed then."""
+        self.say(name, {"phase": "Failed", "reason": "Evicted", "message": message})
+        end(self._processes[name])
+
+    @contextmanager
+    def silent(self) -> Iterator[None]:
+        """While the block lasts the API server takes connections and answers nothing."""
+        self._server.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._server.send_signal(signal.SIGCONT)
 
     def end(self) -> None:
         self._over.set()
@@ -210,7 +225,7 @@ def standing(folder: Path) -> Iterator[Kubernetes]:
         until(lambda: server.poll() is not None or LISTENS.search(log.read_text()), 120, what=str(log))
         match = LISTENS.search(log.read_text())
         assert match is not None, log.read_text()
-        namespace = Kubernetes(int(match[1]), folder)
+        namespace = Kubernetes(int(match[1]), server, folder)
         try:
             yield namespace
         finally:

@@ -51,8 +51,8 @@ def test_a_driver_in_a_pod(server: Server, namespace: Kubernetes, hdfs_url: str,
     write_files(folder)
     late = [path.rename(tmp_path / path.name) for path in sorted(folder.iterdir())[3:]]
     conf = {
-        **ONE_STORE,
         **kubernetes.CONF,
+        **ONE_STORE,
         **UTC,
         DEPLOY_MODE: "cluster",
         "spark.log.level": "INFO",
@@ -75,25 +75,25 @@ def test_a_driver_in_a_pod(server: Server, namespace: Kubernetes, hdfs_url: str,
     seen = face.ask(ShowJob("a")).cluster
     assert seen is not None and (seen.master, seen.deploy_mode) == (namespace.master, "cluster")
     assert seen.application == namespace.made[first]["metadata"]["labels"]["spark-app-selector"]
-    server.stop("a", savepoint=True)
-    assert "Running Spark version" in face.ask(ReadLog("a")).text, "the JVM's log is not in the driver's"
-    assert namespace.pods()[first]["status"]["phase"] == "Succeeded"
-    nothing_left(server)
-
+    evicted = server.newest("a")
     for path in late:
         path.rename(folder / path.name)
-    namespace.full.set()
-    failed = do(face, Resume("a"))
-    second = pod_of(server, namespace)
-    namespace.say(second, {"phase": "Failed", "reason": "Evicted", "message": "The node was low on resource: memory."})
-    until(lambda: server.newest("a").id != failed.id, 60, what="a run whose pod failed is not followed by another")
-    ended = face.context.files.exit(failed.job, failed.id)
+    namespace.evict(first, "The node was low on resource: memory.")
+    until(lambda: server.newest("a").id != evicted.id, 120, what="a run whose pod failed is not followed by another")
+    ended = face.context.files.exit(evicted.job, evicted.id)
     assert ended is not None and ended.reason == "failed" and "Evicted: The node was low" in ended.message
-    namespace.full.clear()
     writes(server, "a", undisturbed(spark, folder, tmp_path / "undisturbed"), tmp_path)
+    second = pod_of(server, namespace)
+    server.stop("a", savepoint=True)
+    assert "Successfully stopped SparkContext" in face.ask(ReadLog("a")).text, "the JVM's log is not in the driver's"
+    assert namespace.pods()[second]["status"]["phase"] == "Succeeded"
+    nothing_left(server)
+
+    namespace.full.set()
+    do(face, Resume("a"))
     third = pod_of(server, namespace)
     do(face, Stop("a", at_once=True))
-    until(lambda: third not in namespace.pods(), 60, what="the pod of a run that was ended at once is still there")
+    assert third not in namespace.pods(), "the pod of a run that was cancelled is still there"
     assert not server.newest("a").state.goes_on
     nothing_left(server)
 

@@ -17,7 +17,9 @@ SIGNING_IN = "spark.kubernetes.authenticate.submission"
 FACTORY = "org.apache.spark.deploy.k8s.SparkKubernetesClientFactory"
 GRACE_S = 1
 """Of a driver whose pod is deleted; it is asked to stop in other ways."""
-JVM = "--master local --driver-memory 96m --driver-java-options '-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss512k' pyspark-shell"
+OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss512k -Dkubernetes.request.retry.backoffLimit=2"
+"""An API server that does not answer is asked three times, not eleven, before that is said; it is asked again all the same."""
+JVM = f"--master local --driver-memory 96m --driver-java-options '{OPTIONS}' pyspark-shell"
 
 
 def serve(folder: Path, environment: MutableMapping[str, str]) -> int:
