@@ -40,5 +40,5 @@ def of_day_before(several: Sequence[S]) -> list[S]:
     return [replace(series, query=series.query.removeprefix(BESIDE)) for series in several if series.query.startswith(BESIDE)]
 
 
-def _moved(one: S, shift_ms: float) -> S:
-    return replace(one, query=BESIDE + one.query, t=tuple(at_ms + shift_ms for at_ms in one.t))
+def _moved(series: S, shift_ms: float) -> S:
+    return replace(series, query=BESIDE + series.query, t=tuple(at_ms + shift_ms for at_ms in series.t))

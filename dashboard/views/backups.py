@@ -81,12 +81,12 @@ def _ask_check(url: str) -> None:
     ask()
 
 
-def _shown(change: Change[Operation, P], said: Callable[[P], Facts]) -> bool:
+def _shown(change: Change[Operation, P], facts_of: Callable[[P], Facts]) -> bool:
     """Shows the plan of a change; False where it is refused, with the error shown."""
     try:
         plan = session.workspace().plan(change)
     except TidemarkError as error:
         error_box(error)
         return False
-    facts([(name, escape(text)) for name, text in said(plan)])
+    facts([(name, escape(text)) for name, text in facts_of(plan)])
     return True

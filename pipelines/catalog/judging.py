@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pipelines.catalog import output_files, states
 from pipelines.catalog.connection import scratch, sealed
 from pipelines.catalog.output_files import Output, unreadable
+from pipelines.catalog.sql import literal, quoted
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.states import StateRows
 
@@ -37,11 +38,10 @@ def require_select(sql: str, view: str) -> None:
 
 def as_parquet(rows: Rows, path: str) -> Rows:
     """The same rows in the one Parquet file `path`, for a process that may take little memory: DuckDB takes 32 MiB for every JSON file."""
-    quoted_path = "'" + path.replace("'", "''") + "'"
     with scratch() as db:
         relation = _relation(db, rows).relation
         try:
-            db.execute(f"COPY (SELECT * FROM {relation}) TO {quoted_path} (FORMAT parquet)")
+            db.execute(f"COPY (SELECT * FROM {relation}) TO {literal(path)} (FORMAT parquet)")
         except _unreadable() as error:
             raise unreadable(error) from error
     return replace(rows, format="parquet", files=(path,), like=())
@@ -61,7 +61,7 @@ def judge(rows: Rows, sql: str, limit: int, *, seconds: float = states.SECONDS) 
 def _viewed(db: DuckDBPyConnection, rows: Rows) -> Iterator[None]:
     relation = _relation(db, rows).relation
     try:
-        db.execute(f"CREATE VIEW {output_files.quoted(rows.view)} AS SELECT * FROM {relation}")
+        db.execute(f"CREATE VIEW {quoted(rows.view)} AS SELECT * FROM {relation}")
         yield
     except _unreadable() as error:
         raise unreadable(error) from error

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from pipelines.catalog import variant_columns
+from pipelines.catalog.sql import literal, quoted
 from pipelines.domain.errors import Corrupt, Unsupported
 from pipelines.storage.addresses import HDFS_ADDRESSES, S3_ADDRESSES
 
@@ -68,11 +69,6 @@ def unreadable(error: Exception) -> Corrupt:
     return Corrupt(
         "compare.file_damaged", f"A data file cannot be read: {message}", "Run the job again into a fresh output, or remove the file."
     )
-
-
-def quoted(name: str) -> str:
-    """`name` as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def is_elsewhere(file: str) -> bool:
@@ -143,7 +139,7 @@ def _relation(paths: Sequence[str], format: str) -> str:
 
 def _listed(paths: Sequence[str]) -> str:
     """The files as a list in SQL, each exactly itself."""
-    return "[" + ", ".join("'" + _GLOB.sub(r"[\1]", path).replace("'", "''") + "'" for path in paths) + "]"
+    return "[" + ", ".join(literal(_GLOB.sub(r"[\1]", path)) for path in paths) + "]"
 
 
 def _partitions(paths: Sequence[str]) -> tuple[list[str], list[str]]:

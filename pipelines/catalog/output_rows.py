@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pipelines.catalog.output_columns import Column, TimeColumn
-from pipelines.catalog.output_files import Output, quoted, unreadable
+from pipelines.catalog.output_files import Output, unreadable
+from pipelines.catalog.sql import quoted
 from pipelines.catalog.tables import row
 from pipelines.domain.errors import Incompatible
 from pipelines.domain.experiments import OutputOverTime, Parting

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pipelines.catalog.connection import scratch
+from pipelines.catalog.sql import literal
 from pipelines.catalog.state_columns import Field
 from pipelines.catalog.state_examples import examples
 from pipelines.catalog.state_sides import PARTITION, Shared, Side, shared, side
-from pipelines.catalog.states import text
 from pipelines.catalog.tables import row
 from pipelines.domain.errors import NotFound
 from pipelines.domain.state_differences import MOST_WINDOWS, ColumnDrift, ColumnRange, KeyChanges, StateExamples, WindowChanges
@@ -43,9 +43,9 @@ def compare(
         for number, only in enumerate(_slices(db, both)):
             made = "INSERT INTO differing" if number else "CREATE TEMP TABLE differing AS"
             db.execute(f"{made} {_joined(both, left, right, only)}")
-        db.execute(f"COPY differing TO {text(rows_file)} (FORMAT parquet)")
+        db.execute(f"COPY differing TO {literal(rows_file)} (FORMAT parquet)")
         db.execute("DROP TABLE differing")
-        db.execute(f"CREATE VIEW difference AS SELECT * FROM read_parquet({text(rows_file)})")
+        db.execute(f"CREATE VIEW difference AS SELECT * FROM read_parquet({literal(rows_file)})")
         step("measuring drift")
         comparison = {
             "keys_a": _keys(db, both, "a"),
@@ -163,7 +163,7 @@ def _viewed(db: DuckDBPyConnection, a: Sequence[str], b: Sequence[str]) -> Itera
 
     try:
         for view, files in zip(SIDES, (a, b), strict=True):
-            db.execute(f"CREATE VIEW {view} AS SELECT * FROM read_parquet([{', '.join(map(text, files))}])")
+            db.execute(f"CREATE VIEW {view} AS SELECT * FROM read_parquet([{', '.join(map(literal, files))}])")
         yield
     except duckdb.IOException as error:
         raise NotFound("state.not_read", "The rows that were read are gone", "Compare the points again.") from error

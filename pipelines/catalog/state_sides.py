@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pipelines.catalog.output_files import quoted
+from pipelines.catalog.sql import quoted
 from pipelines.catalog.state_columns import Field, flattened, structs
 from pipelines.domain.errors import Unsupported
 

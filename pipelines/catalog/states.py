@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.catalog.connection import sealed
 from pipelines.catalog.output_rows import of_json
+from pipelines.catalog.sql import literal
 from pipelines.catalog.state_columns import Field, flattened
 from pipelines.catalog.tables import row
 from pipelines.domain.errors import Invalid, NotFound, Unavailable
@@ -124,7 +125,7 @@ def _viewed(db: DuckDBPyConnection, views: Views) -> Iterator[None]:
 
     try:
         for view, files in views.items():
-            db.execute(f"CREATE VIEW {view} AS SELECT * FROM read_parquet([{', '.join(map(text, files))}])")
+            db.execute(f"CREATE VIEW {view} AS SELECT * FROM read_parquet([{', '.join(map(literal, files))}])")
         yield
     except (duckdb.IOException, duckdb.PermissionException) as error:
         raise NotFound("state.not_read", "The rows that were read are gone", "Read the state again.") from error
@@ -165,8 +166,3 @@ def refused(views: Collection[str]) -> Iterator[None]:
 
 def _first_line(error: Exception) -> str:
     return str(error).strip().split("\n\n")[0].replace("\n", " ")
-
-
-def text(path: str) -> str:
-    """A path as SQL writes a text."""
-    return "'" + path.replace("'", "''") + "'"

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from pipelines.catalog.sql import quoted
 from pipelines.domain.errors import Corrupt, Unsupported
 from pipelines.domain.json_text import read_json
 
@@ -48,12 +49,8 @@ def _selected(names: Sequence[str], relation: str) -> str:
 
 def _value(name: str) -> str:
     """A null of JSON becomes none, as DuckDB reads it in columns that are marked."""
-    metadata, value = (f"struct_extract({_quoted(name)}, '{part}')" for part in ("metadata", "value"))
-    return f"CASE WHEN {value} <> {NULL} THEN variant_bytes_to_variant({metadata} || {value}) END AS {_quoted(name)}"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+    metadata, value = (f"struct_extract({quoted(name)}, '{part}')" for part in ("metadata", "value"))
+    return f"CASE WHEN {value} <> {NULL} THEN variant_bytes_to_variant({metadata} || {value}) END AS {quoted(name)}"
 
 
 def _unmarked(columns: Mapping[str, str], note: Mapping[str, str]) -> Iterator[str]:

@@ -30,9 +30,9 @@ COMPACT = ".compact"
 _EVENTS = re.compile(r"events_(\d+)_(.+)")
 
 
-def is_on(said: str) -> bool:
+def is_on(value: str) -> bool:
     """Whether the conf `ENABLED` says that an event log is kept."""
-    return said.strip().lower() == "true"
+    return value.strip().lower() == "true"
 
 
 def is_directed(conf: Mapping[str, str]) -> bool:

@@ -92,9 +92,9 @@ def outside_gone(path: str, digest: str) -> NotFound:
     return NotFound("code.outside_gone", message, f"{PUT_BACK}, or name another place of it: --files, --archives or --jars.")
 
 
-def outside_changed(path: str, found: str, digest: str) -> Conflict:
+def outside_changed(path: str, present: str, digest: str) -> Conflict:
     """The error for a file outside of a version that is another one now."""
-    message = f"{path} is not what it was: its SHA-256 is {found}, not {digest}."
+    message = f"{path} is not what it was: its SHA-256 is {present}, not {digest}."
     return Conflict("code.outside_changed", message, f"{PUT_BACK} as it was, or begin with the new one, which makes another version.")
 
 

@@ -51,8 +51,8 @@ def read(line: bytes) -> tuple[str, int | None] | None:
     return "\n".join([" ".join(part for part in head if part.strip(":")), *_thrown(document)]), _at_ms(document)
 
 
-def _first(said: Mapping[str, Any], names: tuple[str, ...]) -> str:
-    value = next((said[name] for name in names if said.get(name) is not None), "")
+def _first(document: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    value = next((document[name] for name in names if document.get(name) is not None), "")
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -61,9 +61,9 @@ def _context(context: Any) -> str:
     return f"[{' '.join(f'{name}={value}' for name, value in context.items())}]" if isinstance(context, dict) and context else ""
 
 
-def _thrown(said: Mapping[str, Any]) -> Iterator[str]:
+def _thrown(document: Mapping[str, Any]) -> Iterator[str]:
     """The exception's own lines; each but the first begins with a tab, as Java prints them."""
-    thrown = next((said[name] for name in THROWN if said.get(name)), None)
+    thrown = next((document[name] for name in THROWN if document.get(name)), None)
     if isinstance(thrown, str):
         yield thrown
     elif isinstance(thrown, dict):
@@ -80,8 +80,8 @@ def _frame(frame: Any) -> str:
     return f"\tat {'.'.join(str(frame[part]) for part in ('class', 'method') if frame.get(part))}({place})"
 
 
-def _at_ms(said: Mapping[str, Any]) -> int | None:
-    value = next((said[name] for name in TIME if said.get(name) is not None), None)
+def _at_ms(document: Mapping[str, Any]) -> int | None:
+    value = next((document[name] for name in TIME if document.get(name) is not None), None)
     if isinstance(value, dict):
         value = value.get("epochSecond")
     if isinstance(value, bool) or not isinstance(value, int | float | str):

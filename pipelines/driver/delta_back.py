@@ -55,8 +55,8 @@ def go_back(spark: Any, image: Path, sink: Path, back: Back, now_ms: int) -> int
     raise Conflict("sink.busy", f"Others write to {sink} all the time", "Stop them, then resume the job.")
 
 
-def _refuse(sink: Path, now: Table, wanted: Table, back: Back, newest: int) -> None:
-    why = delta_commits.hindrance(now, wanted) or _written_by_others(sink / LOG, range(back.since + 1, newest + 1), back.query_id)
+def _refuse(sink: Path, now: Table, target: Table, back: Back, newest: int) -> None:
+    why = delta_commits.hindrance(now, target) or _written_by_others(sink / LOG, range(back.since + 1, newest + 1), back.query_id)
     if why:
         raise Conflict("sink.others", f"The Delta table {sink} cannot go back to what it was after batch {back.batch}: {why}.", HINT)
 

@@ -99,11 +99,11 @@ class LeadQuery:
             raise Conflict(MOVED, message, HINT)
 
 
-def _current(wanted: Path) -> str:
+def _current(file: Path) -> str:
     """The checkpoints of the run that is wanted; empty where that cannot be told now."""
     try:
-        run = json.loads(wanted.read_text())["run"]
-        spec: dict[str, Any] = json.loads((wanted.parent / "runs" / str(run) / SPEC_FILE).read_text())
+        run = json.loads(file.read_text())["run"]
+        spec: dict[str, Any] = json.loads((file.parent / "runs" / str(run) / SPEC_FILE).read_text())
     except (FileNotFoundError, ValueError, KeyError):
         return ""
     return str(spec.get("checkpoints", ""))

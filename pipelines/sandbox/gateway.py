@@ -101,8 +101,8 @@ class Gateway:
             self._gateway.shutdown()
             self._gateway.proc.stdin.close()
 
-    def _fits(self, wanted: Mapping[str, str]) -> bool:
-        launch = launch_conf(wanted)
+    def _fits(self, conf: Mapping[str, str]) -> bool:
+        launch = launch_conf(conf)
         master = launch.pop("spark.master", self._master)
         runs_here = is_local(master) and is_local(self._master)
         same = {name: value for name, value in os.environ.items() if name not in (*WORKERS, *PYTHON)}

@@ -53,8 +53,8 @@ def amount(figure: str, value: float) -> str:
     return f"{value:,.10g}"
 
 
-def _limit(wanted: Condition) -> str:
-    return f"limit {wanted.sign} {amount(wanted.figure, wanted.limit)}"
+def _limit(condition: Condition) -> str:
+    return f"limit {condition.sign} {amount(condition.figure, condition.limit)}"
 
 
 def spelt(rule: Rule) -> str:
@@ -79,10 +79,10 @@ def place(channel: Channel) -> str:
     return f"${channel.env}" if channel.env else channel.file
 
 
-def silence(one: Silence) -> str:
+def silence(quiet: Silence) -> str:
     """`alert lag of counts`, `all alerts of counts`, `all alerts`."""
-    which = f"alert {one.rule}" if one.rule else "all alerts"
-    return f"{which} of {one.job}" if one.job else which
+    which = f"alert {quiet.rule}" if quiet.rule else "all alerts"
+    return f"{which} of {quiet.job}" if quiet.job else which
 
 
 def told(alert: Alert) -> str:

@@ -149,13 +149,13 @@ def _take(context: Context, folder: Path, planned: PlannedTake, home: str, ticke
 
 
 @contextmanager
-def _claimed(context: Context, ticket: Ticket, found: Found) -> Iterator[None]:
+def _claimed(context: Context, ticket: Ticket, exported: Found) -> Iterator[None]:
     """Holds the savepoint's id during its import, stores its version, and shows its job on the operation."""
-    ticket.job = found.job
-    home = context.files.home(found.savepoint)
+    ticket.job = exported.job
+    home = context.files.home(exported.savepoint)
     if home is not None:
-        message = f"Savepoint {found.savepoint} is in the workspace already, and lies at {home.url}"
+        message = f"Savepoint {exported.savepoint} is in the workspace already, and lies at {home.url}"
         raise AlreadyExists("savepoint.exists", message, "Fork it from there, or dispose of it first.")
-    with context.claiming(found.savepoint):
-        versions.keep(context, found.version)
+    with context.claiming(exported.savepoint):
+        versions.keep(context, exported.version)
         yield

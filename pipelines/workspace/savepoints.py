@@ -60,11 +60,11 @@ def planned_take(context: Context, job: JobName, change: Take, reason: Reason = 
     return PlannedTake(source, choice, replace(look, plan=replace(look.plan, home=home)), change.label, reason, home)
 
 
-def _home(context: Context, job: JobName, said: str, reason: Reason) -> str:
+def _home(context: Context, job: JobName, url: str, reason: Reason) -> str:
     """Where it is kept, empty for the workspace: what is taken for work that follows at once is kept nearby, of a job
     at a home there."""
-    if said:
-        return "" if said == WORKSPACE else homes.checked(context, said)
+    if url:
+        return "" if url == WORKSPACE else homes.checked(context, url)
     return homes.of_job(context, job) if reason in FOR_LATER or job_places.of_job(context, job) else ""
 
 

@@ -81,6 +81,6 @@ def _tone(summary: JobSummary | None, outcome: Outcome) -> Tone:
     return "green" if outcome.equal and outcome.equal == whole(outcome) else "orange"
 
 
-def drawn(said: Sentence) -> str:
+def drawn(sentence: Sentence) -> str:
     """The sentence as HTML."""
-    return f'<p class="tm-verdict {said.tone}" role="status" data-testid="sentence">{escape(said.text)}</p>'
+    return f'<p class="tm-verdict {sentence.tone}" role="status" data-testid="sentence">{escape(sentence.text)}</p>'

@@ -68,12 +68,12 @@ def by_script(context: Context, script: str, query: str, ticket: Ticket) -> Judg
     return judge
 
 
-def _ran(folder: Path, rows: Rows, script: str, said: dict[str, str], ticket: Ticket) -> Answer:
+def _ran(folder: Path, rows: Rows, script: str, environ: dict[str, str], ticket: Ticket) -> Answer:
     (folder / SCRIPT).write_text(script)
     run_as.let_judge(rows.files)
     _lay(folder / rows.view, rows.files)
     command = [sys.executable, str(folder / SCRIPT)]
-    code = processes.run(command, folder, {**os.environ, **said}, LOG, ticket.check, timeout_s())
+    code = processes.run(command, folder, {**os.environ, **environ}, LOG, ticket.check, timeout_s())
     answer = answer_of(code)
     if answer is None:
         message = f"The script ended with {code}, which is no answer. Its last words:\n{processes.tail(folder / LOG)}"
