@@ -1,7 +1,7 @@
 """Spark masters: on which machines a job's executors run, and what is refused before anything starts.
 
 The kinds are those of `SparkContext.createTaskScheduler`. The driver is a process of Tidemark's machine (client mode), or one that YARN
-starts on the cluster (cluster mode), which shares no disk with it.
+or Kubernetes starts on the cluster (cluster mode), which shares no disk with it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CLUSTERS = {
     "local-cluster": re.compile(r"local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]"),
 }
 KINDS = "local[N], spark://host:port, yarn or k8s://https://host:port"
-YARN = "yarn"
+YARN, KUBERNETES = "yarn", "k8s://"
 SHARED = (
     "executors on {master} read and write the job's checkpoint and files by the same paths as this machine: "
     "the folder of the workspace, and those of its input, must be on a disk that all of them share"
@@ -75,7 +75,8 @@ def check(master: str, conf: Mapping[str, str]) -> None:
     mode = conf.get(DEPLOY_MODE, "client")
     if mode != "client" and not is_afar(master, conf):
         why = " (which Spark cannot do with Python on a standalone cluster)" if master.startswith("spark://") else ""
-        message = f"{DEPLOY_MODE}={mode} would start the driver elsewhere{why}; Tidemark does that on YARN, with mode cluster"
+        there = "Tidemark does that on YARN and Kubernetes, with mode cluster"
+        message = f"{DEPLOY_MODE}={mode} would start the driver elsewhere{why}; {there}"
         raise Unsupported("master.deploy_mode", message, f"Leave {DEPLOY_MODE} out: executors run on the cluster all the same.")
 
 
@@ -89,7 +90,11 @@ def check_confs(master: str, conf: Mapping[str, str]) -> None:
 
 def is_afar(master: str, conf: Mapping[str, str]) -> bool:
     """Whether the driver is started on the cluster."""
-    return master == YARN and conf.get(DEPLOY_MODE, "") == CLUSTER_MODE
+    return (master == YARN or is_kubernetes(master)) and conf.get(DEPLOY_MODE, "") == CLUSTER_MODE
+
+
+def is_kubernetes(master: str) -> bool:
+    return master.startswith(KUBERNETES)
 
 
 def refuse_afar(what: str, hint: str) -> Unsupported:

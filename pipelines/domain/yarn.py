@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from pipelines.domain.applications import Application, Stage
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import RunId
 
@@ -19,32 +19,12 @@ WAITING = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED")
 """Those before its driver runs."""
 
 
-@dataclass(frozen=True)
-class Application:
-    """An application as the resource manager knows it (`/ws/v1/cluster/apps`)."""
-
-    id: str
-    state: str
-    final: str
-    """`SUCCEEDED`, `FAILED`, `KILLED`, or `UNDEFINED` until it is over."""
-    said: str
-    """The first line of YARN's diagnostics."""
-    begun_ms: int
-
-    @property
-    def is_over(self) -> bool:
-        return self.state in OVER
-
-    @property
-    def waits(self) -> bool:
-        """Whether its driver was not started yet."""
-        return self.state in WAITING
-
-    @staticmethod
-    def from_json(raw: Mapping[str, Any]) -> Application:
-        return Application(
-            raw["id"], raw["state"], raw["finalStatus"], str(raw.get("diagnostics") or "").strip().partition("\n")[0], raw["startedTime"]
-        )
+def application(raw: Mapping[str, Any]) -> Application:
+    """An application as the resource manager knows it (`/ws/v1/cluster/apps`): how it ended, and the first line of its diagnostics."""
+    state, final = raw["state"], raw["finalStatus"]
+    stage = Stage.OVER if state in OVER else Stage.WAITING if state in WAITING else Stage.RUNNING
+    diagnostics = str(raw.get("diagnostics") or "").strip().partition("\n")[0]
+    return Application(raw["id"], stage, f"{final}: {diagnostics}", final == "KILLED")
 
 
 def tag(run: RunId) -> str:

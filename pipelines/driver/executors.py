@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from pipelines.domain.masters import YARN, Cluster, is_local
+from pipelines.domain.masters import CLUSTER_MODE, YARN, Cluster, is_local
 from pipelines.driver.records import Records
 
 POLL_S = 2.0
 """Nobody tells a driver in Python that an executor came or went."""
+IN_POD = "spark.kubernetes.submitInDriver"
 NONE_ALIVE = "No executor is alive: batches wait until the cluster gives one. Its own page says what is free, and why executors ended."
 
 
@@ -58,12 +59,17 @@ class Executors:
     def _note(self, scala: Any) -> None:
         master = scala.master()
         alive = 0 if is_local(master) else scala.getExecutorIds().size()
-        before, self._noted = self._noted, Cluster(master, scala.deployMode(), scala.applicationId(), alive, self._link)
+        before, self._noted = self._noted, Cluster(master, _deploy_mode(scala), scala.applicationId(), alive, self._link)
         if self._noted == before:
             return
         self._records.cluster(self._noted)
         if before is not None and before.executors and not alive:
             self._records.event("executors.none", NONE_ALIVE)
+
+
+def _deploy_mode(scala: Any) -> str:
+    """What was asked for: the container of a driver in cluster mode on Kubernetes starts it in client mode, with a conf that says so."""
+    return CLUSTER_MODE if scala.conf().get(IN_POD, "false") == "true" else str(scala.deployMode())
 
 
 def _page(jvm: Any, scala: Any) -> str:

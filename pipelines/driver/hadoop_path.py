@@ -58,10 +58,15 @@ class HadoopPath:
         return self.read_bytes().decode()
 
     def write_bytes(self, data: bytes) -> None:
-        """There, whole, when this returns; an object store shows none of it before."""
-        stream = self._system.create(self._path, True)
-        stream.write(bytearray(data))
-        stream.close()
+        """There, whole, when this returns, and no reader sees a part of it. HDFS shows a file while it is written: there it is renamed, and
+        one that is in its place goes just before."""
+        if not job_places.is_hdfs(self.url):
+            self._write(data)
+            return
+        aside = self.with_name(f".{self.name}.tmp")
+        aside._write(data)
+        self.unlink(missing_ok=True)
+        aside.rename(self)
 
     def unlink(self, missing_ok: bool = False) -> None:
         """Raises FileNotFoundError for a file that is not there, unless it may be missing."""
@@ -79,6 +84,11 @@ class HadoopPath:
     def remove(self) -> None:
         """With all that is below; nothing where it is not there."""
         self._system.delete(self._path, True)
+
+    def _write(self, data: bytes) -> None:
+        stream = self._system.create(self._path, True)
+        stream.write(bytearray(data))
+        stream.close()
 
     @property
     def _path(self) -> Any:

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pipelines.domain.log_levels import ROOT
+
+PATTERN = "%d{yy/MM/dd HH:mm:ss} %p %c{1}: %m%n%ex"
+"""As Spark's own configuration has it."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,18 @@ def level(jvm: Any, logger: str) -> str:
     shell = _spark(jvm).sparkShellThresholdLevel()
     shown = shell if logger == ROOT and shell is not None and shell.isMoreSpecificThan(own) else own
     return str(shown.name())
+
+
+def write_to(jvm: Any, path: Path) -> None:
+    """From now on the JVM's log is written to the file at `path`, too, whatever else its configuration does with it. Spark configures log4j
+    when it first logs, and would forget what was added before."""
+    getattr(getattr(jvm.org.apache.spark.util, "Utils$"), "MODULE$").initializeLogIfNecessary(False)
+    core = jvm.org.apache.logging.log4j.core
+    layout = core.layout.PatternLayout.newBuilder().withPattern(PATTERN).build()
+    appender = core.appender.FileAppender.newBuilder().withFileName(str(path)).setName(path.name).setLayout(layout).build()
+    appender.start()
+    _configuration(jvm).getRootLogger().addAppender(appender, None, None)
+    _context(jvm).updateLoggers()
 
 
 def end_shell(jvm: Any) -> None:

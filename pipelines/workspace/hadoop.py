@@ -15,7 +15,7 @@ def check(version: Version) -> None:
     """Raises what `hadoop_conf.refuse_without_yarn` raises for a version that runs on YARN, Invalid (`hadoop.conf`) for any."""
     if version.master == YARN:
         hadoop_conf.refuse_without_yarn(version.conf, os.environ, os.path.isfile)
-    if is_afar(version.master, version.conf):
+    if version.master == YARN and is_afar(version.master, version.conf):
         yarn.addresses(hadoop_conf.settings(version.conf, os.environ, _read, (hadoop_conf.CORE_SITE, hadoop_conf.YARN_SITE)))
     default_fs(version.conf)
 

@@ -14,12 +14,14 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from pipelines.catalog import operations as operation_rows
+from pipelines.domain.applications import UNANSWERED_FILE, Unanswered
 from pipelines.domain.errors import Conflict, NotFound, TidemarkError
 from pipelines.domain.ids import JobName, OperationId
-from pipelines.domain.operations import Operation, OperationState, sound
+from pipelines.domain.operations import Amount, Operation, OperationState, sound
 from pipelines.verbs.declaration import answer_type
 from pipelines.verbs.listing import MOST_ROWS
 from pipelines.verbs.operations import CancelOperation, ListOperations, ReadAnswer, ShowOperation
+from pipelines.verbs.stop import Stop
 from pipelines.verbs.verb import Begun, Change, Works
 from pipelines.workspace import audit, outcomes
 from pipelines.workspace.context import Context
@@ -221,5 +223,14 @@ def save(context: Context, changed: Operation) -> None:
 def _now(context: Context, operation: Operation) -> Operation:
     ticket = context.under_way.get(operation.id)
     if ticket is None:
-        return context.unsaved.get(operation.id, operation)
+        return _waiting(context, context.unsaved.get(operation.id, operation))
     return replace(operation, amount=ticket.amount, job=ticket.job or operation.job)
+
+
+def _waiting(context: Context, operation: Operation) -> Operation:
+    """A stop that does not reach its run, since the cluster or the job's home does not answer, with that as its step."""
+    if operation.state is not OperationState.RUNNING or operation.kind not in Stop.kinds:
+        return operation
+    run = context.files.wanted(operation.job).run
+    silence = run and context.files.find(Unanswered, context.layout.run(operation.job, run) / UNANSWERED_FILE)
+    return replace(operation, amount=Amount(f"waits: {silence.message}")) if silence else operation

@@ -16,6 +16,7 @@ from pipelines.client.servers import Announcement
 from pipelines.domain.access import Tokens
 from pipelines.domain.alerts import AlertSettings, AlertStates
 from pipelines.domain.annotations import Annotation
+from pipelines.domain.applications import Unanswered
 from pipelines.domain.audit import AuditLine
 from pipelines.domain.backups import Backup, Listing
 from pipelines.domain.bisections import Bisection
@@ -114,6 +115,7 @@ DECODED = [
     Target,
     Terminated,
     Tokens,
+    Unanswered,
     Verification,
     Version,
     Held,

@@ -36,6 +36,9 @@ class Spark:
     def isStopped(self) -> bool:
         return self.is_stopped
 
+    def conf(self) -> Any:
+        return {}
+
     def deployMode(self) -> str:
         return "client"
 

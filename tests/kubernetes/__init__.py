@@ -1,12 +1,14 @@
-"""Kubernetes as far as a Spark driver sees it: the API server of its client's own tests, and a kubelet that runs executors on this machine.
+"""Kubernetes as far as Spark sees it: the API server of its client's own tests, and a kubelet that runs what is in pods on this machine.
 
-No container is made: an executor is the process that `entrypoint.sh` of Spark's images would start, with what its pod says.
+No container is made: an executor, and a driver in cluster mode, is the process that `entrypoint.sh` of Spark's images would start, with
+what its pod says.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -19,6 +21,7 @@ import psutil
 import pytest
 import requests
 
+from pipelines.domain.home_leases import PERIOD_VARIABLE as LEASE
 from pipelines.sandbox import classes
 from tests import java, local_files, maven
 from tests.compiled import compiled, spark_jars
@@ -28,10 +31,10 @@ from tests.waiting import until
 JARS = "kubernetes_mock"
 SOURCE = Path(__file__).with_name("ApiServer.java")
 LISTENS = re.compile(r"listening at http://\S+:(\d+)/")
-PODS = "/api/v1/namespaces/default/pods"
+NAMESPACE = "/api/v1/namespaces/default"
 BACKEND = "org.apache.spark.scheduler.cluster.k8s.KubernetesExecutorBackend"
 HERE = "127.0.0.1"
-POLL_S, TIMEOUT_S = 0.1, 30
+POLL_S, TIMEOUT_S = 0.1, 120
 CONF = {
     "spark.kubernetes.container.image": "spark-py:4.3.0",
     "spark.kubernetes.namespace": "default",
@@ -48,13 +51,16 @@ Pod = Mapping[str, Any]
 
 
 class Kubernetes:
-    """A namespace in which executors run as processes."""
+    """A namespace in which pods are processes."""
 
-    def __init__(self, port: int, folder: Path) -> None:
+    def __init__(self, port: int, server: subprocess.Popen[bytes], folder: Path) -> None:
         self.master = f"k8s://http://{HERE}:{port}"
-        self._url = f"http://{HERE}:{port}{PODS}"
+        self._url = f"http://{HERE}:{port}{NAMESPACE}"
+        self._server = server
         self._folder = folder
-        self._executors: dict[str, subprocess.Popen[bytes]] = {}
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.full = threading.Event()
+        """While it is set no node has room for another driver."""
         self.made: dict[str, Pod] = {}
         """Every pod that was there, as it was sent."""
         self._over = threading.Event()
@@ -63,49 +69,79 @@ class Kubernetes:
 
     def pods(self) -> dict[str, Pod]:
         """Those that are there, by name."""
-        answer = requests.get(self._url, timeout=TIMEOUT_S)
+        return self.all("pods")
+
+    def all(self, kind: str) -> dict[str, Pod]:
+        """The documents of a kind (`pods`, `services`, `configmaps`), by name."""
+        answer = requests.get(f"{self._url}/{kind}", timeout=TIMEOUT_S)
         answer.raise_for_status()
-        return {pod["metadata"]["name"]: pod for pod in answer.json()["items"]}
+        return {each["metadata"]["name"]: each for each in answer.json()["items"]}
+
+    def add(self, name: str) -> None:
+        """A driver's pod with nothing in it."""
+        metadata = {"name": name, "namespace": "default", "labels": {"spark-role": "driver"}}
+        spec = {"containers": [{"name": "driver", "image": "none"}]}
+        answer = requests.post(
+            f"{self._url}/pods", json={"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}, timeout=TIMEOUT_S
+        )
+        answer.raise_for_status()
 
     def kill_pod_of(self, pid: int) -> str:
         """Kills the executor that has started the process `pid`; the name of its pod."""
         above = {parent.pid for parent in psutil.Process(pid).parents()}
-        name, executor = next((name, one) for name, one in self._executors.items() if one.pid in above)
+        name, executor = next((name, one) for name, one in self._processes.items() if one.pid in above)
         executor.kill()
         return name
+
+    def evict(self, name: str, message: str) -> None:
+        """Kills what runs in a pod, which is Failed then."""
+        self.say(name, {"phase": "Failed", "reason": "Evicted", "message": message})
+        end(self._processes[name])
+
+    @contextmanager
+    def silent(self) -> Iterator[None]:
+        """While the block lasts the API server takes connections and answers nothing."""
+        self._server.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._server.send_signal(signal.SIGCONT)
 
     def end(self) -> None:
         self._over.set()
         self._kubelet.join()
-        for executor in self._executors.values():
-            executor.kill()
-            executor.wait()
+        for process in self._processes.values():
+            end(process)
 
     def _run(self) -> None:
         while not self._over.wait(POLL_S):
             pods = self.pods()
             for name, pod in pods.items():
-                if name not in self._executors:
+                phase = (pod.get("status") or {}).get("phase", "Pending")
+                if name not in self._processes and phase == "Pending" and self._has_room(pod):
                     self.made[name] = pod
-                    self._executors[name] = self._started(name, pod)
-                    self._say(name, {"phase": "Running", "podIP": HERE, "containerStatuses": [_status(pod, {"running": {}})]})
-                elif (code := self._executors[name].poll()) is not None and pod["status"]["phase"] == "Running":
+                    self._processes[name] = self._driver(name, pod) if _is_driver(pod) else self._executor(name, pod)
+                    self.say(name, {"phase": "Running", "podIP": HERE, "containerStatuses": [_status(pod, {"running": {}})]})
+                elif name in self._processes and phase == "Running" and (code := self._processes[name].poll()) is not None:
                     ended = _status(pod, {"terminated": {"exitCode": code % 256}})
-                    self._say(name, {"phase": "Failed" if code else "Succeeded", "podIP": HERE, "containerStatuses": [ended]})
-            for name in self._executors.keys() - pods.keys():
-                self._executors[name].kill()
-                self._executors[name].wait()
+                    self.say(name, {"phase": "Failed" if code else "Succeeded", "podIP": HERE, "containerStatuses": [ended]})
+            for name in self._processes.keys() - pods.keys():
+                end(self._processes[name])
 
-    def _say(self, name: str, status: Mapping[str, Any]) -> None:
-        """Of a pod that its driver deletes meanwhile nothing is said."""
+    def _has_room(self, pod: Pod) -> bool:
+        """Whether it can be started: a driver is sent before the config map that it mounts."""
+        return not _is_driver(pod) or (not self.full.is_set() and config_map(pod) in self.all("configmaps"))
+
+    def say(self, name: str, status: Mapping[str, Any]) -> None:
+        """What the pod's status is from now on. Of one that is deleted meanwhile nothing is said."""
         headers = {"Content-Type": "application/merge-patch+json"}
-        answer = requests.patch(f"{self._url}/{name}", json={"status": status}, headers=headers, timeout=TIMEOUT_S)
+        answer = requests.patch(f"{self._url}/pods/{name}", json={"status": status}, headers=headers, timeout=TIMEOUT_S)
         assert answer.ok or answer.status_code == 404, answer.text
 
-    def _started(self, name: str, pod: Pod) -> subprocess.Popen[bytes]:
+    def _executor(self, name: str, pod: Pod) -> subprocess.Popen[bytes]:
         container = pod["spec"]["containers"][0]
         assert container["args"] == ["executor"]
-        env = {entry["name"]: entry.get("value", "") for entry in container["env"]}
+        env = environment(pod)
         options = [value for key, value in sorted(env.items()) if key.startswith("SPARK_JAVA_OPT_")]
         memory = env["SPARK_EXECUTOR_MEMORY"]
         command = [program(), *options, f"-Xms{memory}", f"-Xmx{memory}", "-cp", _path([*spark_jars(), local_files.jar()]), BACKEND]
@@ -118,12 +154,59 @@ class Kubernetes:
             "--resourceProfileId": env["SPARK_RESOURCE_PROFILE_ID"],
             "--podName": name,
         }
+        return self._start(name, [*command, *(word for pair in told.items() for word in pair)], {"SPARK_USER": env["SPARK_USER"]})
+
+    def _driver(self, name: str, pod: Pod) -> subprocess.Popen[bytes]:
+        """As `entrypoint.sh` does it: spark-submit in client mode, with the properties that its config map has. The driver's service has no
+        name in a network here, so the driver is told the address that it stands for."""
+        (container,) = pod["spec"]["containers"]
+        assert container["args"][0] == "driver"
+        env = environment(pod)
+        conf = self._folder / f"{name}-conf"
+        conf.mkdir()
+        for file, content in self.all("configmaps")[config_map(pod)]["data"].items():
+            (conf / file).write_text(content)
+        words = [word.replace(env["SPARK_CONF_DIR"], str(conf)) for word in container["args"][1:]]
+        bound = ["--conf", f"spark.driver.bindAddress={HERE}", "--conf", f"spark.driver.host={HERE}", "--deploy-mode", "client"]
+        names = ("SPARK_USER", "SPARK_APPLICATION_ID", LEASE)
+        variables = {key: env[key] for key in names if key in env} | {"SPARK_CONF_DIR": str(conf), "SPARK_LOCAL_DIRS": str(conf)}
+        return self._start(name, [f"{spark_jars()[0].parents[1]}/bin/spark-submit", *bound, *words], variables)
+
+    def _start(self, name: str, command: Sequence[str], variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
         folder = self._folder / name
         folder.mkdir()
-        variables = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "SPARK_USER": env["SPARK_USER"]}
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         with (folder / "log").open("wb") as output:
-            words = [*command, *(word for pair in told.items() for word in pair)]
-            return subprocess.Popen(words, cwd=folder, env=variables, stdout=output, stderr=subprocess.STDOUT)
+            return subprocess.Popen(
+                command,
+                cwd=folder,
+                env=os.environ | {"PATH": path, **variables},
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+
+def environment(pod: Pod) -> Mapping[str, str]:
+    """The variables that the pod's container is given, of those that have a value."""
+    return {entry["name"]: entry.get("value", "") for entry in pod["spec"]["containers"][0]["env"]}
+
+
+def config_map(pod: Pod) -> str:
+    """The name of the one that has a driver's properties."""
+    volumes = pod["spec"].get("volumes", ())
+    return next((str(volume["configMap"]["name"]) for volume in volumes if volume["name"] == "spark-conf-volume-driver"), "")
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """SIGKILL to all of a container's processes."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _is_driver(pod: Pod) -> bool:
+    return pod["metadata"]["labels"].get("spark-role") == "driver"
 
 
 @contextmanager
@@ -142,7 +225,7 @@ def standing(folder: Path) -> Iterator[Kubernetes]:
         until(lambda: server.poll() is not None or LISTENS.search(log.read_text()), 120, what=str(log))
         match = LISTENS.search(log.read_text())
         assert match is not None, log.read_text()
-        namespace = Kubernetes(int(match[1]), folder)
+        namespace = Kubernetes(int(match[1]), server, folder)
         try:
             yield namespace
         finally:

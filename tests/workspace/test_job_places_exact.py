@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,7 @@ ONE_STORE = {
     "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
 }
 PATIENCE_S = 400.0
+UTC = {"spark.sql.session.timeZone": "UTC"}
 
 
 def write_files(folder: Path) -> None:
@@ -94,8 +96,35 @@ def written(server: Server, job: str, folder: Path) -> Counter[tuple[Any, ...]]:
     folder.mkdir()
     for number, file in enumerate(files):
         (folder / f"{number}.parquet").write_bytes(output.read(file.path.rpartition("/sums/")[2]))
+    if not files:
+        return Counter()
     with duckdb.connect() as db:
         return Counter(db.execute(f"SELECT k, t, s FROM read_parquet('{folder}/*.parquet')").fetchall())
+
+
+def undisturbed(spark: Any, files: Path, folder: Path) -> Counter[tuple[Any, ...]]:
+    """The rows that the script writes in the tests' own Spark, where nothing interrupts it; `folder` is for its files. A job is compared
+    with that whose time zone is UTC."""
+    import duckdb
+
+    session = spark.newSession()
+    conf = {**UTC, "spark.sql.shuffle.partitions": "1", "spark.sql.streaming.checkpointLocation": f"{folder.as_uri()}/state"}
+    for key, value in conf.items():
+        session.conf.set(key, value)
+    code = SCRIPT.replace("SparkSession.builder.getOrCreate()", "session").replace(".start()", ".trigger(availableNow=True).start()")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["a.py", files.as_uri(), folder.as_uri()])
+        exec(compile(code, "a.py", "exec"), {"__name__": "__main__", "session": session})
+    with duckdb.connect() as db:
+        rows = Counter(db.execute(f"SELECT k, t, s FROM read_parquet('{folder}/sums/*.parquet')").fetchall())
+    assert rows
+    return rows
+
+
+def writes(server: Server, job: str, expected: Counter[tuple[Any, ...]], folder: Path) -> None:
+    """Waits until the output is `expected`; `folder` is for what is read of it."""
+    numbers = count()
+    until(lambda: written(server, job, folder / f"{job}-{next(numbers)}") == expected or _failed(server, job), PATIENCE_S)
 
 
 @dataclass(frozen=True)

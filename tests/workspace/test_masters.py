@@ -38,12 +38,14 @@ def test_any_other_is_refused_before_anything_is_kept(house: House, master: str)
     assert house.face.ask(ListJobs()) == []
 
 
-@pytest.mark.parametrize("master", [URL, "k8s://https://a:6443"])
-def test_a_driver_on_a_cluster_that_is_no_yarn_is_refused(house: House, master: str) -> None:
+@pytest.mark.parametrize(
+    ("master", "code", "text"), [(URL, "master.deploy_mode", "standalone"), ("k8s://https://a:6443", "master.cluster_mode", "--home")]
+)
+def test_a_driver_on_a_cluster_that_cannot_be_is_refused(house: House, master: str, code: str, text: str) -> None:
     conf = {"spark.submit.deployMode": "cluster"}
     with pytest.raises(Unsupported) as refused:
         house.face.plan(RunScript(name="a", script="a.py", code=CODE, master=master, conf=conf))
-    assert refused.value.code == "master.deploy_mode" and ("standalone" in refused.value.message) == (master == URL)
+    assert refused.value.code == code and text in f"{refused.value.message} {refused.value.hint}"
 
 
 def test_another_master_in_the_confs_is_refused(house: House) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pipelines import verbs
+from pipelines.domain.applications import UNANSWERED_FILE, Unanswered
 from pipelines.domain.errors import Conflict, NotFound, Unavailable
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.runs import RunState
@@ -177,6 +178,18 @@ def test_the_plan_of_a_second_stop_names_the_first(house: House) -> None:
     assert house.face.plan(Stop("a")).under_way is None
     asked = house.stop()
     assert house.face.plan(Stop("a", at_once=True)).under_way == asked.id
+
+
+def test_a_stop_that_does_not_reach_its_run_says_what_it_waits_for(house: House) -> None:
+    run = house.ran("a", state=RunState.RUNNING)
+    asked = house.stop()
+    assert house.face.ask(ShowOperation(asked.id)).amount is None
+    silence = house.face.layout.run(run.job, run.id) / UNANSWERED_FILE
+    house.face.context.files.write(silence, Unanswered(1, "Kubernetes does not answer"))
+    shown = house.face.ask(ShowOperation(asked.id))
+    assert shown.amount is not None and shown.amount.step == "waits: Kubernetes does not answer"
+    silence.unlink()
+    assert house.face.ask(ListOperations(running=True))[0].amount is None
 
 
 def test_the_plan_of_forgetting_says_what_goes_and_what_stays(house: House) -> None:

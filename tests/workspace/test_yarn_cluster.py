@@ -1,5 +1,5 @@
-"""In cluster mode on a real YARN: the driver shares the bucket alone with this machine. Its job is watched, killed, saved, stopped and
-forked like any other, with the rows of one that ran here."""
+"""In cluster mode on a real YARN: the driver shares a home alone with this machine, a bucket or a folder in HDFS. Its job is watched,
+killed, saved, stopped and forked like any other, with the rows of one that was never interrupted."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.home_leases import PERIOD_VARIABLE
 from pipelines.domain.ids import JobName
-from pipelines.domain.masters import DEPLOY_MODE
+from pipelines.domain.masters import DEPLOY_MODE, Cluster
 from pipelines.domain.runs import RunState
 from pipelines.storage.addresses import open_storage
 from pipelines.verbs.face import do
@@ -28,7 +29,7 @@ from tests.waiting import until
 from tests.warm import one_environment
 from tests.workspace import on_yarn
 from tests.workspace.serving import Server, serving
-from tests.workspace.test_job_places_exact import FILES, ONE_STORE, SCRIPT, reaches, write_files, written
+from tests.workspace.test_job_places_exact import ONE_STORE, SCRIPT, UTC, committed, reaches, undisturbed, write_files, writes
 
 pytestmark = [
     pytest.mark.spark,
@@ -36,14 +37,13 @@ pytestmark = [
     pytest.mark.skipif(bool(s3_connector.missing()), reason=s3_connector.missing() or "it is there"),
 ]
 JARS = "spark.jars"
-SLOWLY = "import time\n" + SCRIPT.replace('.queryName("sums")', '.queryName("sums").trigger(processingTime="2 seconds")')
 
 
 def cluster_conf() -> Mapping[str, str]:
     """Of a job in cluster mode, whose driver gives its lease way soon; jars lie where YARN finds them."""
     local = ",".join(f"local:{path}" for path in s3_connector.conf()[JARS].split(","))
     lease = {f"spark.yarn.appMasterEnv.{PERIOD_VARIABLE}": "20"}
-    return {**ONE_STORE, **on_yarn.conf(), JARS: local, DEPLOY_MODE: "cluster", "spark.driver.memory": "600m", **lease}
+    return {**ONE_STORE, **UTC, **on_yarn.conf(), JARS: local, DEPLOY_MODE: "cluster", "spark.driver.memory": "600m", **lease}
 
 
 @pytest.fixture
@@ -55,18 +55,20 @@ def server(tmp_path: Path, s3_url: str, yarn: Yarn, monkeypatch: pytest.MonkeyPa
         yield server
 
 
-def begin(server: Server, name: str, folder: Path, conf: Mapping[str, str], home: str = "", master: str = "local[2]") -> None:
+def begin(server: Server, name: str, folder: Path, home: str = "") -> None:
     args = (folder.as_uri(), "{output}")
-    do(server.face, RunScript(name=name, script="job.py", code=SLOWLY, args=args, conf=conf, home=home, master=master))
+    do(server.face, RunScript(name=name, script="job.py", code=SCRIPT, args=args, conf=cluster_conf(), home=home, master="yarn"))
 
 
-def test_a_driver_on_the_cluster_is_exact(server: Server, s3_url: str, yarn: Yarn, tmp_path: Path) -> None:
-    home, folder = f"{s3_url}/home", tmp_path / "in"
+def test_a_driver_on_the_cluster_is_exact(server: Server, s3_url: str, hdfs_url: str, yarn: Yarn, tmp_path: Path, spark: Any) -> None:
+    """On S3 it is killed; its fork is on HDFS, and the fork of that on this machine."""
+    folder = tmp_path / "in"
     write_files(folder)
+    late = [path.rename(tmp_path / path.name) for path in sorted(folder.iterdir())[2:]]
     with pytest.raises(Unsupported) as refused:
-        begin(server, "nowhere", folder, cluster_conf(), master="yarn")
+        begin(server, "nowhere", folder)
     assert refused.value.code == "master.cluster_mode" and "--home" in refused.value.hint
-    begin(server, "there", folder, cluster_conf(), home, "yarn")
+    begin(server, "there", folder, f"{s3_url}/home")
     reaches(server, "there", 1)
     until(lambda: (seen := server.face.ask(ShowJob("there")).cluster) is not None and seen.executors == 1, 60)
     seen = server.face.ask(ShowJob("there")).cluster
@@ -77,27 +79,41 @@ def test_a_driver_on_the_cluster_is_exact(server: Server, s3_url: str, yarn: Yar
     until(lambda: server.newest("there").pid != first.pid, 60)
     kill_driver(seen.application)
     until(lambda: server.newest("there").id != first.id, 200)
-    reaches(server, "there", FILES)
+    late.pop(0).rename(folder / "002.json")
+    reaches(server, "there", 3)
     assert "goes on" in server.face.ask(ReadLog("there")).text or "lease" in server.face.ask(ReadLog("there")).text
-    saved = server.stop("there", savepoint=True)
-    assert server.newest("there").state is RunState.STOPPED
-    last = server.face.ask(ShowJob("there")).cluster
-    assert last is not None and last.application != seen.application
-    until(lambda: on_yarn.application(yarn, last.application)["finalStatus"] == "SUCCEEDED", 60)
-    batches = [row.batch for row in server.face.ask(ListBatches("there"))]
-    assert len(batches) == len(set(batches)) > 0
-    place = server.newest("there").checkpoints.partition("/checkpoints/")[0]
-    until(lambda: not list(open_storage(f"{place}/runs").list()), 60, what="something of ended runs is left at home")
+    saved = stopped(server, yarn, "there")
+    assert cluster_of(server, "there").application != seen.application
 
-    here = {**ONE_STORE, **s3_connector.conf()}
-    begin(server, "here", folder, here)
-    do(server.face, Fork(saved, name="forked", home="workspace", conf={**here, DEPLOY_MODE: "client"}, master="local[2]"))
-    for job in ("here", "forked"):
-        reaches(server, job, FILES)
-        server.stop(job, savepoint=False)
-    expected = written(server, "here", tmp_path / "here")
-    assert expected and written(server, "there", tmp_path / "there") == expected
-    assert written(server, "forked", tmp_path / "forked") == expected
+    late.pop(0).rename(folder / "003.json")
+    conf = {key: value for key, value in cluster_conf().items() if key != JARS}
+    do(server.face, Fork(saved, name="over", home=f"{hdfs_url}/home", conf=conf))
+    reaches(server, "over", committed(server, "there") + 1)
+    saved = stopped(server, yarn, "over")
+    late.pop(0).rename(folder / "004.json")
+    do(server.face, Fork(saved, name="back", home="workspace", conf={**ONE_STORE, **UTC}, master="local[2]"))
+    writes(server, "back", undisturbed(spark, folder, tmp_path / "undisturbed"), tmp_path)
+    server.stop("back", savepoint=False)
+
+
+def stopped(server: Server, yarn: Yarn, job: str) -> str:
+    """The savepoint with which it is stopped. YARN then says that it has succeeded, each batch is known once, and nothing of its runs is
+    left at home."""
+    saved = server.stop(job, savepoint=True)
+    assert server.newest(job).state is RunState.STOPPED
+    until(lambda: on_yarn.application(yarn, cluster_of(server, job).application)["finalStatus"] == "SUCCEEDED", 60)
+    batches = [row.batch for row in server.face.ask(ListBatches(job))]
+    assert len(batches) == len(set(batches)) > 0
+    assert cluster_of(server, job).deploy_mode == "cluster"
+    place = server.newest(job).checkpoints.partition("/checkpoints/")[0]
+    until(lambda: not list(open_storage(f"{place}/runs").list()), 60, what="something of ended runs is left at home")
+    return saved
+
+
+def cluster_of(server: Server, job: str) -> Cluster:
+    cluster = server.face.ask(ShowJob(job)).cluster
+    assert cluster is not None
+    return cluster
 
 
 def end_process(server: Server, job: str) -> None:

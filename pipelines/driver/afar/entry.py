@@ -1,13 +1,15 @@
-"""The driver where YARN has started it: it runs as any driver does, in a folder of its own, and a carrier carries what it writes there."""
+"""The driver where a cluster has started it: it runs as any driver does, in a folder of its own; a carrier carries what it writes there."""
 
 from __future__ import annotations
 
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from pipelines.domain import segments
 from pipelines.domain.runs import LOG_FILE, SPEC_FILE
+from pipelines.driver import log4j
 from pipelines.driver.afar import packing
 from pipelines.driver.afar.carrier import Carrier
 from pipelines.driver.hadoop_path import HadoopPath
@@ -17,6 +19,8 @@ from pipelines.driver.run import run
 FOLDER = "run"
 LOGS_VARIABLE, OF_JVM = "LOG_DIRS", "stderr"
 """Where YARN keeps what a container's processes write, and the file with what the JVM logs."""
+JVM_LOG = "jvm.log"
+"""The same in the container's working directory, where its cluster keeps no files of logs (Kubernetes)."""
 
 
 def main(now_ms: Clock) -> int:
@@ -26,8 +30,8 @@ def main(now_ms: Clock) -> int:
     spec = packing.unpacked(Path(packing.UNPACKED).resolve())
     replace_whole(folder / SPEC_FILE, packing.as_text(spec))
     _write_to(folder / LOG_FILE)
-    _connect()
-    carrier = Carrier(folder, HadoopPath(segments.folder(spec.checkpoints, spec.run)), JvmLog(folder / LOG_FILE).gather)
+    log = JvmLog(_log_of(_connected()), folder / LOG_FILE)
+    carrier = Carrier(folder, HadoopPath(segments.folder(spec.checkpoints, spec.run)), log.gather)
     carrier.start()
     code = run(folder, now_ms)
     carrier.close()
@@ -35,17 +39,16 @@ def main(now_ms: Clock) -> int:
 
 
 class JvmLog:
-    """What the JVM logs, put into the driver's log line by line as it comes."""
+    """What the JVM logs to the file `source`, put into the driver's log line by line as it comes."""
 
-    def __init__(self, log: Path) -> None:
+    def __init__(self, source: Path, log: Path) -> None:
+        self._source = source
         self._log = log
-        places = os.environ.get(LOGS_VARIABLE, "")
-        self._source = Path(places.split(",")[0], OF_JVM) if places else None
         self._taken = 0
 
     def gather(self) -> None:
-        """Nothing where the container has no such file."""
-        if self._source is None or not self._source.is_file():
+        """Nothing where there is no such file."""
+        if not self._source.is_file():
             return
         with self._source.open("rb") as file:
             file.seek(self._taken)
@@ -65,8 +68,18 @@ def _write_to(log: Path) -> None:
     os.close(descriptor)
 
 
-def _connect() -> None:
-    """To the JVM, which was there first: the carrier needs its file systems before the script makes a session."""
+def _log_of(jvm: Any) -> Path:
+    """The file that the JVM logs to: the container's own, or one that is begun here."""
+    if places := os.environ.get(LOGS_VARIABLE, ""):
+        return Path(places.split(",")[0], OF_JVM)
+    log = Path(JVM_LOG).resolve()
+    log4j.write_to(jvm, log)
+    return log
+
+
+def _connected() -> Any:
+    """The JVM, which was there first: the carrier needs its file systems before the script makes a session."""
     from pyspark import SparkContext
 
     SparkContext._ensure_initialized()
+    return SparkContext._jvm

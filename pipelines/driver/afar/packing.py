@@ -12,7 +12,7 @@ from pipelines.domain import event_logs
 from pipelines.domain.runs import SPEC_FILE, RunSpec
 
 ARCHIVE, UNPACKED = "tidemark.zip", "tidemark"
-"""Its name in the run's folder, and the folder that YARN unpacks it into, in the driver's working directory."""
+"""Its name in the run's folder, and the folder that the cluster unpacks it into, in the driver's working directory."""
 CODE = "code"
 HERE = "{tidemark}"
 """In the specification that travels: where the archive was unpacked."""

@@ -1,4 +1,4 @@
-"""Gives a run to YARN with `spark-submit --deploy-mode cluster`, and returns when YARN has it."""
+"""Gives a run to a cluster with `spark-submit --deploy-mode cluster`, and returns when the cluster has it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
+from pipelines.domain import kubernetes, segments, yarn
 from pipelines.domain.job_places import is_remote
-from pipelines.domain.masters import CLUSTER_MODE, DEPLOY_MODE, refuse_afar
+from pipelines.domain.masters import CLUSTER_MODE, DEPLOY_MODE, is_kubernetes, refuse_afar
 from pipelines.domain.runs import RunSpec
-from pipelines.domain.yarn import tag
 from pipelines.driver import outside, submit
 from pipelines.driver.afar import packing
 from pipelines.driver.run import read_spec
@@ -24,13 +24,8 @@ sys.path.insert(0, "{packing.UNPACKED}")
 from pipelines.driver.afar.entry import main
 sys.exit(main(lambda: time.time_ns() // 1_000_000))
 """
-OURS = {
-    "spark.yarn.submit.waitAppCompletion": "false",
-    "spark.yarn.maxAppAttempts": "1",
-    DEPLOY_MODE: CLUSTER_MODE,
-}
-"""A driver that failed is started again by the job's restart strategy, as a run of its own, and never by YARN."""
-TAGS, ARCHIVES = "spark.yarn.tags", "spark.yarn.dist.archives"
+UPLOADS = "uploads"
+"""Below what driver and server say to each other about the run, and removed with it: what the pods of Kubernetes fetch."""
 
 
 def submit_run(folder: Path, environment: Mapping[str, str]) -> int:
@@ -42,7 +37,7 @@ def submit_run(folder: Path, environment: Mapping[str, str]) -> int:
     entry, archive = folder / ENTRY, packing.pack(spec, folder)
     entry.write_text(ENTRY_CODE)
     modules = [str(submit.pack(Path(spec.code), folder / submit.MODULES))] if spec.code else []
-    conf = _conf(spec, environment, {ARCHIVES: f"{archive}#{packing.UNPACKED}", submit.PY_FILES: ",".join(modules)})
+    conf = _conf(spec, environment, archive, ",".join(modules))
     words = [submitter(environment), "--master", spec.master, "--name", spec.conf.get("spark.app.name", spec.job)]
     for key, value in sorted(conf.items()):
         words += ["--conf", f"{key}={value}"]
@@ -56,9 +51,27 @@ def submitter(environment: Mapping[str, str]) -> str:
     return f"{home}/bin/spark-submit"
 
 
-def _conf(spec: RunSpec, environment: Mapping[str, str], lists: Mapping[str, str]) -> dict[str, str]:
+def _conf(spec: RunSpec, environment: Mapping[str, str], archive: Path, modules: str) -> dict[str, str]:
     """The version's, with ours; what is a list on both sides is that of both."""
     theirs = packing.without_log_of_here(spec.conf)
-    tags = {TAGS: tag(spec.run), **lists}
-    joined = {key: ",".join(filter(None, (theirs.get(key, ""), value))) for key, value in tags.items()}
-    return {**submit.QUIET, **theirs, **s3_conf(spec, environment), **OURS, **{key: value for key, value in joined.items() if value}}
+    ours, lists = _of_kubernetes(spec, archive) if is_kubernetes(spec.master) else _of_yarn(spec, archive)
+    joined = {key: ",".join(filter(None, (theirs.get(key, ""), value))) for key, value in {**lists, submit.PY_FILES: modules}.items()}
+    ours = {**ours, DEPLOY_MODE: CLUSTER_MODE}
+    return {**submit.QUIET, **theirs, **s3_conf(spec, environment), **ours, **{key: value for key, value in joined.items() if value}}
+
+
+def _of_yarn(spec: RunSpec, archive: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """Confs and lists. A driver that failed is started again by the job's restart strategy, as a run of its own, and never by YARN."""
+    ours = {"spark.yarn.submit.waitAppCompletion": "false", "spark.yarn.maxAppAttempts": "1"}
+    return ours, {"spark.yarn.tags": yarn.tag(spec.run), "spark.yarn.dist.archives": f"{archive}#{packing.UNPACKED}"}
+
+
+def _of_kubernetes(spec: RunSpec, archive: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """Confs and lists. Nothing starts a driver's pod again (`restartPolicy: Never`)."""
+    ours = {
+        "spark.kubernetes.submission.waitAppCompletion": "false",
+        "spark.kubernetes.driver.pod.name": kubernetes.pod_name(spec.run),
+        "spark.kubernetes.file.upload.path": f"{segments.folder(spec.checkpoints, spec.run)}/{UPLOADS}",
+        **{f"spark.kubernetes.{role}.label.{kubernetes.LABEL}": spec.run for role in ("driver", "executor")},
+    }
+    return ours, {"spark.archives": f"{archive.as_uri()}#{packing.UNPACKED}"}

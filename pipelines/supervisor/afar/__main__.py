@@ -20,7 +20,7 @@ PAUSE_S = 10.0
 
 
 def main(python: str, folder: Path) -> int:
-    """The exit code of the run. One that YARN never got has failed with what was refused; any other goes on without this process."""
+    """The exit code of the run. One that the cluster never got has failed with what was refused; any other goes on without this process."""
     attendant.enter_log(folder)
     try:
         mine = Attendant(folder, "" if python == THIS_PYTHON else python, os.environ, now_ms)

@@ -1,7 +1,8 @@
 """Stands on this machine for one driver on the cluster, from its submission to its end.
 
-It may be killed and started again at any moment: YARN finds the run's application by its tag, segments are applied once. While it is gone
-the driver works on; nobody but the run's own end, or an order, ends that.
+It may be killed and started again at any moment: the cluster finds the run's driver, segments are applied once. While it is gone
+the driver works on; nobody but the run's own end, or an order, ends that. The cluster is asked in a thread of its own: while it does not
+answer, a stop reaches the driver by the job's home, and while that does not, the cluster still ends it at once.
 """
 
 from __future__ import annotations
@@ -12,22 +13,22 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from pipelines.domain import segments, yarn
-from pipelines.domain.errors import TidemarkError
+from pipelines.domain import segments
+from pipelines.domain.applications import Application, Stage
 from pipelines.domain.log_levels import ASKED_FILE
 from pipelines.domain.runs import EXIT_FILE, LOG_FILE, SPEC_FILE, Exit, RunSpec
 from pipelines.domain.segments import ORDERS_FILE, Orders
 from pipelines.domain.supervision import TERMINATED_FILE
-from pipelines.domain.yarn import Application
 from pipelines.storage import documents, folders
 from pipelines.storage.addresses import open_storage
+from pipelines.supervisor.afar import cluster
+from pipelines.supervisor.afar.answering import Answering, say
 from pipelines.supervisor.afar.mirror import Mirror
-from pipelines.supervisor.afar.resource_manager import ResourceManager
 from pipelines.supervisor.afar.starting import ENDED_FILE, write
 
 T = TypeVar("T")
@@ -36,13 +37,15 @@ SUBMISSION_LOG = "submission.log"
 APPLICATION_FILE = "application.json"
 LOOK_S = 1.0
 ASK_S = 2.0
-"""Between two questions to YARN."""
+"""Between two questions to the cluster."""
 KILL_AGAIN_S = 10.0
+RECORDS, ORDERS = "records", "orders"
+"""What goes by the job's home."""
 
 
 @dataclass(frozen=True)
 class Submitted:
-    """YARN's id of the run's application."""
+    """The cluster's id of the run's driver."""
 
     application: str
 
@@ -58,24 +61,26 @@ class Attendant:
         self._spec = _document(RunSpec, folder / SPEC_FILE)
         self._home = open_storage(segments.folder(self._spec.checkpoints, self._spec.run))
         self._mirror = Mirror(self._home, folder)
-        self._manager = ResourceManager(self._spec.conf, python, environ)
+        self._cluster = cluster.of(self._spec, folder, python, environ)
         self._stop = threading.Event()
         if (folder / TERMINATED_FILE).is_file():
             self._stop.set()
         self._ordered = Orders()
         self._killed_s: float | None = None
-        self._said = ""
+        self._answering = Answering(folder, now_ms)
+        self._closing = threading.Event()
 
     def stop(self) -> None:
         """The driver is to stop at a batch boundary."""
         self._stop.set()
 
     def attend(self) -> int:
-        """1. YARN has the run. 2. Its records come, and orders go, until it is over. 3. Its exit is known. 4. Nothing is left at home."""
+        """1. The cluster has the run. 2. Records come, orders go, until it is over. 3. Its exit is known. 4. Nothing is left at home."""
         name = self._submitted()
         if name is None:
             return 1
         application = self._follow(name)
+        self._cluster.close()
         if not (self._folder / EXIT_FILE).is_file():
             write(self._folder, EXIT_FILE, self._unsaid(application))
         home = self._home.url.rpartition("/")
@@ -87,15 +92,15 @@ class Attendant:
         noted = self._folder / APPLICATION_FILE
         if noted.is_file():
             return _document(Submitted, noted).application
-        application = self._patiently(lambda: self._manager.find(yarn.tag(self._spec.run)))
+        application = self._patiently(self._cluster.name, lambda: self._cluster.find(self._spec.run))
         if application is None:
             code = self._submit()
-            application = self._patiently(lambda: self._manager.find(yarn.tag(self._spec.run)))
+            application = self._patiently(self._cluster.name, lambda: self._cluster.find(self._spec.run))
             if application is None:
                 self._not_submitted(code)
                 return None
         write(self._folder, APPLICATION_FILE, Submitted(application.id))
-        _say(f"YARN has the run as {application.id}")
+        say(f"{self._cluster.name} has the run as {application.id}")
         return application.id
 
     def _submit(self) -> int:
@@ -107,68 +112,69 @@ class Attendant:
         log = (self._folder / SUBMISSION_LOG).read_bytes()
         with (self._folder / LOG_FILE).open("ab") as file:
             file.write(log)
-        message = f"spark-submit ended with exit code {code}, and YARN has no application of the run; the log says why"
+        message = f"spark-submit ended with exit code {code}, and {self._cluster.name} has no driver of the run; the log says why"
         write(self._folder, EXIT_FILE, Exit("failed", code, "", message, self._now_ms()))
 
     def _follow(self, name: str) -> Application | None:
-        """Until the application is over; what YARN said of it then, None where it knows it no more."""
-        asked_s = 0.0
-        application: Application | None = None
-        while True:
-            self._trying(self._mirror.pull)
-            if time.monotonic() - asked_s >= ASK_S:
-                application = self._patiently(lambda: self._manager.application(name))
-                asked_s = time.monotonic()
-            if application is None or application.is_over:
-                break
-            self._trying(partial(self._order, name, application.waits))
-            time.sleep(LOOK_S)
-        self._patiently(self._mirror.pull)
-        return application
+        """Until the application is over; what the cluster said of it then, None where it knows it no more."""
+        with ThreadPoolExecutor(1, "tidemark-cluster") as thread:
+            watched = thread.submit(self._watch, name)
+            try:
+                while not watched.done():
+                    self._answering.trying(RECORDS, self._mirror.pull)
+                    self._answering.trying(ORDERS, self._order)
+                    wait([watched], LOOK_S)
+            finally:
+                self._closing.set()
+        self._patiently(RECORDS, self._mirror.pull)
+        return watched.result()
 
-    def _order(self, name: str, waits: bool) -> None:
-        """Says at home what the driver is to do, where that is new; ends an application that waits for its driver, or is to end at once."""
+    def _watch(self, name: str) -> Application | None:
+        """What the cluster says of the application when it is over; it is ended meanwhile where that is asked for."""
+        answers: list[Application | None] = []
+        while not self._closing.is_set():
+            if self._answering.trying(self._cluster.name, lambda: answers.append(self._cluster.application(name))):
+                application = answers.pop()
+                if application is None or application.stage is Stage.OVER:
+                    return application
+                if self._is_to_end(application.stage):
+                    self._answering.trying(self._cluster.name, lambda: self._kill(name))
+            self._closing.wait(ASK_S)
+        return None
+
+    def _order(self) -> None:
+        """Says at home what the driver is to do, where that is new."""
         asked = self._folder / ASKED_FILE
         levels = {ASKED_FILE: asked.read_text()} if asked.is_file() else {}
         orders = Orders(self._stop.is_set(), levels)
         if orders != self._ordered:
             self._home.write(ORDERS_FILE, orders.text.encode())
             self._ordered = orders
-        ends = (self._folder / ENDED_FILE).is_file() or (self._stop.is_set() and waits)
-        if ends and (self._killed_s is None or time.monotonic() - self._killed_s >= KILL_AGAIN_S):
-            self._killed_s = time.monotonic()
-            _say(self._manager.kill(name))
+
+    def _is_to_end(self, stage: Stage) -> bool:
+        """Whether the application waits for its driver and is to stop, or is to end at once, and was not ended just now."""
+        ends = (self._folder / ENDED_FILE).is_file() or (self._stop.is_set() and stage is Stage.WAITING)
+        return ends and (self._killed_s is None or time.monotonic() - self._killed_s >= KILL_AGAIN_S)
+
+    def _kill(self, name: str) -> None:
+        self._killed_s = time.monotonic()
+        say(self._cluster.kill(name))
 
     def _unsaid(self, application: Application | None) -> Exit:
         """The exit of a driver that wrote none."""
-        report = f"YARN says {application.final}: {application.said}" if application else "YARN does not know the application any more"
+        name = self._cluster.name
+        report = f"{name} says {application.report}" if application else f"{name} does not know the driver any more"
         if self._stop.is_set() or (self._folder / ENDED_FILE).is_file():
-            return Exit("stopped" if self._stop.is_set() else "killed", None, "", f"ended by YARN. {report}", self._now_ms())
-        is_killed = application is not None and application.final == "KILLED"
+            return Exit("stopped" if self._stop.is_set() else "killed", None, "", f"ended by {name}. {report}", self._now_ms())
+        is_killed = application is not None and application.is_killed
         return Exit("killed" if is_killed else "failed", None, "", f"the driver said no end. {report}", self._now_ms())
 
-    def _patiently(self, ask: Callable[[], T]) -> T:
-        """What `ask` answers, however long YARN or the home is away."""
-        while True:
-            try:
-                return ask()
-            except TidemarkError as error:
-                self._complain(error)
-                time.sleep(LOOK_S)
-
-    def _trying(self, act: Callable[[], None]) -> None:
-        """Leaves it to the next look where the home or Hadoop's command fails."""
-        try:
-            act()
-        except (TidemarkError, OSError, subprocess.SubprocessError) as error:
-            self._complain(error)
-        else:
-            self._said = ""
-
-    def _complain(self, error: Exception) -> None:
-        if str(error) != self._said:
-            self._said = str(error)
-            _say(f"{type(error).__name__}: {error}")
+    def _patiently(self, whom: str, ask: Callable[[], T]) -> T:
+        """What `ask` answers, however long the cluster or the home is away."""
+        answers: list[T] = []
+        while not self._answering.trying(whom, lambda: answers.append(ask())):
+            time.sleep(LOOK_S)
+        return answers[0]
 
 
 def enter_log(folder: Path) -> None:
@@ -182,7 +188,3 @@ def enter_log(folder: Path) -> None:
 
 def _document(kind: type[T], path: Path) -> T:
     return documents.decode(kind, path.read_bytes(), path.name)
-
-
-def _say(text: str) -> None:
-    print(f"[tidemark] {text.strip()}", flush=True)

@@ -10,8 +10,9 @@ from typing import Any
 import httpx
 
 from pipelines.domain import hadoop_conf, yarn
+from pipelines.domain.applications import Application
 from pipelines.domain.errors import Unavailable
-from pipelines.domain.yarn import Application
+from pipelines.domain.ids import RunId
 from pipelines.sandbox import sparks
 
 TIMEOUT_S = 15.0
@@ -22,6 +23,8 @@ COMMAND = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
 class ResourceManager:
     """The resource managers of one cluster, of which one answers."""
 
+    name = "YARN"
+
     def __init__(self, conf: Mapping[str, str], python: str, environ: Mapping[str, str]) -> None:
         """Raises Unavailable (`master.yarn`) where Hadoop's configuration does not say where it is."""
         files = (hadoop_conf.CORE_SITE, hadoop_conf.YARN_SITE)
@@ -29,16 +32,16 @@ class ResourceManager:
         self._python = python
         self._environ = environ
 
-    def find(self, tag: str) -> Application | None:
-        """The newest application with that tag; raises Unavailable (`master.yarn_away`)."""
-        answer = self._ask("/ws/v1/cluster/apps", {"applicationTags": tag}) or {}
-        applications = [Application.from_json(raw) for raw in (answer.get("apps") or {}).get("app") or []]
-        return max(applications, key=lambda application: application.begun_ms, default=None)
+    def find(self, run: RunId) -> Application | None:
+        """The newest application with the run's tag; raises Unavailable (`master.yarn_away`)."""
+        answer = self._ask("/ws/v1/cluster/apps", {"applicationTags": yarn.tag(run)}) or {}
+        newest = max((answer.get("apps") or {}).get("app") or [], key=lambda raw: raw["startedTime"], default=None)
+        return yarn.application(newest) if newest else None
 
     def application(self, name: str) -> Application | None:
         """None for one that YARN does not know, or not any more; raises Unavailable (`master.yarn_away`)."""
         answer = self._ask(f"/ws/v1/cluster/apps/{name}", {})
-        return Application.from_json(answer["app"]) if answer else None
+        return yarn.application(answer["app"]) if answer else None
 
     def kill(self, name: str) -> str:
         """Ends the application; answers with what Hadoop's command said. Raises OSError and subprocess.TimeoutExpired."""
@@ -47,6 +50,9 @@ class ResourceManager:
         java = Path(self._environ["JAVA_HOME"], "bin", "java")
         command = [str(java), "-Xmx128m", "-cp", classes, COMMAND, "-kill", name]
         return subprocess.run(command, env=dict(self._environ), capture_output=True, text=True, timeout=KILL_S, check=False).stderr
+
+    def close(self) -> None:
+        """Holds nothing open."""
 
     def _ask(self, path: str, query: Mapping[str, str]) -> Any:
         """The JSON of the first that is active; None for what it does not know."""
