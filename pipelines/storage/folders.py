@@ -88,7 +88,7 @@ def children(storage: Storage, folder: str = "") -> list[str]:
 def put(storage: Storage, files: Mapping[str, bytes]) -> None:
     """Writes `files`, each whole or not at all, but not on disk before `flush`: for folders that are not published yet."""
     if not local(storage):
-        parallel.each(lambda path: storage.write(path, files[path]), files, THREADS)
+        parallel.each(lambda path: storage.write(path, files[path]), files, THREADS, alone_s=0)
         return
     _require(storage)
     for path, data in files.items():

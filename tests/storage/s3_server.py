@@ -26,11 +26,10 @@ ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
-class S3Server:
-    """A running server with the bucket `BUCKET`."""
+class S3Address:
+    """Where a server runs that has the bucket `BUCKET`, and does not mind who asks."""
 
     endpoint: str
-    process: subprocess.Popen[str]
 
     @property
     def environment(self) -> Mapping[str, str]:
@@ -48,6 +47,13 @@ class S3Server:
         for name, value in self.environment.items():
             monkeypatch.setenv(name, value)
         forget_clients(monkeypatch)
+
+
+@dataclass(frozen=True)
+class S3Server(S3Address):
+    """A server that was started here."""
+
+    process: subprocess.Popen[str]
 
     def say(self, word: str) -> None:
         """`away` or `back`; it has come into effect when this returns."""

@@ -26,6 +26,7 @@ from pipelines.storage.protocol import Clone, How
 from pipelines.storage.s3 import S3Storage, listing, transfers
 from pipelines.storage.s3 import client as s3_client
 from pipelines.storage.s3.client import Client
+from pipelines.storage.s3.pages import OBJECTS, shorten
 from tests.storage import s3_server as servers
 from tests.storage.s3_server import BUCKET, ROOT, S3Server
 
@@ -448,3 +449,24 @@ def test_a_vanished_object_is_not_found(storage: S3Storage) -> None:
         with pytest.raises(NotFound) as caught:
             ask()
         assert caught.value.code == "storage.not_found"
+
+
+def test_a_page_is_read_whatever_a_server_makes_of_it() -> None:
+    """S3's own notation of names and dates; that of a server with neither namespace nor codes for names; and an answer cut short."""
+    item = "<Contents><Key>{}</Key><LastModified>{}</LastModified><ETag>{}</ETag><Size>7</Size></Contents>"
+    space = 'xmlns="http://s3.amazonaws.com/doc/2006-03-01/"'
+    encoded = item.format("a/b+c%2B%26%C3%A9", "2026-01-02T03:04:05.678Z", "&quot;e-2&quot;")
+    plain = item.format("a/b+c%2B", "Fri, 02 Jan 2026 03:04:05 GMT", "e")
+    rest = "<IsTruncated>true</IsTruncated><NextContinuationToken>n</NextContinuationToken>"
+    pages = {
+        f"<ListBucketResult {space}><EncodingType>url</EncodingType>{encoded}{rest}</ListBucketResult>": ("a/b c+&é", 1767323045678, "e-2"),
+        f"<ListBucketResult>{rest}{plain}</ListBucketResult>": ("a/b+c%2B", 1767323045000, "e"),
+    }
+    for xml, (key, modified_ms, tag) in pages.items():
+        answer, page = {"status_code": 200, "body": xml.encode()}, dict[str, Any]()
+        shorten(answer, page)
+        assert page == {OBJECTS: [(key, 7, modified_ms, tag)]}
+        assert b"Contents" not in answer["body"] and b"NextContinuationToken>n<" in answer["body"]
+        cut = {"status_code": 200, "body": xml.encode()[:-9]}
+        shorten(cut, page := dict[str, Any]())
+        assert not page and cut["body"] == xml.encode()[:-9]

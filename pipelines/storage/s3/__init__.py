@@ -78,10 +78,11 @@ class S3Storage(FsspecStorage):
         return How.SERVER_COPY
 
     def list(self, folder: str = "") -> Iterator[Entry]:
-        for item in listing.objects(self._client, self._folder(folder), folder or self.url):
-            path = self._relative(item["Key"])
-            if path and not path.endswith("/") and not paths.is_temporary(path):
-                yield Entry(path, int(item["Size"]), int(item["LastModified"].timestamp() * 1000), item["ETag"].strip('"'))
+        skipped = len(self._root) - len(self._bucket)
+        for key, size, modified_ms, tag in listing.objects(self._client, self._folder(folder), folder or self.url):
+            path = key[skipped:]
+            if path and path[-1] != "/" and not (paths.TEMPORARY_PREFIX in path and paths.is_temporary(path)):
+                yield Entry(path, size, modified_ms, tag)
 
     def children(self, folder: str = "") -> builtins.list[str]:
         return listing.folders(self._client, self._folder(folder), folder or self.url)
@@ -99,7 +100,7 @@ class S3Storage(FsspecStorage):
 
     def _delete_all(self, folder: str, chosen: Callable[[str], bool]) -> int:
         objects = listing.objects(self._client, self._folder(folder), folder or self.url)
-        full = [f"{self._bucket}/{item['Key']}" for item in objects if chosen(item["Key"])]
+        full = [f"{self._bucket}/{item.key}" for item in objects if chosen(item.key)]
         listing.delete(self._client, full, folder or self.url)
         return len(full)
 
@@ -122,6 +123,3 @@ class S3Storage(FsspecStorage):
     def _folder(self, folder: str) -> str:
         """`bucket/a/b/` or, for all of a bucket, `bucket/`."""
         return f"{self._at(folder) if folder else self._root}/"
-
-    def _relative(self, key: str) -> str:
-        return f"{self._bucket}/{key}"[len(self._root) + 1 :]

@@ -10,6 +10,8 @@ from typing import Any
 
 from s3fs import S3FileSystem
 
+from pipelines.storage.s3 import pages
+
 SCHEMES = ("s3", "s3a")
 STREAMS = 16
 """Files under way at once, and parts of files."""
@@ -60,6 +62,7 @@ class Client(S3FileSystem):  # type: ignore[misc]  # s3fs has no types
         api = Session(**self.kwargs).create_client("s3", config=config, **(options | self.client_kwargs))
         api.meta.events.register("provide-client-params.s3", self._with_options)
         api.meta.events.register("request-created.s3", _at_once)
+        api.meta.events.register(pages.BEFORE_ALL, pages.shorten)
         return api
 
     def _with_options(self, params: dict[str, Any], model: Any, **_: Any) -> dict[str, Any]:

@@ -7,14 +7,15 @@ from typing import Any
 
 from pipelines.storage.errors import answered, typed_errors
 from pipelines.storage.s3.client import Client
+from pipelines.storage.s3.pages import OBJECTS, Listed
 
 DELETED_AT_ONCE = 1_000
 """The most that one `DeleteObjects` deletes (S3)."""
 
 
-def objects(client: Client, folder: str, path: str) -> Iterator[dict[str, Any]]:
-    """Key, Size, LastModified, ETag of each object below `folder` (`bucket/a/`), always asked anew; what is refused is about `path`."""
-    return _each(client, "list_objects_v2", "Contents", folder, path)
+def objects(client: Client, folder: str, path: str) -> Iterator[Listed]:
+    """Each object below `folder` (`bucket/a/`), always asked anew; what is refused is about `path`."""
+    return _each(client, "list_objects_v2", OBJECTS, folder, path)
 
 
 def folders(client: Client, folder: str, path: str) -> list[str]:
@@ -43,7 +44,7 @@ def abort_uploads(client: Client, folder: str, path: str) -> int:
     return len(uploads)
 
 
-def _each(client: Client, request: str, field: str, folder: str, path: str, **options: str) -> Iterator[dict[str, Any]]:
+def _each(client: Client, request: str, field: str, folder: str, path: str, **options: str) -> Iterator[Any]:
     """What `field` of each page lists."""
     bucket, _, prefix = folder.partition("/")
     with typed_errors(path):
