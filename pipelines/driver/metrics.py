@@ -11,7 +11,7 @@ CONTEXT, ACCUMULATOR, OPTION = "org.apache.spark.util.AccumulatorContext", "org.
 
 
 class Metrics:
-    """Looks metrics up by the ids of their accumulators. Spark's methods are called on lists, inside the JVM, through Java's handles of them."""
+    """Looks metrics up by the ids of their accumulators. Spark's methods are called on lists inside the JVM, by Java's handles of them."""
 
     def __init__(self, jvm: Any) -> None:
         self._jvm = jvm
