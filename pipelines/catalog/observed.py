@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipelines.catalog.connection import Reader
-from pipelines.catalog.operators import offsets
-from pipelines.catalog.tables import row
+from pipelines.catalog.tables import REAL, TEXT, arrow, lists, row
 from pipelines.domain.observed import MOST, Observed, ObservedNow, ObservedSeries
 from pipelines.domain.progress import Progress
 
@@ -51,17 +50,13 @@ SELECT query, name, moment::DOUBLE, value FROM kept ORDER BY query, name, moment
 
 def arrow_columns(batches: Sequence[Progress]) -> dict[str, Any]:
     """The column of `batches` as a flat Arrow array."""
-    import pyarrow as pa
-
     values = [observed for batch in batches for observed in batch.observed]
     fields = {
-        "name": pa.array([value.name for value in values], pa.string()),
-        "value": pa.array([value.value for value in values], pa.float64()),
-        "text": pa.array([value.text for value in values], pa.string()),
+        "name": arrow(TEXT, [value.name for value in values]),
+        "value": arrow(REAL, [value.value for value in values]),
+        "text": arrow(TEXT, [value.text for value in values]),
     }
-    structs = pa.StructArray.from_arrays(list(fields.values()), list(fields))
-    nothing = pa.array([not batch.observed for batch in batches], pa.bool_())
-    return {OBSERVED: pa.ListArray.from_arrays(offsets(batch.observed for batch in batches), structs, mask=nothing)}
+    return {OBSERVED: lists([batch.observed for batch in batches], fields, is_null_if_empty=True)}
 
 
 def observed_of(cell: Sequence[Mapping[str, Any]] | None) -> tuple[Observed, ...]:

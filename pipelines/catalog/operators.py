@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Sized
-from itertools import accumulate
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from pipelines.catalog import runs
 from pipelines.catalog.connection import Reader
-from pipelines.catalog.tables import dicts, row
+from pipelines.catalog.tables import TEXT, WHOLE, Columns, arrow, dicts, lists, offsets, row
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import QuerySeen
 from pipelines.domain.json_text import read_json
@@ -21,6 +21,8 @@ BACKLOG = "backlog"
 DAY_MS = 86_400_000
 Points = defaultdict[tuple[Any, ...], list[tuple[Any, ...]]]
 _COUNTS = ("rows", "updated", "removed", "late_rows", "memory_bytes", "update_ms", "removal_ms", "commit_ms", "partitions", "stores")
+_OPERATOR: Columns = {"name": TEXT, **dict.fromkeys(_COUNTS, WHOLE)}
+_BACKLOG: Columns = {"source": WHOLE, "name": TEXT, "amount": WHOLE, "unit": TEXT}
 
 # Of the newest run that made progress; an event of a batch that was not run (nothing new to read) says nothing of work.
 _NEWEST = """
@@ -46,39 +48,27 @@ FROM progress WHERE rowid IN (SELECT unnest($rows)) AND len(operators) + len(bac
 
 def arrow_columns(batches: Sequence[Progress]) -> dict[str, Any]:
     """The two columns of `batches` as flat Arrow arrays: a dict for each operator would be several times as slow."""
-    import pyarrow as pa
-
     operators = [operator for batch in batches for operator in batch.operators]
     waiting = [entry for batch in batches for entry in batch.backlog]
-    whole = {name: pa.array([getattr(operator, name) for operator in operators], pa.int64()) for name in _COUNTS}
-    keys = pa.array([name for operator in operators for name in operator.custom], pa.string())
-    values = pa.array([value for operator in operators for value in operator.custom.values()], pa.int64())
-    custom = pa.MapArray.from_arrays(offsets(operator.custom for operator in operators), keys, values)
-    named = {"name": pa.array([operator.name for operator in operators], pa.string()), **whole, "custom": custom}
-    behind = {name: pa.array([getattr(entry, name) for entry in waiting], kind) for name, kind in _backlog_types().items()}
     return {
-        OPERATORS: lists((batch.operators for batch in batches), named),
-        BACKLOG: lists((batch.backlog for batch in batches), behind),
+        OPERATORS: lists([batch.operators for batch in batches], _columns(operators, _OPERATOR) | {"custom": _custom(operators)}),
+        BACKLOG: lists([batch.backlog for batch in batches], _columns(waiting, _BACKLOG)),
     }
 
 
-def _backlog_types() -> dict[str, Any]:
+def _columns(values: Sequence[Any], types: Columns) -> dict[str, Any]:
+    """The fields in `types` of all `values`, each as an array."""
+    fields = zip(*map(attrgetter(*types), values), strict=True) if values else (() for _ in types)
+    return {name: arrow(kind, field) for (name, kind), field in zip(types.items(), fields, strict=True)}
+
+
+def _custom(operators: Sequence[OperatorProgress]) -> Any:
     import pyarrow as pa
 
-    return {"source": pa.int64(), "name": pa.string(), "amount": pa.int64(), "unit": pa.string()}
-
-
-def lists(parts: Iterable[Sized], fields: Mapping[str, Any]) -> Any:
-    """A list of structs for each of `parts`; `fields` hold the values of all structs, one after the other."""
-    import pyarrow as pa
-
-    return pa.ListArray.from_arrays(offsets(parts), pa.StructArray.from_arrays(list(fields.values()), list(fields)))
-
-
-def offsets(parts: Iterable[Sized]) -> Any:
-    import pyarrow as pa
-
-    return pa.array([0, *accumulate(len(part) for part in parts)], pa.int32())
+    customs = [operator.custom for operator in operators]
+    keys = arrow(TEXT, [name for custom in customs for name in custom])
+    values = arrow(WHOLE, [value for custom in customs for value in custom.values()])
+    return pa.MapArray.from_arrays(offsets(customs), keys, values)
 
 
 def operators_of(cell: Sequence[Mapping[str, Any]] | None) -> tuple[OperatorProgress, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import accumulate
@@ -31,14 +31,14 @@ def incoming(writer: Writer, columns: Columns, rows: Sequence[Row], more: Mappin
     import pyarrow as pa
 
     values = zip(*rows, strict=True) if rows else (() for _ in columns)
-    arrays = [_arrow(kind, column) for kind, column in zip(columns.values(), values, strict=True)]
+    arrays = [arrow(kind, column) for kind, column in zip(columns.values(), values, strict=True)]
     made = {**dict(zip(columns, arrays, strict=True)), **(more or {})}
     writer.register("incoming", pa.RecordBatch.from_arrays(list(made.values()), names=list(made)))
     yield
     writer.unregister("incoming")  # an error ends the cursor, and the view with it
 
 
-def _arrow(kind: str, values: Sequence[Any]) -> Any:
+def arrow(kind: str, values: Sequence[Any]) -> Any:
     """The values of a column, None as null, in Arrow's bytes: `pyarrow.array` looks for pandas first, which takes half a second."""
     import pyarrow as pa
 
@@ -50,6 +50,23 @@ def _arrow(kind: str, values: Sequence[Any]) -> Any:
     code, type_ = ("q", pa.int64()) if kind == WHOLE else ("d", pa.float64())
     numbers = array(code, [0 if value is None else value for value in values])
     return pa.Array.from_buffers(type_, len(values), [present, pa.py_buffer(numbers)])
+
+
+def offsets(parts: Iterable[Sized]) -> Any:
+    """Where each of `parts` begins and the last one ends in all of them together: the offsets of an Arrow list."""
+    import pyarrow as pa
+
+    ends = array("i", accumulate(map(len, parts), initial=0))
+    return pa.Array.from_buffers(pa.int32(), len(ends), [None, pa.py_buffer(ends)])
+
+
+def lists(parts: Sequence[Sized], fields: Mapping[str, Any], *, is_null_if_empty: bool = False) -> Any:
+    """A list of structs for each of `parts`; `fields` hold the values of all structs, one after the other."""
+    import pyarrow as pa
+
+    structs = pa.StructArray.from_arrays(list(fields.values()), list(fields))
+    present = pa.py_buffer(_bits([bool(part) for part in parts])) if is_null_if_empty else None
+    return pa.Array.from_buffers(pa.list_(structs.type), len(parts), [present, offsets(parts).buffers()[1]], children=[structs])
 
 
 def _bits(flags: Sequence[bool]) -> bytes:

@@ -211,6 +211,8 @@ def _backlog(source: Mapping[str, Any]) -> Iterator[tuple[int, str]]:
 
 def _behind(source: Mapping[str, Any]) -> list[tuple[int, str]]:
     """What lies between the two: rows for offsets like `{"topic":{"0":N}}` and of a rate source; `offsets` for any other number."""
+    if source.get("latestOffset") is None:
+        return []
     end, latest = _parsed(source.get("endOffset")), _parsed(source.get("latestOffset"))
     if type(end) is int and type(latest) is int:
         rate = _RATE.search(str(source.get("description", "")))

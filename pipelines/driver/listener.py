@@ -9,6 +9,7 @@ from typing import Any
 from pipelines.driver.records import Records, say
 
 DRAIN_MS = 30_000
+_BEFORE = '{"progress":'
 OnBatch = Callable[[str, int, int], None]
 """(Spark's run id of the query, batch, rows read)"""
 OnStart = Callable[[Any, str], None]
@@ -45,7 +46,7 @@ class Listener:
     """Runs beside the queries, on Spark's listener thread: it appends a line and leaves a note, no more.
 
     It is what Spark's JVM calls, without PySpark's `StreamingQueryListener` in between: that fetches each field of a progress with a call
-    of its own, 270 a batch, and this one fetches the JSON.
+    of its own, 270 a batch, and this one fetches the JSON, in one call.
     """
 
     def __init__(self, records: Records, on_batch: OnBatch, on_failure: Callable[[], None], on_start: OnStart | None = None) -> None:
@@ -59,7 +60,7 @@ class Listener:
             self._on_start(event.id(), event.name() or "")
 
     def onQueryProgress(self, event: Any) -> None:
-        line = event.progress().json()
+        line = _progress(event.json())
         self._records.progress(line)
         progress = json.loads(line)
         self._on_batch(progress["runId"], progress["batchId"], progress["numInputRows"])
@@ -76,6 +77,13 @@ class Listener:
         """What py4j reads: the interface that Python listeners have in the JVM."""
 
         implements = ("org.apache.spark.sql.streaming.PythonStreamingQueryListener",)
+
+
+def _progress(event_json: str) -> str:
+    """The progress in the JSON of its event, as Spark wrote it (`QueryProgressEvent.jsonValue`); ValueError where it is not there."""
+    if not event_json.startswith(_BEFORE):
+        raise ValueError(f"no progress event of Spark: {event_json[:100]}")
+    return event_json[len(_BEFORE) : -1]
 
 
 def _wrapped(listener: Listener) -> Any:

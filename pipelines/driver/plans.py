@@ -7,14 +7,17 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from queue import SimpleQueue
 from typing import Any
 
 from pipelines.domain.plans import accumulators, read_plan
+from pipelines.driver.metrics import Metrics
 from pipelines.driver.records import Records, say
 
-EVERY_S = 15.0
-"""A query's plan is written at its first batch with rows, then at most this often, and at its end."""
+EVERY_S, MOST_S = 15.0, 60.0
+"""A query's plan is written at its first batch with rows, 15 s after that at the earliest, then after twice as long each time up to a
+minute, and at its end: reading one takes some milliseconds of Spark's time."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class Watched:
     execution: Any = None
     written: int = -1
     due_s: float = 0.0
+    pause_s: float = EVERY_S
 
 
 class Plans:
@@ -110,7 +114,8 @@ class Plans:
     def _write(self, watched: Watched, batch: int) -> None:
         info = _info(watched.execution)
         self._records.plan(read_plan(watched.name, batch, self._records.now_ms(), info, _values(info)))
-        watched.written, watched.due_s = batch, self._seconds() + EVERY_S
+        watched.written, watched.due_s = batch, self._seconds() + watched.pause_s
+        watched.pause_s = min(2 * watched.pause_s, MOST_S)
 
 
 def _newest_execution(query: Any) -> Any:
@@ -137,6 +142,10 @@ def _values(info: Mapping[str, Any]) -> Mapping[int, float]:
     """Accumulator id -> value, of those that the JVM still has."""
     from pyspark import SparkContext
 
-    context = SparkContext._jvm.org.apache.spark.util.AccumulatorContext
-    references = ((accumulator, context.get(accumulator)) for accumulator in accumulators(info))
-    return {accumulator: float(reference.get().value()) for accumulator, reference in references if reference.isDefined()}
+    return _metrics(SparkContext._jvm).values(accumulators(info))
+
+
+@lru_cache(maxsize=1)
+def _metrics(jvm: Any) -> Metrics:
+    """Cached: its handles are made once a JVM."""
+    return Metrics(jvm)

@@ -22,7 +22,8 @@ SOURCE_FIELDS = ("description", "startOffset", "endOffset", "numInputRows")
 LATEST = "latestOffset"
 """Kept where the source says it: a file source does not."""
 LINE = "the line"
-_text = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+_ascii = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+_NO_NUMBERS = ("NaN", "Infinity")
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,15 @@ def _read(line: bytes) -> Any:
         return documents.parse(line)
     except ValueError:
         return read_json(line.decode())
+
+
+def _text(sources: Any) -> str:
+    """The sources as JSON; ValueError where a number of theirs is none. What is no Unicode the quick writer refuses, too."""
+    try:
+        text = documents.compact(sources)
+    except ValueError:
+        return _ascii(sources)
+    return _ascii(sources) if any(name in text for name in _NO_NUMBERS) else text
 
 
 def _source(raw: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""What the driver costs beside plain `spark-submit` of the same script over the same input: processor time of all their processes.
+"""What the driver costs beside plain `spark-submit` of the same script over the same input: processor time of all their processes,
+of whole runs and of a window of batches in between.
 
 Run by hand: `python3 -m tests -m bench tests/bench/test_overhead.py -s`. Runs come in pairs, one after the other, in changing order.
 """
@@ -13,19 +14,23 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 import pyspark
 import pytest
-from scipy import stats
 
 from tests import java
+from tests.bench.processor_time import Used
+from tests.bench.steady import Pair, Window, measured, shown
 from tests.driver.process import CONF, Drivers
 
 pytestmark = [pytest.mark.bench, pytest.mark.spark, pytest.mark.timeout(3_600)]
 PAIRS = int(os.environ.get("TIDEMARK_OVERHEAD_PAIRS", "8"))
 FILES = int(os.environ.get("TIDEMARK_OVERHEAD_FILES", "150"))
+FIRST, BEFORE_END = min(30, FILES // 3), 3
+"""The window of batches begins after this one, and ends so many before the last."""
 LIMIT = 0.02
 PR_SET_CHILD_SUBREAPER = 36
 """prctl(2): children of a child that has ended become this process's, so their time is counted."""
@@ -66,42 +71,66 @@ def cpu_s(work: Callable[[], object]) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def interval(over: Sequence[float]) -> tuple[float, float]:
-    """The mean, and by how much the true one may be off it at 95 % (Student's t); two values are needed."""
-    return statistics.mean(over), float(stats.sem(over) * stats.t.ppf(0.975, len(over) - 1))
+def plain_python() -> dict[str, str]:
+    """The variables that say on which Python plain `spark-submit` runs a script and its workers."""
+    return {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
 
 
-def submit(script: Path, *arguments: str, conf: Mapping[str, str], log: Path) -> None:
-    """Plain `spark-submit`, to its end."""
-    environ = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+def submit_command(script: Path, arguments: Sequence[str], conf: Mapping[str, str]) -> list[str]:
+    """Plain `spark-submit` of `script`."""
     confs = [part for name, value in conf.items() for part in ("--conf", f"{name}={value}")]
-    command = [str(Path(pyspark.__file__).parent / "bin" / "spark-submit"), "--master", "local[2]", *confs, str(script), *arguments]
-    with log.open("wb") as file:
-        subprocess.run(command, env=environ, stdout=file, stderr=file, check=True)
+    return [str(Path(pyspark.__file__).parent / "bin" / "spark-submit"), "--master", "local[2]", *confs, str(script), *arguments]
+
+
+@dataclass(frozen=True)
+class Laboratory:
+    """Where the script runs, on which events."""
+
+    folder: Path
+    drivers: Drivers
+
+    @property
+    def script(self) -> Path:
+        return self.folder / "sums.py"
+
+    def plain(self, number: int) -> Used:
+        """What `spark-submit` used in the window of batches, once it has ended."""
+        checkpoint = self.folder / f"checkpoint-{number}"
+        arguments = [str(self.folder / "events"), str(self.folder / f"plain-{number}"), str(checkpoint)]
+        with (self.folder / f"plain-{number}.log").open("wb") as log:
+            command = submit_command(self.script, arguments, CONF)
+            process = subprocess.Popen(command, env={**os.environ, **plain_python()}, stdout=log, stderr=log)
+        used = Window((checkpoint,), FIRST, FILES - BEFORE_END).used(process)
+        assert process.wait(600) == 0
+        return used
+
+    def ours(self, number: int) -> Used:
+        """The same of the driver."""
+        job = f"job-{number}"
+        driver = self.drivers.start(f"r-{number}", self.script, str(self.folder / "events"), str(self.drivers.output(job)), "", job=job)
+        used = Window((self.drivers.checkpoints(job) / "sums",), FIRST, FILES - BEFORE_END).used(driver.process)
+        assert driver.wait(600) == 0, driver.log
+        return used
 
 
 def test_the_driver_beside_spark_submit(tmp_path: Path) -> None:
     java.prepare(compiles=True)
-    events, script = tmp_path / "events", tmp_path / "sums.py"
-    write(events)
-    script.write_text(SCRIPT)
-    drivers = Drivers(tmp_path)
-
-    def plain(number: int) -> None:
-        places = str(tmp_path / f"plain-{number}"), str(tmp_path / f"checkpoint-{number}")
-        submit(script, str(events), *places, conf=CONF, log=tmp_path / f"plain-{number}.log")
-
-    def ours(number: int) -> None:
-        output = str(tmp_path / f"ours-{number}")
-        driver = drivers.start(f"r-{number}", script, str(events), output, "", job=f"job-{number}")
-        assert driver.wait(600) == 0, driver.log
-
-    over = []
+    here = Laboratory(tmp_path, Drivers(tmp_path))
+    write(tmp_path / "events")
+    here.script.write_text(SCRIPT)
+    whole: list[float] = []
+    pairs: list[Pair] = []
     for number in range(PAIRS):
-        order = (plain, ours) if number % 2 else (ours, plain)
-        took = {work.__name__: cpu_s(lambda work=work, number=number: work(number)) for work in order}  # type: ignore[misc]
-        over.append(took["ours"] / took["plain"] - 1)
-        print(f"\n{number}: {took['ours']:.1f} s, plain {took['plain']:.1f} s: {over[-1]:+.1%}", end="", flush=True)
-    mean, half = interval(over)
-    print(f"\n{FILES} batches, {PAIRS} pairs: {mean:+.1%} of processor time, 95 % between {mean - half:+.1%} and {mean + half:+.1%}")
-    print(f"({mean / LIMIT:.1f} of the {LIMIT:.0%} expected)")
+        used: dict[str, Used] = {}
+        whole_s: dict[str, float] = {}
+        for arm in (here.plain, here.ours) if number % 2 else (here.ours, here.plain):
+            name = arm.__name__
+            whole_s[name] = cpu_s(lambda arm=arm, name=name, number=number, used=used: used.update({name: arm(number)}))  # type: ignore[misc]
+        whole.append(whole_s["ours"] / whole_s["plain"] - 1)
+        pairs.append(Pair(**used))
+        print(f"\n{number}: whole {whole_s['ours']:.1f} s, plain {whole_s['plain']:.1f} s: {whole[-1]:+.1%}", end="", flush=True)
+        print(f"; a batch in ms: {pairs[-1].kinds(FILES - BEFORE_END - FIRST)}", end="", flush=True)
+    print(f"\n{PAIRS} pairs, load {os.getloadavg()[0]:.0f}: {shown(whole)} of processor time of whole runs of {FILES} batches; ")
+    total, work, attributed = measured(pairs)
+    print(f"after batch {FIRST} {total}, without compilers and garbage collection {work}, on the driver's threads {attributed}")
+    print(f"({statistics.mean(map(Pair.attributed, pairs)) / LIMIT:.2f} of the {LIMIT:.0%} expected)")

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 FILES = 3
-CALLS_A_BATCH = 2
-"""The progress, and its JSON."""
+CALLS_A_BATCH = 1
+"""The JSON of its progress."""
 CALLS_AT_END = 2
 """The query's error, and whether there is one."""
 

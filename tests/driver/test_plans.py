@@ -199,3 +199,16 @@ def test_a_plan_is_that_of_a_batch_that_has_ended(
         query.newest = None if newest is None else Execution(newest)
         writer._look(watched, plans.Ended("spark-1", batch, rows))
     assert records.batches == written
+
+
+def test_a_plan_is_written_once_a_minute_in_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch a second."""
+    monkeypatch.setattr(plans, "_info", lambda execution: info("Scan"))
+    monkeypatch.setattr(plans, "_values", lambda info: {})
+    records, query, second = Written(tmp_path), Streaming(), 0
+    watched = plans.Watched("q", "spark-1", query)
+    writer = Plans(records, lambda: float(second))
+    for second in range(180):
+        query.newest = Execution(second)
+        writer._look(watched, plans.Ended("spark-1", second, 10))
+    assert records.batches == [0, 15, 45, 105, 165]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
+from pipelines.domain.errors import Corrupt
 from pipelines.domain.runs import EVENTS_FILE, PROGRESS_FILE, RunState
 from pipelines.verbs.experiments import ShowTree
 from pipelines.verbs.face import do
@@ -12,6 +15,13 @@ from pipelines.verbs.system import ListEvents, RebuildCatalog, ShowHealth
 from pipelines.workspace import ingestion, listings
 from pipelines.workspace.json_lines import progress
 from tests.workspace.conftest import House, progress_line
+
+OFFSETS = {
+    "no Unicode": ('"\\ud800"', "\ud800"),
+    "beyond ASCII": ('"\u00fc"', "\u00fc"),
+    "called like what is no number": ('"NaN"', "NaN"),
+    "beyond 64 bits": (str(2**70), 2**70),
+}
 
 
 def follow(house: House, run) -> None:
@@ -58,6 +68,24 @@ def test_a_malformed_line_is_one_event_and_reading_goes_on(house: House) -> None
     assert batches(house) == [1]
     wrong = [event for event in house.face.ask(ListEvents("a")) if event.kind == "file.malformed"]
     assert len(wrong) == 4 and all(event.message.startswith("progress.jsonl, byte ") for event in wrong)
+
+
+def line_with(offset: str) -> bytes:
+    """A batch whose only source ends at `offset`, which is JSON."""
+    line = json.loads(progress_line(1, "2026-11-20T09:00:00.000Z"))
+    line["sources"] = [{"description": "source", "endOffset": "HERE", "numInputRows": 1}]
+    return json.dumps(line).replace('"HERE"', offset).encode()
+
+
+@pytest.mark.parametrize("name", OFFSETS)
+def test_offsets_are_kept_as_they_are(name: str) -> None:
+    text, offset = OFFSETS[name]
+    assert json.loads(progress(line_with(text))[1])[0]["endOffset"] == offset
+
+
+def test_an_offset_that_is_no_number_is_refused() -> None:
+    with pytest.raises(Corrupt):
+        progress(line_with("NaN"))
 
 
 def test_a_line_longer_than_a_chunk(house: House, monkeypatch) -> None:
