@@ -10,8 +10,8 @@ import time
 
 QUICK = "not spark and not browser and not bench"
 WORKERS = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadfile", "--no-loadscope-reorder"]
-"""One worker a core, each with its own Spark and browser; a file's tests share what they set up, so they stay together. The longest
-files come first (`tests/running`)."""
+"""One worker a core, in a whole run one more for each two, each with its own Spark and browser; a file's tests share what they set up, so
+they stay together. The longest files come first (`tests/running`)."""
 FEW = 4
 """So many files are done sooner than a second worker has started."""
 
