@@ -10,8 +10,8 @@ import time
 
 QUICK = "not spark and not browser and not bench"
 WORKERS = ["-n", "auto", "--maxprocesses", "4", "--dist", "loadfile", "--no-loadscope-reorder"]
-"""One worker a core, each with its own Spark and browser; a file's tests share what they set up, so they stay together. The longest
-files come first (`tests/running`)."""
+"""One worker a core, in a whole run one more for each two, each with its own Spark and browser; a file's tests share what they set up, so
+they stay together. The longest files come first (`tests/running`)."""
 FEW = 4
 """So many files are done sooner than a second worker has started."""
 
@@ -19,7 +19,7 @@ FEW = 4
 def stages(arguments: "list[str]") -> "dict[str, list[str]]":
     """Each stage's name and what it runs, pytest last so that the output closes with its summary.
 
-    A few tests that are named run in one process.
+    A few tests that are named run in one process. In CI jars are fetched beside the other stages; here they are waited for.
     """
     if arguments[:1] == ["quick"]:
         arguments = ["-m", QUICK, *(f"--ignore={file}" for file in long_files()), *arguments[1:]]
@@ -30,6 +30,7 @@ def stages(arguments: "list[str]") -> "dict[str, list[str]]":
         "ruff format": ["-m", "ruff", "format", "--check", "--output-format", "concise", "."],
         "mypy": ["-m", "mypy"],
         "import contracts": ["-c", "from importlinter.cli import lint_imports_command as run; run(['--no-logo'])"],
+        **({"jars": ["-m", "tests.maven"]} if os.environ.get("CI") else {}),
         "pytest": ["-m", "pytest", *arguments],
     }
 

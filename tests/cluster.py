@@ -65,10 +65,11 @@ class Cluster:
         until(lambda: not executor.is_running(), 60, what="the executor outlived its worker")
 
     def end(self) -> None:
+        """All at once."""
         for daemon in reversed(self._daemons):
-            if daemon.poll() is None:
-                daemon.terminate()
-                daemon.wait(60)
+            daemon.terminate()
+        for daemon in self._daemons:
+            daemon.wait(60)
 
     def _names(self, number: int) -> Sequence[str]:
         return [f"worker{len(self._daemons) + at}" for at in range(number)]

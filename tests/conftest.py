@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+import psutil
 import pytest
 
 from tests import cluster as cluster_
 from tests import hadoop, java, local_files, warm
 from tests.kept_jvms.keeper import Keeper
-from tests.running import budgets
+from tests.running import budgets, workers
 from tests.storage import s3_server as s3_server_
 
 if TYPE_CHECKING:
@@ -40,6 +41,14 @@ def pytest_configure(config: pytest.Config) -> None:
     budgets.register(config)
     if not _is_by_hand(config):
         warm.none_unasked()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> Iterator[int]:
+    """A whole run has more workers than there are cores, where nobody says how many."""
+    cores: int = yield
+    told = "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ or not budgets.is_whole(config)
+    return cores if told else workers.of_whole_run(cores, psutil.virtual_memory().available)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -141,7 +141,7 @@ def _running(daemon: str, folder: Path, conf: Path, settings: Mapping[str, str])
         assert _is_ready(process.stdout), log.read_text()[-10_000:]
         yield process
     finally:
-        _end(process)
+        _end(process, gently=daemon == "yarn")
 
 
 def _is_ready(output: IO[str]) -> bool:
@@ -149,13 +149,14 @@ def _is_ready(output: IO[str]) -> bool:
     return any(line.strip() == "ready" for line in iter(output.readline, ""))
 
 
-def _end(process: subprocess.Popen[str]) -> None:
-    """By the end of its input; one that is killed leaves its containers."""
+def _end(process: subprocess.Popen[str], *, gently: bool) -> None:
+    """By the end of its input where it has containers, which one that is killed leaves."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.close()
     try:
-        process.wait(SECONDS)
+        if gently:
+            process.wait(SECONDS)
     finally:
         process.kill()
         process.wait()

@@ -54,7 +54,7 @@ class Lease:
         jvm.SparkSession.clearDefaultSession()
         jvm.SparkSession.clearActiveSession()
         jvm.org.apache.spark.sql.execution.streaming.state.StateStore.stop()
-        _end_leases(jvm.java.lang.System.getProperties())
+        _end_leases(jvm)
         self._keeper.send(GIVEN_BACK.encode())
 
     def _given(self, conf: Any = None, popen_kwargs: Any = None) -> Any:
@@ -125,16 +125,22 @@ def _properties(reached: Any) -> dict[str, str]:
     return dict(reached.jvm.java.lang.System.getProperties())
 
 
-def _end_leases(properties: Any) -> None:
+def _names(jvm: Any) -> list[str]:
+    """Of all system properties, in a few calls: to go through them takes three for each."""
+    return str(jvm.java.lang.String.join("\n", jvm.java.lang.System.getProperties().keySet())).split("\n")
+
+
+def _end_leases(jvm: Any) -> None:
     """Gives up the locks of checkpoints, which a driver leaves to the end of its JVM (`driver.lease`)."""
-    for name in [name for name in properties if name.startswith(LEASE)]:
+    properties = jvm.java.lang.System.getProperties()
+    for name in [name for name in _names(jvm) if name.startswith(LEASE)]:
         properties.remove(name).acquiredBy().close()
 
 
 def _tell(reached: Any, started: Mapping[str, str], wanted: Mapping[str, str]) -> None:
     """Sets what `--conf` would have said; nothing that an earlier driver was told stays."""
     system = reached.jvm.java.lang.System
-    for name in _properties(reached):
+    for name in _names(reached.jvm):
         if name.startswith("spark.") and name not in started:
             system.clearProperty(name)
     for name, value in {**started, **wanted}.items():

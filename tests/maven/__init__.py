@@ -5,6 +5,7 @@ Standard library only: it runs before there is an environment.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import shutil
 import subprocess
@@ -34,8 +35,14 @@ def jars(name: str) -> list[Path]:
 
 
 def fetch(name: str) -> None:
-    """Fetches the jars of the list `name` unless they are there; a folder under its name holds all of them."""
-    target = folder(name)
+    """Fetches the jars of the list `name` unless they are there, or waits for who does; a folder under its name holds all of them."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / f"{name}.lock").open("w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        _fetch(name, folder(name))
+
+
+def _fetch(name: str, target: Path) -> None:
     if target.is_dir():
         return
     aside = target.with_name(f"{target.name}.part")

@@ -14,6 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.running import workers
 from tests.running.clock import RUN, Clock, Machine
 
 FILE = Path(__file__).with_name("budgets.toml")
@@ -104,10 +105,12 @@ def is_whole(config: pytest.Config) -> bool:
 
 
 class Measuring:
-    """In a worker: how long each part of each test took, by a clock that a busy neighbour does not move."""
+    """In a worker: how long each part of each test took, by a clock that a busy neighbour does not move, nor a worker too many."""
 
     def __init__(self) -> None:
-        self.clock = Clock(Machine(os.getppid(), os.environ[RUN]).read, psutil.cpu_count() or 1)
+        cores = psutil.cpu_count() or 1
+        self.clock = Clock(Machine(os.getppid(), os.environ[RUN]).read, cores)
+        self._share = workers.share(cores)
         self._last = 0.0
 
     def pytest_sessionstart(self) -> None:
@@ -123,7 +126,7 @@ class Measuring:
     def pytest_runtest_makereport(self) -> Generator[None, Any, Any]:
         report = yield
         now = self.clock.now()
-        report.fair_s, self._last = now - self._last, now
+        report.fair_s, self._last = (now - self._last) * self._share, now
         return report
 
 

@@ -95,7 +95,7 @@ firsts.writeStream.queryName("firsts").trigger(**often).start(output + "/firsts"
 spark.streams.awaitAnyTermination()
 """
 QUERIES = ("sums", "firsts")
-FILES = 9
+FILES = 6
 OF_ITS_JVM = {"spark.driver.maxResultSize": "512m"}
 """A conf that holds for a whole JVM: of those jobs a process has to warm up with it."""
 
@@ -200,7 +200,7 @@ def test_jobs_in_processes_that_were_warm_have_the_rows_of_a_cold_one_through_ki
 
     first = warm_up(server, **OF_ITS_JVM)
     begin(server, "subject", events)
-    await_all(server, "subject", 4)
+    await_all(server, "subject", 3)
     assert server.newest("subject").pid == first
     savepoint = do(server.face, Take("subject"))
 

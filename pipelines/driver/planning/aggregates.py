@@ -11,12 +11,11 @@ from typing import Any
 
 from pipelines.domain.planned_columns import PlannedAggregate
 from pipelines.domain.types import is_wider
-from pipelines.driver.planning.doors import Doors
+from pipelines.driver.planning.doors import CATALYST, Doors
 from pipelines.driver.planning.facts import sql
 from pipelines.driver.planning.forms import Form, items
 from pipelines.driver.planning.functions import digest
 
-CATALYST = "org.apache.spark.sql.catalyst.expressions"
 SESSION = "spark.sessionWindow"
 COMMUTE = {"Max", "Min", "First", "Last", "Sum", "Average", "Count"}
 """Functions whose result over cast values is the cast result, where the cast is exact."""
@@ -64,7 +63,7 @@ class Aggregation:
     def _one(self, function: Any, analyzed: Any) -> PlannedAggregate:
         gaps: dict[str, None] = {}
         whole = self._digest(analyzed, gaps)
-        bare = _without_cast(analyzed, self._seq)
+        bare = _without_cast(analyzed, self._opened.seq)
         columns = tuple(str(column.dataType().json()) for column in items(function.inputAggBufferAttributes()))
         narrow = whole if bare is None else self._digest(bare, gaps)
         return PlannedAggregate(sql(analyzed), whole, narrow, columns, self._initial(function), tuple(gaps), self._own(analyzed))
@@ -76,13 +75,9 @@ class Aggregation:
 
     def _digest(self, aggregate: Any, gaps: dict[str, None]) -> str:
         """Of the query that has this aggregate alone."""
-        none = self._jvm.scala.Option.empty()
-        ids = self._opened.object(f"{CATALYST}.NamedExpression")
-        named = self._jvm.org.apache.spark.sql.catalyst.expressions.Alias(
-            aggregate, "alone", ids.newExprId(), self._seq(), none, self._seq()
-        )
-        of = self._jvm.org.apache.spark.sql.catalyst.plans.logical.Aggregate
-        alone = of(self._seq(*self._keys), self._seq(named), self._logical.child(), none)
+        opened = self._opened
+        named = opened.alias(aggregate, "alone", opened.ids.newExprId(), opened.seq(), opened.none, opened.seq())
+        alone = opened.aggregate(opened.seq(*self._keys), opened.seq(named), self._logical.child(), opened.none)
         form = Form(self._jvm, self._sources, False, self._version)
         told = digest(form.of(self._optimizer.execute(alone)))
         gaps.update(form.reading.gaps)
@@ -97,9 +92,6 @@ class Aggregation:
         if typed.isInstance(function):
             return (f"X'{bytes(function.serialize(function.createAggregationBuffer())).hex()}'",)
         return ()
-
-    def _seq(self, *parts: Any) -> Any:
-        return self._jvm.org.apache.spark.api.python.PythonUtils.toSeq(list(parts))
 
 
 def _is_session(key: Any) -> bool:

@@ -7,7 +7,6 @@ from typing import Any
 
 from pipelines.domain.planned_columns import PlannedKey
 from pipelines.domain.types import is_wider
-from pipelines.driver.planning.aggregates import CATALYST
 from pipelines.driver.planning.doors import Doors
 from pipelines.driver.planning.forms import Form, items
 from pipelines.driver.planning.functions import digest
@@ -41,11 +40,9 @@ class Columns:
 
     def _alone(self, column: Any) -> Any:
         """The column under a name of its own. Its metadata is said: the optimizer says it of one that it moves, and not of another."""
-        ids, scala = self._opened.object(f"{CATALYST}.NamedExpression"), self._jvm.scala
-        metadata = scala.Some(column.metadata()) if _class(column) == "AttributeReference" else scala.Option.empty()
-        return self._jvm.org.apache.spark.sql.catalyst.expressions.Alias(
-            column, "alone", ids.newExprId(), self._seq(), metadata, self._seq()
-        )
+        opened = self._opened
+        metadata = self._jvm.scala.Some(column.metadata()) if _class(column) == "AttributeReference" else opened.none
+        return opened.alias(column, "alone", opened.ids.newExprId(), opened.seq(), metadata, opened.seq())
 
     def _without_cast(self, plan: Any) -> Any:
         """The plan with the column as it was before it was cast to a wider type; None where it is not."""
@@ -63,7 +60,7 @@ class Columns:
         """The column before it was cast below watermarks, which no projection passes, and the plan that has it; None where it was not."""
         if _class(plan) == "EventTimeWatermark":
             below = self._below(column, plan.child())
-            return None if below is None else (below[0], plan.withNewChildren(self._seq(below[1])))
+            return None if below is None else (below[0], plan.withNewChildren(self._opened.seq(below[1])))
         if _class(column) != "AttributeReference" or _class(plan) != "Project":
             return None
         columns = list(items(plan.projectList()))
@@ -75,26 +72,23 @@ class Columns:
         bare = own.child().child()
         if _class(bare) == "AttributeReference":
             return bare, self._of_columns([*columns, bare], plan.child())
-        narrow = own.withNewChildren(self._seq(bare))
+        narrow = own.withNewChildren(self._opened.seq(bare))
         return narrow.toAttribute(), self._of_columns([narrow if expression is own else expression for expression in columns], plan.child())
 
     def _optimized(self, named: Any, child: Any, plan: Any) -> Any:
-        return self._optimizer.execute(self._project(named.withNewChildren(self._seq(child)), plan))
+        return self._optimizer.execute(self._project(named.withNewChildren(self._opened.seq(child)), plan))
 
     def _project(self, named: Any, child: Any) -> Any:
         return self._of_columns([] if named is None else [named], child)
 
     def _of_columns(self, columns: Sequence[Any], child: Any) -> Any:
-        return self._jvm.org.apache.spark.sql.catalyst.plans.logical.Project(self._seq(*columns), child)
+        return self._opened.project(self._opened.seq(*columns), child)
 
     def _digest(self, plan: Any, gaps: dict[str, None]) -> str:
         form = Form(self._jvm, self._sources, False, self._version)
         told = digest(form.of(plan))
         gaps.update(form.reading.gaps)
         return told
-
-    def _seq(self, *parts: Any) -> Any:
-        return self._jvm.org.apache.spark.api.python.PythonUtils.toSeq(list(parts))
 
 
 def _class(node: Any) -> str:

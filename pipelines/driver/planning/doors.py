@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from pipelines.driver.planning.forms import items
 
 STREAMING = "org.apache.spark.sql.execution.streaming"
+CATALYST = "org.apache.spark.sql.catalyst.expressions"
 KNOWN = ("4.3.",)
 """Versions of Spark whose internals were measured."""
 STEADY = {
@@ -32,6 +34,8 @@ class Doors:
     def __init__(self, spark: Any) -> None:
         self._spark = spark
         self.jvm = spark._jvm
+        self._classes = self.jvm.java.lang.Class
+        self._loader = self.jvm.java.lang.Thread.currentThread().getContextClassLoader()
         self._streaming = self.jvm.org.apache.spark.sql.execution.streaming
         self._writer = self.of(f"{STREAMING}.operators.stateful.StateStoreWriter")
 
@@ -111,13 +115,45 @@ class Doors:
     def _metadata(self) -> Any:
         return self.object(f"{STREAMING}.checkpointing.OffsetSeqMetadata")
 
+    def seq(self, *parts: Any) -> Any:
+        """A Scala sequence."""
+        return self._sequences.toSeq(list(parts))
+
+    @cached_property
+    def alias(self) -> Any:
+        """Makes an expression that has a name."""
+        return self.jvm.org.apache.spark.sql.catalyst.expressions.Alias
+
+    @cached_property
+    def project(self) -> Any:
+        """Makes a logical plan of columns."""
+        return self.jvm.org.apache.spark.sql.catalyst.plans.logical.Project
+
+    @cached_property
+    def aggregate(self) -> Any:
+        """Makes a logical aggregation."""
+        return self.jvm.org.apache.spark.sql.catalyst.plans.logical.Aggregate
+
+    @cached_property
+    def ids(self) -> Any:
+        """Gives expressions new ids."""
+        return self.object(f"{CATALYST}.NamedExpression")
+
+    @cached_property
+    def none(self) -> Any:
+        return self.jvm.scala.Option.empty()
+
+    @cached_property
+    def _sequences(self) -> Any:
+        return self.jvm.org.apache.spark.api.python.PythonUtils
+
     def object(self, name: str) -> Any:
         """The one object of a Scala class."""
         return self.of(f"{name}$").getField("MODULE$").get(None)
 
     def of(self, name: str) -> Any:
         """A class of the JVM."""
-        return self.jvm.java.lang.Class.forName(name, True, self.jvm.java.lang.Thread.currentThread().getContextClassLoader())
+        return self._classes.forName(name, True, self._loader)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pipelines.domain.plannings import CONTRACT, Failure, PlannedOperator, Plann
 from pipelines.domain.runs import RunSpec
 from pipelines.driver import failures, queries
 from pipelines.driver.intercept import Asked, Launch
-from pipelines.driver.planning import aggregates, deduplications, facts, joins, origins, sources, trial
+from pipelines.driver.planning import aggregates, deduplications, facts, joins, origins, sources, trees, trial
 from pipelines.driver.planning.doors import Doors
 from pipelines.driver.planning.forms import BY_POSITION, Form, items
 from pipelines.driver.planning.functions import digest
@@ -91,7 +91,8 @@ class Planner:
         pinned = Path(point.checkpoint) if point else None
         folder = self._folder / CONTRACT / folder_of(name)
         analyzed = frame._jdf.queryExecution().analyzed()
-        conf = {key: value for key, value in spark.conf.getAll.items() if key.startswith(SQL)}
+        _, confs = trees.of(spark._jvm).read(spark._jsparkSession.conf().getAll())
+        conf = {key: value for key, value in confs if key.startswith(SQL)}
         query = PlannedQuery(name, (), tuple(source.planned for source in read), frame.schema.simpleString(), facts.varying(analyzed), conf)
         plan, failure = _asked(lambda: opened.beginning(frame, mode, folder, pinned, point.batch if point else 0, self._now_ms))  # 1
         if failure is not None:
@@ -194,6 +195,8 @@ def _kinds(node: Any) -> set[int]:
 
 
 def _kinds_of(node: Any, pattern: Any) -> list[int]:
+    if not node.containsPattern(pattern):
+        return []
     kinds = [int(udf.evalType()) for expression in items(node.expressions()) for udf in _udfs(expression, pattern)]
     return kinds + [kind for child in items(node.children()) for kind in _kinds_of(child, pattern)]
 

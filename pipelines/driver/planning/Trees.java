@@ -1,0 +1,289 @@
+package tidemark;
+
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.HashSet;
+import java.util.Set;
+
+import com.fasterxml.jackson.core.io.JsonStringEncoder;
+import org.apache.spark.api.python.PythonFunction;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.ExprId;
+import org.apache.spark.sql.catalyst.expressions.Rand;
+import org.apache.spark.sql.catalyst.expressions.Randn;
+import org.apache.spark.sql.catalyst.plans.QueryPlan;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.Metadata;
+import scala.Product;
+import scala.Tuple2;
+import scala.collection.IterableOnce;
+import scala.collection.Iterator;
+
+/**
+ * Writes a whole tree of Spark as JSON, so that Python (`forms.py`) reads it in one call: read argument by argument it is thousands.
+ *
+ * Spark's trees are case classes: `productElement` and `otherCopyArgs` are every argument of their constructors (TreeNode.toJSON rests on the
+ * same). An object is a list that begins with its kind. What says where and in which run, or what the checkpoint or the batch decides, is left
+ * out. Compiled by Janino, Spark's own compiler of generated code, which knows neither lambdas nor type arguments.
+ */
+public final class Trees {
+  private static final String SPARK = "org.apache.spark.";
+  private static final Set PLACES = words("stateInfo nodeId runId queryId checkpoint tag nonInheritableMetadataKeys qualifier origin");
+  private static final Set NUMBERS = words("numPartitions numShufflePartitions advisoryPartitionSize batchTimestampMs");
+  private static final Set LOGICAL = words("StreamingRelation StreamingRelationV2");
+  private static final String RELATION = "StreamingRelationExec";
+  private static final String OBSERVING = "CollectMetricsExec";
+  private static final Set WHOLE_IN_TEXT = words(
+      "org.apache.spark.unsafe.types.UTF8String org.apache.spark.unsafe.types.CalendarInterval org.apache.spark.sql.types.Decimal");
+
+  public static final Trees READER = new Trees();
+
+  private StringBuilder out;
+
+  /** `value` with all that is below it. */
+  public synchronized String written(Object value) {
+    out = new StringBuilder();
+    write(value);
+    return out.toString();
+  }
+
+  private static Set words(String text) {
+    return new HashSet(Arrays.asList(text.split(" ")));
+  }
+
+  /** What is plain for py4j is plain here. */
+  private void write(Object value) {
+    if (value == null || value instanceof Boolean || value instanceof Integer || value instanceof Long || value instanceof Short || value instanceof Byte) {
+      out.append(value);
+    } else if (value instanceof String || value instanceof Character) {
+      quote(value.toString());
+    } else if (value instanceof Double || value instanceof Float) {
+      tell("float", value.toString());
+    } else if (value instanceof java.math.BigDecimal) {
+      tell("decimal", value.toString());
+    } else if (value instanceof byte[]) {
+      tell("bytes", Base64.getEncoder().encodeToString((byte[]) value));
+    } else if (value instanceof TreeNode) {
+      writeNode((TreeNode) value);
+    } else if (value instanceof PythonFunction) {
+      writeFunction((PythonFunction) value);
+    } else {
+      writeValue(value, value.getClass().getName());
+    }
+  }
+
+  private void writeValue(Object value, String name) {
+    if (value instanceof DataType) {
+      tell("type", ((DataType) value).json());
+    } else if (name.endsWith("expressions.ExprId")) {
+      tell("id", value.toString());
+    } else if (value instanceof Metadata) {
+      tell("metadata", ((Metadata) value).json());
+    } else if (WHOLE_IN_TEXT.contains(name)) {
+      open("text").append(',');
+      quote(name);
+      out.append(',');
+      quote(value.toString());
+      out.append(']');
+    } else if (value instanceof Class) {
+      tell("class", ((Class) value).getName());
+    } else if (name.equals("scala.Enumeration$Val") || value instanceof Enum) {
+      tell("enum", value.toString());
+    } else if (value instanceof InMemoryFileIndex) {
+      open("files").append(',');
+      writeTexts(((InMemoryFileIndex) value).rootPaths());
+      out.append(']');
+    } else if (name.equals("java.util.UUID")) {
+      open("uuid").append(']');
+    } else if (name.endsWith("$") && (name.startsWith(SPARK) || name.startsWith("scala."))) {
+      tell("module", name);
+    } else if (value instanceof scala.collection.Map) {
+      writePairs((scala.collection.Map) value);
+    } else if (value instanceof scala.collection.Iterable) {
+      open("many").append(',');
+      writeMany((IterableOnce) value);
+      out.append(']');
+    } else if (value instanceof Product && (name.startsWith(SPARK) || name.startsWith("scala."))) {
+      writeProduct((Product) value, name);
+    } else {
+      tell("other", name);
+    }
+  }
+
+  private void writeNode(TreeNode node) {
+    String name = node.getClass().getName();
+    String shortName = name.substring(name.lastIndexOf('.') + 1);
+    if (LOGICAL.contains(shortName)) {
+      tellOpen("leaf", name);
+      writeColumns((QueryPlan) node);
+    } else if (shortName.equals(OBSERVING)) {
+      tellOpen("observed", name);
+      write(node.children().head());
+    } else {
+      tellOpen("tree", name);
+      writeArguments(node, (Product) node, shortName);
+      out.append(',');
+      writeOthers(node.otherCopyArgs().iterator(), shortName);
+      if (shortName.equals(RELATION)) {
+        out.append(',');
+        writeColumns((QueryPlan) node);
+      }
+    }
+    out.append(']');
+  }
+
+  /** Pairs of name and value. */
+  private void writeArguments(TreeNode node, Product arguments, String shortName) {
+    out.append('[');
+    boolean isFirst = true;
+    for (int at = 0; at < arguments.productArity(); at++) {
+      String label = arguments.productElementName(at);
+      if (!isLeftOut(node, shortName, label)) {
+        out.append(isFirst ? "[" : ",[");
+        isFirst = false;
+        quote(label);
+        out.append(',');
+        write(arguments.productElement(at));
+        out.append(']');
+      }
+    }
+    out.append(']');
+  }
+
+  /** Beside places and numbers: what `writeColumns` says of a leaf, a variable's value of the moment, a seed that Spark has drawn. */
+  private static boolean isLeftOut(TreeNode node, String shortName, String label) {
+    if (PLACES.contains(label) || NUMBERS.contains(label)) {
+      return true;
+    }
+    if (shortName.equals(RELATION)) {
+      return label.equals("sourceName") || label.equals("output");
+    }
+    if (label.equals("value") && shortName.equals("NamedLambdaVariable")) {
+      return true;
+    }
+    return label.equals("randomSeed") || (label.equals("child") && isDrawn(node));
+  }
+
+  private static boolean isDrawn(TreeNode node) {
+    return (node instanceof Rand && ((Rand) node).hideSeed()) || (node instanceof Randn && ((Randn) node).hideSeed());
+  }
+
+  /** The arguments of a second list, without qualifiers and other words about names: the ids and the metadata are what counts. */
+  private void writeOthers(Iterator others, String shortName) {
+    out.append('[');
+    boolean isFirst = true;
+    for (int at = 0; others.hasNext(); at++) {
+      Object value = others.next();
+      if (!isName(shortName, at, value)) {
+        out.append(isFirst ? "" : ",");
+        isFirst = false;
+        write(value);
+      }
+    }
+    out.append(']');
+  }
+
+  private static boolean isName(String shortName, int at, Object value) {
+    if (shortName.equals("AttributeReference")) {
+      return at > 0;
+    }
+    return shortName.equals("Alias") && (isPlain(value) || value instanceof scala.collection.Iterable);
+  }
+
+  private static boolean isPlain(Object value) {
+    return value == null || value instanceof Boolean || value instanceof Number || value instanceof String || value instanceof Character
+        || value instanceof byte[];
+  }
+
+  /** A leaf's columns: number of the id, name, id, type. */
+  private void writeColumns(QueryPlan leaf) {
+    out.append('[');
+    Iterator columns = leaf.output().iterator();
+    while (columns.hasNext()) {
+      Attribute column = (Attribute) columns.next();
+      out.append('[').append(column.exprId().id()).append(',');
+      quote(column.name());
+      out.append(',');
+      write(column.exprId());
+      out.append(',');
+      quote(column.dataType().json());
+      out.append(columns.hasNext() ? "]," : "]");
+    }
+    out.append(']');
+  }
+
+  private void writeFunction(PythonFunction function) {
+    byte[] pickled = (byte[]) function.command().toArray(scala.reflect.ClassTag$.MODULE$.Byte());
+    open("python").append(',').append(function.broadcastVars().size()).append(',').append(function.pythonIncludes().size()).append(',');
+    quote(Base64.getEncoder().encodeToString(pickled));
+    out.append(']');
+  }
+
+  private void writeProduct(Product product, String name) {
+    tellOpen("product", name);
+    out.append('[');
+    for (int at = 0; at < product.productArity(); at++) {
+      out.append(at == 0 ? "" : ",");
+      write(product.productElement(at));
+    }
+    out.append("]]");
+  }
+
+  private void writePairs(scala.collection.Map pairs) {
+    open("map").append(",[");
+    Iterator each = pairs.iterator();
+    while (each.hasNext()) {
+      Tuple2 pair = (Tuple2) each.next();
+      out.append('[');
+      write(pair._1());
+      out.append(',');
+      write(pair._2());
+      out.append(each.hasNext() ? "]," : "]");
+    }
+    out.append("]]");
+  }
+
+  private void writeMany(IterableOnce many) {
+    out.append('[');
+    Iterator each = many.iterator();
+    while (each.hasNext()) {
+      write(each.next());
+      out.append(each.hasNext() ? "," : "");
+    }
+    out.append(']');
+  }
+
+  private void writeTexts(IterableOnce many) {
+    out.append('[');
+    Iterator each = many.iterator();
+    while (each.hasNext()) {
+      quote(each.next().toString());
+      out.append(each.hasNext() ? "," : "");
+    }
+    out.append(']');
+  }
+
+  private StringBuilder open(String kind) {
+    return out.append("[\"").append(kind).append('"');
+  }
+
+  private void tell(String kind, String text) {
+    open(kind).append(',');
+    quote(text);
+    out.append(']');
+  }
+
+  private void tellOpen(String kind, String text) {
+    open(kind).append(',');
+    quote(text);
+    out.append(',');
+  }
+
+  private void quote(String text) {
+    out.append('"');
+    JsonStringEncoder.getInstance().quoteAsString(text, out);
+    out.append('"');
+  }
+}

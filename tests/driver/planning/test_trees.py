@@ -1,0 +1,61 @@
+"""Trees of Spark are read whole, in one call each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from py4j.clientserver import ClientServerConnection
+
+from pipelines.driver.planning import trees
+from pipelines.driver.planning.forms import Form
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What Python asks of the JVM, but for what it says to be done with."""
+    asked: list[str] = []
+    send = ClientServerConnection.send_command
+
+    def noted(connection: Any, command: str) -> str:
+        if not command.startswith("m\nd\n"):
+            asked.append(command)
+        return str(send(connection, command))
+
+    monkeypatch.setattr(ClientServerConnection, "send_command", noted)
+    return asked
+
+
+def test_a_plan_of_any_size_is_one_call(spark: Any, calls: list[str]) -> None:
+    plan = spark.range(9).selectExpr(*(f"id + {at} AS c{at}" for at in range(50)))._jdf.queryExecution().analyzed()
+    form = Form(spark._jvm, {}, True)
+    calls.clear()
+    name, arguments, _ = form.of(plan)
+    assert name == "Project" and [alias[1]["name"] for alias in arguments["projectList"]] == [f"c{at}" for at in range(50)]
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("made", "form"),
+    [
+        ("1.5D", 1.5),
+        ("'ä\"\\n'", ["org.apache.spark.unsafe.types.UTF8String", 'ä"\n']),
+        ("X'0AFF'", "0aff"),
+        ("1.50BD", ["org.apache.spark.sql.types.Decimal", "1.50"]),
+        ("NULL", None),
+        ("1L", 1),
+    ],
+)
+def test_values_are_told_whole(spark: Any, made: str, form: Any) -> None:
+    plan = spark.range(1).selectExpr(f"{made} AS value")._jdf.queryExecution().analyzed()
+    ((_, arguments, _),) = Form(spark._jvm, {}, True).of(plan)[1]["projectList"]
+    assert arguments["child"][1]["value"] == form
+
+
+def test_what_is_not_known_is_a_gap(spark: Any) -> None:
+    form = Form(spark._jvm, {}, True)
+    assert form.of(spark._jvm.java.util.ArrayList()) == ["gap"]
+    assert list(form.reading.gaps) == ["Spark's plan holds an object of java.util.ArrayList"]
+    assert trees.of(spark._jvm).read(spark._jvm.java.math.BigDecimal("1.5")) == ["decimal", "1.5"]
