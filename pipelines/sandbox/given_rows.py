@@ -22,7 +22,7 @@ def of(rows: Any, task: MigrationTask, target: Target) -> Any:
     schema = schema_of(target)
     check_types(schema)
     given = _by_function(rows, schema, task, target) if task.function and not target.expressions else _by_columns(rows, schema, target)
-    return numbered(given).persist() if target.is_numbered else given.select(*PARTS)
+    return numbered(given, target.shape.partitions).persist() if target.is_numbered else given.select(*PARTS)
 
 
 def check_types(schema: Any) -> None:
@@ -99,15 +99,17 @@ def partition(rows: Any, target: Target) -> Any:
     return F.pmod(F.hash(*columns), F.lit(target.shape.partitions)).cast("int") if columns else F.lit(0)
 
 
-def numbered(given: Any) -> Any:
-    """The rows with the last column of their keys counted anew, in its order."""
+def numbered(given: Any, partitions: int) -> Any:
+    """The rows with the last column of their keys counted anew, in its order; in so many partitions as the state has, by their keys:
+    in the session's number a small state costs a task for each."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
     *columns, number = given.schema["key"].dataType.names
-    own = Window.partitionBy(*[F.col("key").getField(name) for name in columns])
-    place = F.row_number().over(own.orderBy(F.col("key").getField(number), F.xxhash64("value"))) - 1
-    return given.select(F.col("key").withField(number, place.cast("long")).alias("key"), "value")
+    key = [F.col("key").getField(name) for name in columns]
+    own = Window.partitionBy(*key).orderBy(F.col("key").getField(number), F.xxhash64("value"))
+    place = F.row_number().over(own) - 1
+    return given.repartition(partitions, *key).select(F.col("key").withField(number, place.cast("long")).alias("key"), "value")
 
 
 def _by_columns(rows: Any, schema: Any, target: Target) -> Any:

@@ -81,13 +81,13 @@ def _made(session: Any, task: MigrationTask, store: Store, target: Target, famil
     if LIST in family.kinds and INDEX in (field["name"] for key in family.keys for field in key["fields"]):
         raise unsafe_rows.CannotEncode(f"{family.before} is kept by a column {INDEX}, which is what tells the rows of a list apart")
     schema = _schema(family)
-    rows, own = _rows(session, store, family), replace(target, name=f"{target.name}.{family.after}")
+    rows, own = _rows(session, store, family, target.shape.partitions), replace(target, name=f"{target.name}.{family.after}")
     given = user_functions.called(rows, schema, task, own.name)
     if given is rows and family.kinds[0] == family.kinds[1] and all(struct_columns.fits(*pair) for pair in (family.keys, family.values)):
         return None
     given_rows.check_types(schema)
     made = given_rows.typed(given, schema, own)
-    return given_rows.numbered(made).persist() if family.kinds[1] == LIST else made
+    return given_rows.numbered(made, target.shape.partitions).persist() if family.kinds[1] == LIST else made
 
 
 def _schema(family: Family) -> Any:
@@ -99,7 +99,7 @@ def _schema(family: Family) -> Any:
     return StructType([StructField(part, kind, False) for part, kind in zip(PARTS, (key, value), strict=True)])
 
 
-def _rows(session: Any, store: Store, family: Family) -> Any:
+def _rows(session: Any, store: Store, family: Family, partitions: int) -> Any:
     """The old rows as the function gets them."""
     from pyspark.sql import functions as F
 
@@ -113,7 +113,7 @@ def _rows(session: Any, store: Store, family: Family) -> Any:
     if family.kinds[0] != LIST:
         return frame.select(key.alias("key"), "value")
     ordered = frame.select(key.withField(INDEX, F.monotonically_increasing_id()).alias("key"), F.col("list_element").alias("value"))
-    return given_rows.numbered(ordered)
+    return given_rows.numbered(ordered, partitions)
 
 
 def _counted(rows: Any, counter: Family) -> Any:
