@@ -127,16 +127,16 @@ class House:
 
 
 def query_line(checkpoint: str, sink_path: str) -> str:
-    said = {"query": "counts", "query_id": "q-1", "run_id": "s-1", "checkpoint": checkpoint, "sink": "parquet", "sink_path": sink_path}
-    return json.dumps({**said, "ui_url": "", "spark_version": "4.3.0", "at_ms": 1}) + "\n"
+    record = {"query": "counts", "query_id": "q-1", "run_id": "s-1", "checkpoint": checkpoint, "sink": "parquet", "sink_path": sink_path}
+    return json.dumps({**record, "ui_url": "", "spark_version": "4.3.0", "at_ms": 1}) + "\n"
 
 
 def progress_line(batch: int, watermark: str, late: int = 0) -> str:
     at = f"2026-11-20T10:00:{batch:02d}.000Z"
-    said = {"id": "q-1", "runId": "s-1", "name": "counts", "timestamp": at, "batchId": batch, "batchDuration": 100, "numInputRows": 5}
+    progress = {"id": "q-1", "runId": "s-1", "name": "counts", "timestamp": at, "batchId": batch, "batchDuration": 100, "numInputRows": 5}
     source = {"description": "files", "startOffset": None, "endOffset": {"logOffset": batch}, "numInputRows": 5}
     dropped = {"stateOperators": [{"operatorName": "stateStoreSave", "numRowsDroppedByWatermark": late}]} if late else {}
-    return json.dumps({**said, "eventTime": {"watermark": watermark}, "sources": [source], **dropped}) + "\n"
+    return json.dumps({**progress, "eventTime": {"watermark": watermark}, "sources": [source], **dropped}) + "\n"
 
 
 def job(name: str) -> JobName:

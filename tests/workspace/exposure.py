@@ -10,13 +10,13 @@ ENTER = 0o011
 
 def exposed(root: Path) -> dict[str, int]:
     """Path -> the rights of the group and of everybody, for each path below `root` that has any and that they can come to."""
-    found: dict[str, int] = {}
+    rights_by_path: dict[str, int] = {}
     waiting = [root]
     while waiting:
         path = waiting.pop()
         rights = stat.S_IMODE(path.lstat().st_mode) & 0o077
         if rights:
-            found[path.relative_to(root).as_posix()] = rights
+            rights_by_path[path.relative_to(root).as_posix()] = rights
         if path.is_dir() and rights & ENTER:
             waiting += path.iterdir()
-    return found
+    return rights_by_path

@@ -44,8 +44,8 @@ def conf() -> Mapping[str, str]:
 def application(yarn: Yarn, name: str) -> Mapping[str, Any]:
     """What the resource manager says of an application."""
     with urlopen(f"{yarn.web}/ws/v1/cluster/apps/{name}", timeout=60) as answer:
-        said: Mapping[str, Any] = json.load(answer)["app"]
-    return said
+        app: Mapping[str, Any] = json.load(answer)["app"]
+    return app
 
 
 def kill_executor_of(pid: int) -> None:

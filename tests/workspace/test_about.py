@@ -23,15 +23,15 @@ def test_it_says_what_is_so(house: House, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.delenv("AWS_PROFILE", raising=False)
     house.ran("a")
     do(house.face, Take("a"))
-    found = house.face.ask(ShowAbout())
-    own, storage = found.runtimes[0], found.storage
+    answer = house.face.ask(ShowAbout())
+    own, storage = answer.runtimes[0], answer.storage
     assert (own.python, own.python_version, own.versions) == (sys.executable, ".".join(map(str, sys.version_info[:3])), 1)
     assert (storage.workspace, storage.rows["jobs"], storage.savepoints) == (str(house.root.resolve()), 1, 1)
     assert storage.savepoint_bytes == house.face.ask(ShowSpace()).disk_bytes > 0
     assert storage.disk.hard_links and 0 < storage.disk.free_bytes <= storage.disk.total_bytes
     assert (storage.s3["AWS_ACCESS_KEY_ID"], storage.s3["AWS_PROFILE"]) == (True, False)
-    assert "AKIA" not in repr(found)
-    assert (found.server.pid, found.server.url) == (os.getpid(), "")
+    assert "AKIA" not in repr(answer)
+    assert (answer.server.pid, answer.server.url) == (os.getpid(), "")
     assert not list(house.root.glob(".probe-*"))
 
 
@@ -40,8 +40,8 @@ def test_a_receiver_of_metrics_is_an_event_when_it_goes_and_when_it_is_back(hous
     assert house.face.ask(ShowAbout()).pushes == ()
     for pushed in (push, push.failed(1, "refused"), push.failed(2, "refused"), push.arrived(3), push.arrived(4)):
         pushes.note(house.face.context, pushed)
-    said = [(event.kind, event.subject) for event in reversed(house.face.ask(ListEvents()))]
-    assert said == [("push.failed", "OTLP"), ("push.back", "OTLP")]
+    events = [(event.kind, event.subject) for event in reversed(house.face.ask(ListEvents()))]
+    assert events == [("push.failed", "OTLP"), ("push.back", "OTLP")]
     assert house.face.ask(ListEvents(kind="failures"))[0].message == f"metrics do not arrive at {push.address}: refused"
     assert house.face.ask(ShowAbout()).pushes == (push.arrived(4),)
 

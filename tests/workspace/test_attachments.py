@@ -59,8 +59,8 @@ def outside(tmp_path: Path) -> Path:
 
 
 def request(outside: Path, name: str = "theirs", **more: object) -> Attach:
-    said = {"sink": "parquet", "sink_path": str(outside / "sink"), "spark_version": "4.3.0", **more}
-    return Attach(name=name, checkpoints={"counts": str(outside / "checkpoint")}, **said)  # type: ignore[arg-type]
+    fields = {"sink": "parquet", "sink_path": str(outside / "sink"), "spark_version": "4.3.0", **more}
+    return Attach(name=name, checkpoints={"counts": str(outside / "checkpoint")}, **fields)  # type: ignore[arg-type]
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -101,7 +101,7 @@ def test_it_is_a_job_like_any_other_and_nobody_starts_it(house: House, outside: 
 def test_savepoints_of_it_and_what_is_retained(house: House, outside: Path) -> None:
     before = content(outside)
     do(house.face, request(outside))
-    assert [one.batch for one in house.face.ask(ListRetained("theirs"))][-1] == NEWEST
+    assert [retained.batch for retained in house.face.ask(ListRetained("theirs"))][-1] == NEWEST
     plan = house.face.plan(Take("theirs"))
     assert plan.batches == {"counts": NEWEST}
     past = do(house.face, Take("theirs", batch=NEWEST - 1))
@@ -174,8 +174,8 @@ def test_reopening_and_rebuilding_keep_it(house: House, outside: Path) -> None:
     assert house.face.ask(ShowJob("theirs")).runs[0].state is RunState.WATCHED
     do(house.face, RebuildCatalog())
     detail = house.face.ask(ShowJob("theirs"))
-    assert [(one.id, one.state) for one in detail.runs] == [(run.id, RunState.WATCHED)]
-    assert detail.summary.job.attached and [one.query for one in detail.queries] == ["counts"]
+    assert [(job_run.id, job_run.state) for job_run in detail.runs] == [(run.id, RunState.WATCHED)]
+    assert detail.summary.job.attached and [query.query for query in detail.queries] == ["counts"]
     assert house.face.ask(ShowSavepoint(savepoint.id)).job == "theirs"
     assert taken(house).batch == NEWEST
 
@@ -313,8 +313,10 @@ def supervised(tmp_path: Path) -> Iterator[Workspace]:
 
 def plain_spark(folder: Path, conf: dict[str, str], *args: str) -> subprocess.Popen[bytes]:
     """The script in a plain Python with a plain Spark, as spark-submit would run it: nothing of Tidemark is there."""
-    said = " ".join(f"--conf '{key}={value}'" for key, value in conf.items())
-    environ = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"PYSPARK_SUBMIT_ARGS": f"{said} pyspark-shell"}
+    options = " ".join(f"--conf '{key}={value}'" for key, value in conf.items())
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {
+        "PYSPARK_SUBMIT_ARGS": f"{options} pyspark-shell"
+    }
     with (folder / "spark.log").open("wb") as log:
         return subprocess.Popen([sys.executable, str(ENGAGEMENT), *args], cwd=folder, env=environ, stdout=log, stderr=subprocess.STDOUT)
 

@@ -166,8 +166,8 @@ def test_another_machine_gets_the_same_packages_though_newer_ones_are_there(hous
         assert says(interpreter(other, fork), "import tiny; print(tiny.NUMBER)") == "1.0"
         edited = do(other.face, Fork(saved.id, name="c", requirements=requirements(links, "tiny>1")))
         assert edited.version != run.version and of(other, edited).pins == "tiny==2.0\n"
-        found = other.face.ask(Diff(saved.id, "c"))
-        changed = {entry.name for section in found.sections for entry in section.entries if entry.outcome is Outcome.CHANGED}
+        differences = other.face.ask(Diff(saved.id, "c"))
+        changed = {entry.name for section in differences.sections for entry in section.entries if entry.outcome is Outcome.CHANGED}
         assert {"requirements", "packages"} <= changed
         assert of(other, do(other.face, Fork(saved.id, name="d", requirements=""))).requirements == ""
     finally:

@@ -101,8 +101,8 @@ def test_what_the_driver_says_is_an_event_of_the_job(house: House) -> None:
     run = house.ran("a")
     house.append(run, EVENTS_FILE, json.dumps({"kind": "sink.mended", "message": "mended", "query": "counts", "at_ms": 5}) + "\n")
     follow(house, run)
-    said = [event for event in house.face.ask(ListEvents("a")) if event.kind == "sink.mended"]
-    assert [(event.subject, event.message) for event in said] == [(run.id, "counts: mended")]
+    events = [event for event in house.face.ask(ListEvents("a")) if event.kind == "sink.mended"]
+    assert [(event.subject, event.message) for event in events] == [(run.id, "counts: mended")]
 
 
 def test_what_was_written_while_nobody_looked_is_there_after_opening(house: House) -> None:

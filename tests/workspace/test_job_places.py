@@ -67,32 +67,32 @@ def test_a_job_without_a_home_is_in_the_workspace(house: House) -> None:
     ],
 )
 def test_what_could_not_begin_there_is_refused_by_the_plan(house: House, s3_url: str, conf: dict[str, str], code: str) -> None:
-    with pytest.raises((Unsupported, Conflict)) as found:
+    with pytest.raises((Unsupported, Conflict)) as error:
         house.face.plan(script(s3_url, conf))
-    assert found.value.code == code and "another" not in f"{found.value.message} {found.value.hint}"
+    assert error.value.code == code and "another" not in f"{error.value.message} {error.value.hint}"
     if code == "home.connector":
-        assert "org.apache.hadoop:hadoop-aws" in found.value.hint
+        assert "org.apache.hadoop:hadoop-aws" in error.value.hint
 
 
 def test_the_hint_names_the_artifact_of_the_spark_that_will_run_it(house: House, s3_url: str) -> None:
-    with pytest.raises(Unsupported) as found:
+    with pytest.raises(Unsupported) as error:
         house.face.plan(script(s3_url, {}))
-    assert "org.apache.hadoop:hadoop-aws:3.5.0" in found.value.hint
+    assert "org.apache.hadoop:hadoop-aws:3.5.0" in error.value.hint
 
 
 def test_only_s3_and_hdfs_are_homes_of_jobs(house: House, tmp_path: Path) -> None:
     for home, code in ((str(tmp_path / "disk"), "home.scheme"), ("gs://there/home", "home.untried")):
-        with pytest.raises(Unsupported) as found:
+        with pytest.raises(Unsupported) as error:
             house.face.plan(script(home))
-        assert found.value.code == code
+        assert error.value.code == code
 
 
 def refused(house: House, home: str) -> TidemarkError:
     """What the plan says; nothing was written before it was known."""
-    with pytest.raises(TidemarkError) as found:
+    with pytest.raises(TidemarkError) as error:
         house.face.plan(script(home, {}))
     assert not house.face.context.files.job_names()
-    return found.value
+    return error.value
 
 
 @pytest.mark.parametrize(
@@ -139,9 +139,9 @@ def test_a_spark_without_a_client_of_hdfs_is_told_by_the_plan(
 
 
 def test_a_bucket_that_is_not_there_is_told_by_the_plan(house: House, s3_url: str) -> None:
-    with pytest.raises(TidemarkError) as found:
+    with pytest.raises(TidemarkError) as error:
         house.face.plan(script("s3://no-such-bucket-here/home"))
-    assert found.value.code.startswith("storage.")
+    assert error.value.code.startswith("storage.")
 
 
 def ran(house: House, home: str, name: str = "a") -> Run:
@@ -194,8 +194,10 @@ def test_what_two_jobs_wrote_there_is_compared(house: House, url: str) -> None:
         output = open_storage(f"{house.face.context.files.spec(run.job, run.id).output}/counts")
         for entry in [entry for entry in output.list() if entry.path.endswith(".parquet")]:
             output.write(entry.path, parquet(name=[entry.path, f"{entry.path} 2"], value=[1, last]))
-    found = house.face.ask(Compare("a", "b"))
-    assert found.rows_a == found.rows_b == found.equal + found.changed and found.equal == found.changed > 0, found
+    comparison = house.face.ask(Compare("a", "b"))
+    assert comparison.rows_a == comparison.rows_b == comparison.equal + comparison.changed and comparison.equal == comparison.changed > 0, (
+        comparison
+    )
 
 
 def parquet(**columns: list[Any]) -> bytes:
@@ -231,7 +233,7 @@ def test_what_a_crash_left_of_a_beginning_is_removed_at_the_next_opening(house: 
 
 
 def test_a_folder_at_a_home_is_unlike_any_other() -> None:
-    one, other = (places.at("s3://bucket/home/", JobName("a"), RunId(run)) for run in ("r-1", "r-2"))
-    assert one == "s3a://bucket/home/a-r-1" != other and places.place_of(places.checkpoints(one, RunId("r-1"))) == one
+    folder, other = (places.at("s3://bucket/home/", JobName("a"), RunId(run)) for run in ("r-1", "r-2"))
+    assert folder == "s3a://bucket/home/a-r-1" != other and places.place_of(places.checkpoints(folder, RunId("r-1"))) == folder
     assert places.at("hdfs://nn/home/", JobName("a"), RunId("r-1")) == "hdfs://nn/home/a-r-1"
     assert places.place_of("/workspace/jobs/a/checkpoints/r-1") == ""

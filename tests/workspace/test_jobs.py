@@ -53,10 +53,10 @@ def refusal(error: type[TidemarkError], code: str):
 
 
 def test_a_run_gets_its_own_output_and_frozen_code(house: House) -> None:
-    said = spec(house, house.begin("a"))
-    assert said.args == ("--output", str(house.face.layout.output(job("a")))) and Path(said.output).is_dir()
-    assert Path(said.script).read_text() == CODE
-    assert house.face.ask(ShowVersion(said.version)).args == ("--output", "{output}")
+    run_spec = spec(house, house.begin("a"))
+    assert run_spec.args == ("--output", str(house.face.layout.output(job("a")))) and Path(run_spec.output).is_dir()
+    assert Path(run_spec.script).read_text() == CODE
+    assert house.face.ask(ShowVersion(run_spec.version)).args == ("--output", "{output}")
 
 
 def test_a_name_is_taken_once_whatever_its_case(house: House) -> None:
@@ -106,18 +106,18 @@ def test_who_did_it_stays_with_the_event_through_a_rebuild(house: House) -> None
     do(house.face.acting("page"), Take("a"))
     do(house.face.acting("nightly-ci"), Take("a"))
     do(house.face, Take("a"))
-    said = [one.actor for one in house.face.ask(ListEvents("a", kind="savepoint.taken"))]
-    assert said == ["", "nightly-ci", "page"]
+    actors = [event.actor for event in house.face.ask(ListEvents("a", kind="savepoint.taken"))]
+    assert actors == ["", "nightly-ci", "page"]
     do(house.face, RebuildCatalog())
-    assert [one.actor for one in house.face.ask(ListEvents("a", kind="savepoint.taken"))] == said
-    assert [one.actor for one in house.face.ask(ListEvents(actor="page"))] == ["page"]
+    assert [event.actor for event in house.face.ask(ListEvents("a", kind="savepoint.taken"))] == actors
+    assert [event.actor for event in house.face.ask(ListEvents(actor="page"))] == ["page"]
 
 
 def test_events_from_before_actors_were_noted_are_read(house: House) -> None:
     old = {"at_ms": 5, "kind": "run.started", "job": None, "subject": "r-1", "message": "up"}
     with house.face.layout.events_file.open("a") as file:
         file.write(json.dumps(old) + "\n")
-    assert [one.actor for one in house.reopen().ask(ListEvents(kind="run.started"))] == [""]
+    assert [event.actor for event in house.reopen().ask(ListEvents(kind="run.started"))] == [""]
 
 
 def test_any_retained_batch_can_be_taken(house: House) -> None:
@@ -150,9 +150,9 @@ def test_sealed_in_the_background(house: House) -> None:
     early = take(house)
     house.face.background = True
     late = take(house)
-    until(lambda: all(house.face.ask(ShowSavepoint(one.id)).trust is Trust.INTACT for one in (early, late)))
+    until(lambda: all(house.face.ask(ShowSavepoint(savepoint.id)).trust is Trust.INTACT for savepoint in (early, late)))
     house.face.background = False
-    assert [house.face.ask(ShowSavepoint(one.id)).trust for one in (early, late)] == [Trust.INTACT, Trust.INTACT]
+    assert [house.face.ask(ShowSavepoint(savepoint.id)).trust for savepoint in (early, late)] == [Trust.INTACT, Trust.INTACT]
 
 
 def test_dispose(house: House) -> None:
@@ -171,11 +171,11 @@ def test_a_fork_has_its_own_checkpoint_query_id_and_output(house: House) -> None
     parent = house.ran("a")
     taken = take(house)
     run = do(house.face, Fork(taken.id, name="b", code=CODE + "# changed\n"))
-    said = spec(house, run)
-    assert said.args == ("--output", str(house.face.layout.output(job("b"))))
-    assert said.from_savepoint == taken.id and set(said.sink_logs) == {"counts"}
-    assert said.taken_paths == (str(house.face.layout.output(job("a")) / "counts"),)
-    new, old = (json.loads((Path(one.checkpoints) / "counts" / "metadata").read_text())["id"] for one in (run, parent))
+    run_spec = spec(house, run)
+    assert run_spec.args == ("--output", str(house.face.layout.output(job("b"))))
+    assert run_spec.from_savepoint == taken.id and set(run_spec.sink_logs) == {"counts"}
+    assert run_spec.taken_paths == (str(house.face.layout.output(job("a")) / "counts"),)
+    new, old = (json.loads((Path(job_run.checkpoints) / "counts" / "metadata").read_text())["id"] for job_run in (run, parent))
     assert new != old and run.version != parent.version
     lanes = {lane.job: lane.origin_savepoint for lane in house.face.ask(ShowTree()).lanes}
     assert lanes == {"a": None, "b": taken.id}
@@ -185,7 +185,7 @@ def test_a_dry_fork_changes_nothing(house: House) -> None:
     house.ran("a")
     taken = take(house)
     assert [sink.action for sink in house.face.plan(Fork(taken.id, name="b")).sinks] == ["continue"]
-    assert [one.job.name for one in house.face.ask(ListJobs())] == ["a"] and not house.face.layout.job(job("b")).exists()
+    assert [summary.job.name for summary in house.face.ask(ListJobs())] == ["a"] and not house.face.layout.job(job("b")).exists()
 
 
 def test_a_fork_that_would_write_to_its_parents_output_is_refused(house: House) -> None:
@@ -218,13 +218,13 @@ def test_a_fork_and_an_upgrade_may_have_another_engine(house: House, tmp_path: P
     new = do(house.face, script)
     fork = do(house.face, Fork(taken.id, name="c", python=str(engine)))
     resumed = do(house.face, Resume("a", python=str(engine)))
-    assert {house.face.ask(ShowVersion(one.version)).python for one in (new, fork, resumed)} == {str(engine)}
+    assert {house.face.ask(ShowVersion(job_run.version)).python for job_run in (new, fork, resumed)} == {str(engine)}
     assert house.face.ask(ShowVersion(run.version)).python == ""
     with refusal(Invalid, "runtime.not_found"):
         do(house.face, RunScript(name="d", script="job.py", code=CODE, python="/nowhere/python"))
     with refusal(Invalid, "runtime.not_found"):
         do(house.face, Fork(taken.id, name="d", python="/nowhere/python"))
-    assert {one.job.name for one in house.face.ask(ListJobs())} == {"a", "b", "c"}
+    assert {summary.job.name for summary in house.face.ask(ListJobs())} == {"a", "b", "c"}
 
 
 def test_a_fork_of_an_attached_job_has_the_engine_that_was_named(house: House, tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ def test_an_experiment_begins_whole_or_not_at_all(house: House) -> None:
     broken = StartExperiment("try", taken.id, (Variant(name="b"), Variant(name="c", code="if")))
     with refusal(Invalid, "code.syntax"):
         do(house.face, broken)
-    assert [one.job.name for one in house.face.ask(ListJobs())] == ["a"] and house.face.ask(ListExperiments()) == []
+    assert [summary.job.name for summary in house.face.ask(ListJobs())] == ["a"] and house.face.ask(ListExperiments()) == []
     made = do(house.face, replace(broken, variants=(Variant(name="b"), Variant(name="c")), with_parent=True))
     assert made.jobs == ("a", "b", "c") and house.face.ask(ShowExperiment(made.id)) == house.face.ask(ShowExperiment("try")) == made
     assert {lane.experiment for lane in house.face.ask(ShowTree()).lanes} == {None, made.id}
@@ -296,7 +296,7 @@ def test_an_upgrade_of_a_point_that_is_kept_takes_no_further_savepoint(house: Ho
     house.ran("a")
     stop = take(house)
     do(house.face, Resume("a", code=CODE + "# changed\n"))
-    assert [one.id for one in house.face.ask(ListSavepoints("a"))] == [stop.id]
+    assert [savepoint.id for savepoint in house.face.ask(ListSavepoints("a"))] == [stop.id]
 
 
 def test_an_upgrade_of_a_checkpoint_that_cannot_be_saved_goes_on_and_says_so(house: House) -> None:
@@ -304,7 +304,7 @@ def test_an_upgrade_of_a_checkpoint_that_cannot_be_saved_goes_on_and_says_so(hou
     shutil.rmtree(Path(first.checkpoints) / "counts" / "commits")
     do(house.face, Resume("a", code=CODE + "# changed\n", new_queries=("counts",)))
     assert len(house.face.ask(ShowJob("a")).runs) == 2
-    assert "savepoint.skipped" in {one.kind for one in house.face.ask(ListEvents("a"))}
+    assert "savepoint.skipped" in {event.kind for event in house.face.ask(ListEvents("a"))}
 
 
 def test_a_resume_back_in_time_keeps_the_present_in_a_savepoint(house: House) -> None:
@@ -314,7 +314,7 @@ def test_a_resume_back_in_time_keeps_the_present_in_a_savepoint(house: House) ->
     assert run.checkpoints != first.checkpoints
     newest = house.face.ask(ListSavepoints("a"))[0]
     assert (newest.reason, newest.batch) == (Reason.BEFORE_RESUME, NEWEST)
-    same = [(Path(one.checkpoints) / "counts" / "metadata").read_text() for one in (first, run)]
+    same = [(Path(job_run.checkpoints) / "counts" / "metadata").read_text() for job_run in (first, run)]
     assert same[0] == same[1]
 
 
@@ -354,8 +354,8 @@ def test_a_job_goes_on_as_soon_as_the_operation_of_its_stop_has_ended(house: Hou
             refused(Resume("a"))
     operations.save(house.face.context, replace(stop, state=OperationState.DONE))
     second = do(house.face, Resume("a"))
-    wanted = house.face.context.files.wanted(first.job)
-    assert (wanted.run, wanted.stop, second.checkpoints) == (second.id, None, first.checkpoints)
+    document = house.face.context.files.wanted(first.job)
+    assert (document.run, document.stop, second.checkpoints) == (second.id, None, first.checkpoints)
 
 
 def test_a_job_that_stopped_cannot_be_stopped(house: House) -> None:
@@ -372,7 +372,7 @@ def ran_without_files(house: House) -> Run:
     run = house.ran("a")
     queries = house.folder(run) / QUERIES_FILE
     started = [{**json.loads(line), "sink": "noop", "sink_path": ""} for line in queries.read_text().splitlines()]
-    queries.write_text("".join(json.dumps(one) + "\n" for one in started))
+    queries.write_text("".join(json.dumps(record) + "\n" for record in started))
     do(house.face, RebuildCatalog())
     return run
 
@@ -453,9 +453,9 @@ def write_output(house: House, name: str, rows: list[tuple[int, str]]) -> None:
 
 def counting(house: House, name: str, watermark: str, rows: list[tuple[int, str]], late: int = 0) -> None:
     run = house.begin(name)
-    said = {"query": "counts", "query_id": name, "run_id": "s", "checkpoint": "", "sink": "json", "ui_url": "", "spark_version": "4.3.0"}
+    record = {"query": "counts", "query_id": name, "run_id": "s", "checkpoint": "", "sink": "json", "ui_url": "", "spark_version": "4.3.0"}
     sink = str(house.face.layout.output(run.job) / "counts")
-    house.append(run, "queries.jsonl", json.dumps({**said, "sink_path": sink, "at_ms": 1}) + "\n")
+    house.append(run, "queries.jsonl", json.dumps({**record, "sink_path": sink, "at_ms": 1}) + "\n")
     house.progress(run, 1, watermark, late)
     write_output(house, name, rows)
 
@@ -464,10 +464,10 @@ def test_outputs_are_compared_up_to_what_both_have_reached(house: House) -> None
     counting(house, "a", "2026-11-20T09:00:30.000Z", [(10, "x"), (20, "x"), (30, "x")])
     counting(house, "b", "2026-11-20T09:00:20.000Z", [(10, "x"), (20, "y")])
     house.reopen()
-    found = house.face.ask(Compare("a", "b"))
-    assert (found.query, found.equal, found.only_a, found.only_b) == ("counts", 1, 1, 1)
-    assert found.until_ms == 1_795_165_220_000
-    assert "Late rows" not in found.note, "neither dropped any"
+    comparison = house.face.ask(Compare("a", "b"))
+    assert (comparison.query, comparison.equal, comparison.only_a, comparison.only_b) == ("counts", 1, 1, 1)
+    assert comparison.until_ms == 1_795_165_220_000
+    assert "Late rows" not in comparison.note, "neither dropped any"
 
 
 def test_late_rows_that_one_side_dropped_are_named_as_a_cause(house: House) -> None:

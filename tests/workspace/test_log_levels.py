@@ -34,8 +34,8 @@ def asked(house: House, run: Run) -> LevelsAsked:
 
 def answer(house: House, run: Run, **levels: str) -> None:
     """What a driver writes."""
-    said = LevelsSet({name.replace("__", "."): level for name, level in levels.items()}, "log4j2.xml", asked(house, run).asked_ms, 77)
-    (house.folder(run) / SET_FILE).write_bytes(documents.encode(said))
+    document = LevelsSet({name.replace("__", "."): level for name, level in levels.items()}, "log4j2.xml", asked(house, run).asked_ms, 77)
+    (house.folder(run) / SET_FILE).write_bytes(documents.encode(document))
 
 
 def test_what_the_driver_has_not_set_is_not_said_to_be_set(house: House, run: Run) -> None:

@@ -85,8 +85,8 @@ def test_a_run_without_a_log_has_nothing(house: House) -> None:
 
 def test_an_endless_entry_is_cut() -> None:
     lines = [b"26/11/22 08:27:30 ERROR a\n", *[b"\tat b\n"] * 10_000]
-    found = logs.search(lines, logs.Wanted(), 5, RunId("r"))
-    assert found.entries[0].text.count("\n") == logs.MOST_LINES - 1
+    search = logs.search(lines, logs.Wanted(), 5, RunId("r"))
+    assert search.entries[0].text.count("\n") == logs.MOST_LINES - 1
 
 
 def test_a_search_goes_on_from_a_byte(house_with_log: House) -> None:

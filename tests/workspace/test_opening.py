@@ -75,7 +75,7 @@ def test_a_resume_that_was_never_wanted_is_undone(house: House) -> None:
     house.face.close()
     house.face.layout.catalog_file.unlink()
     house.open()
-    assert run.id not in [one.id for one in house.face.ask(ShowJob("a")).runs]
+    assert run.id not in [job_run.id for job_run in house.face.ask(ShowJob("a")).runs]
     assert not house.folder(run).exists() and not house.face.layout.checkpoints(run.job, run.id).exists()
 
 
@@ -86,7 +86,7 @@ def test_an_experiment_that_was_written_down_is_completed(house: House) -> None:
     for name in ("b", "c"):
         house.face.layout.wanted_file(job(name)).unlink()
     house.reopen()
-    assert {one.job.name: one.state for one in house.face.ask(ListJobs())} == {
+    assert {summary.job.name: summary.state for summary in house.face.ask(ListJobs())} == {
         "a": RunState.STOPPED,
         "b": RunState.WANTED,
         "c": RunState.WANTED,
@@ -101,7 +101,7 @@ def test_forks_of_an_experiment_that_was_not_written_down_are_gone(house: House)
         house.face.layout.wanted_file(job(name)).unlink()
     house.face.layout.experiment_file(made.id).unlink()
     house.reopen()
-    assert [one.job.name for one in house.face.ask(ListJobs())] == ["a"]
+    assert [summary.job.name for summary in house.face.ask(ListJobs())] == ["a"]
 
 
 def test_an_unfinished_savepoint_is_removed(house: House) -> None:
@@ -140,7 +140,7 @@ def test_a_damaged_catalog_says_how_to_rebuild_and_is_rebuilt(house: House) -> N
     with pytest.raises(Corrupt):
         open_workspace(house.root)
     house.face = open_workspace(house.root, rebuilding=True)
-    assert [one.id for one in house.face.ask(ListSavepoints())] == [saved.id]
+    assert [savepoint.id for savepoint in house.face.ask(ListSavepoints())] == [saved.id]
     assert house.face.ask(ShowJob("a")).summary.state is RunState.STOPPED
 
 
@@ -152,7 +152,7 @@ def test_a_damaged_document_hides_nothing_else(house: House) -> None:
     (house.face.layout.experiments / "e-1.json").write_text("{")
     house.reopen()
     assert house.folder(broken).exists()
-    assert {one.job.name for one in house.face.ask(ListJobs())} == {"a", "b"}
+    assert {summary.job.name for summary in house.face.ask(ListJobs())} == {"a", "b"}
     assert "document.malformed" in {event.kind for event in house.face.ask(ListEvents())}
 
 

@@ -150,9 +150,9 @@ def contents(house: House) -> dict[Path, bytes]:
 def test_a_plan_changes_nothing(named: str, house: House) -> None:
     house.ran("a")
     savepoint = do(house.face, Take("a", batch=NEWEST - 2))
-    before, said = contents(house), house.face.ask(ListEvents())
+    before, events = contents(house), house.face.ask(ListEvents())
     assert house.face.plan(CHANGES[named](savepoint.id)) is not None
-    assert contents(house) == before and house.face.ask(ListEvents()) == said
+    assert contents(house) == before and house.face.ask(ListEvents()) == events
     assert house.face.ask(ListOperations()) == [] and house.face.context.under_way == {}
 
 

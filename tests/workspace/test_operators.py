@@ -25,8 +25,8 @@ def plan(query: str, batch: int) -> QueryPlan:
 
 def written(house: House, run: Run, *plans: QueryPlan) -> None:
     """As a driver writes them."""
-    for one in plans:
-        Records(house.folder(run), house.clock).plan(one)
+    for query_plan in plans:
+        Records(house.folder(run), house.clock).plan(query_plan)
 
 
 def test_the_plan_of_each_query_is_read_as_the_driver_wrote_it(house: House) -> None:
@@ -71,8 +71,10 @@ def test_operators_are_those_of_the_newest_batch(house: House) -> None:
     for batch in (1, 2):
         house.progress(run, batch)
     ingestion.follow(house.face.context, ingestion.of_run(house.face.context, run.job, run.id))
-    (found,) = house.face.ask(ListOperators("a"))
-    assert (found.query, found.batch, found.sink) == ("counts", 2, "parquet")
-    assert [(one.description, one.start, one.end, one.rows) for one in found.sources] == [("files", "", '{"logOffset":2}', 5)]
+    (operators,) = house.face.ask(ListOperators("a"))
+    assert (operators.query, operators.batch, operators.sink) == ("counts", 2, "parquet")
+    assert [(source.description, source.start, source.end, source.rows) for source in operators.sources] == [
+        ("files", "", '{"logOffset":2}', 5)
+    ]
     with pytest.raises(NotFound):
         house.face.ask(ListOperators("nobody"))

@@ -197,7 +197,7 @@ def test_the_savepoint_to_go_back_to_is_not_disposed_of_before_it_is_over(house:
     assert saved is not None and refused(house, saved) == "savepoint.way_back"
     (outcome,) = do(house.face, Dispose((saved,))).outcomes
     assert outcome.refusal is not None and "the way back of a" in outcome.refusal.message and "stop a" in outcome.refusal.hint
-    assert [one.id for one in house.face.ask(ListSavepoints("a"))] == [saved]
+    assert [savepoint.id for savepoint in house.face.ask(ListSavepoints("a"))] == [saved]
     fails(house, run)
     assert refused(house, saved) == "savepoint.way_back", "it goes back to it now"
     runs.update(house.face.context, run.id, state=RunState.FAILED)

@@ -71,7 +71,7 @@ def test_what_cannot_be_rescaled_is_refused_before_anything_is_done(house: House
     assert planned.refusal is not None and planned.refusal.code == code
     with pytest.raises((Conflict, Unsupported)) as refused:
         do(house.face, fork)
-    assert refused.value.code == code and [one.job.name for one in house.face.ask(ListJobs())] == ["a"]
+    assert refused.value.code == code and [summary.job.name for summary in house.face.ask(ListJobs())] == ["a"]
 
 
 def test_a_job_that_runs_elsewhere_is_refused(house: House, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_a_rewriting_that_fails_leaves_the_job_as_it_was(house: House, monkeypat
     (savepoint,) = house.face.ask(ListSavepoints("a"))
     with pytest.raises(Unavailable):
         do(house.face, Fork(savepoint=savepoint.id, name="b", partitions=8))
-    assert [one.job.name for one in house.face.ask(ListJobs())] == ["a"] and not house.face.layout.job(job("b")).exists()
+    assert [summary.job.name for summary in house.face.ask(ListJobs())] == ["a"] and not house.face.layout.job(job("b")).exists()
     assert not house.face.layout.sandbox.exists() or not list(house.face.layout.sandbox.iterdir())
 
 
@@ -194,7 +194,7 @@ def test_a_running_job_is_rescaled_and_loses_and_doubles_nothing(
     await_rows(*outputs)
     for name, partitions_now in (("a", 8), ("b", 2)):
         manifest = server.face.ask(ReadManifest(server.stop(name, savepoint=True)))
-        assert {one.partitions for image in manifest.queries for one in image.operators} == {partitions_now}
+        assert {operator.partitions for image in manifest.queries for operator in image.operators} == {partitions_now}
         diagnoses = do(server.face, Diagnose(name))
         assert all(diagnosis.sound for diagnosis in diagnoses), diagnoses
     assert all(rows(spark, output) == EXPECTED for output in outputs)

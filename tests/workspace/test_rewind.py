@@ -50,7 +50,7 @@ def test_back_to_a_retained_batch_saves_the_present_first(house: House) -> None:
     rewound, present = house.face.ask(ListSavepoints("a"))
     assert (present.reason, present.batch) == (Reason.BEFORE_RESUME, NEWEST)
     assert (rewound.reason, rewound.batch, run.from_savepoint) == (Reason.REWIND, 7, rewound.id)
-    ids = [json.loads((Path(one.checkpoints) / "counts" / "metadata").read_text())["id"] for one in (first, run)]
+    ids = [json.loads((Path(job_run.checkpoints) / "counts" / "metadata").read_text())["id"] for job_run in (first, run)]
     assert ids[0] == ids[1]
 
 
@@ -90,7 +90,7 @@ def test_a_batch_and_a_savepoint_are_two_points(house: House) -> None:
 def test_the_newest_batch_needs_no_second_savepoint(house: House) -> None:
     house.ran("a")
     do(house.face, Resume("a", batch=NEWEST))
-    assert [one.reason for one in house.face.ask(ListSavepoints("a"))] == [Reason.REWIND]
+    assert [savepoint.reason for savepoint in house.face.ask(ListSavepoints("a"))] == [Reason.REWIND]
 
 
 # by event time
@@ -99,10 +99,10 @@ def test_the_newest_batch_needs_no_second_savepoint(house: House) -> None:
 def test_a_savepoint_by_event_time(house: House) -> None:
     house.ran("a")
     kept = house.face.ask(ListRetained("a"))
-    wanted = kept[5]
-    for event_ms, batch in ((wanted.watermark_ms, 5), (wanted.watermark_ms - 1, 4), (kept[-1].watermark_ms + MINUTE_MS, NEWEST)):
+    target = kept[5]
+    for event_ms, batch in ((target.watermark_ms, 5), (target.watermark_ms - 1, 4), (kept[-1].watermark_ms + MINUTE_MS, NEWEST)):
         planned = house.face.plan(Take("a", event_ms=event_ms)).batches
-        assert planned == {"counts": max(one.batch for one in kept if one.watermark_ms <= event_ms)} == {"counts": batch}
+        assert planned == {"counts": max(retained.batch for retained in kept if retained.watermark_ms <= event_ms)} == {"counts": batch}
     with refusal(NotFound, "savepoint.not_retained"):
         house.face.plan(Take("a", event_ms=-1))
 
@@ -164,9 +164,9 @@ def test_batches_that_a_sinks_log_no_longer_tells_apart_are_not_offered(house: H
     log = house.face.layout.output(run.job) / "counts" / "_spark_metadata"
     for old in range(9):
         (log / str(old)).unlink()
-    assert [one.batch for one in house.face.ask(ListRetained("a"))] == list(range(9, NEWEST + 1))
-    for one in house.face.ask(ListRetained("a")):
-        assert take(house, one.batch).batch == one.batch
+    assert [retained.batch for retained in house.face.ask(ListRetained("a"))] == list(range(9, NEWEST + 1))
+    for retained in house.face.ask(ListRetained("a")):
+        assert take(house, retained.batch).batch == retained.batch
     with refusal(NotFound, "savepoint.not_retained"):
         take(house, 8)
 

@@ -183,5 +183,5 @@ def has_put_out(server: Server, name: str, files: int) -> bool:
     once = sorted((f"k{key}", minute + key) for minute in range(0, 2 * files, 2) for key in range(4))
     if not (seen / "_spark_metadata").is_dir() or sorted(rows_of(seen)) != once:
         return False
-    wanted = sorted((f"k{key}", minute, 2 * (minute + key), 2) for minute in range(0, 2 * files - 4, 2) for key in range(4))
-    return (sink / "_spark_metadata").is_dir() and sorted(rows_of(sink)) == wanted
+    expected = sorted((f"k{key}", minute, 2 * (minute + key), 2) for minute in range(0, 2 * files - 4, 2) for key in range(4))
+    return (sink / "_spark_metadata").is_dir() and sorted(rows_of(sink)) == expected

@@ -75,6 +75,6 @@ def test_the_script_of_a_bisection_is_that_users_and_reads_the_rows(folder: Path
     house.append(run, QUERIES_FILE, query_line(str(checkpoint), str(sink)))
     house.see(run, RunState.STOPPED)
     good, bad = do(house.face, Take("a", 9)).id, do(house.face, Take("a", NEWEST)).id
-    found = do(house.face, Bisect(job="a", good=good, bad=bad, script=JUDGE))
-    assert (found.right, found.wrong) == (10, 11)
+    bisection = do(house.face, Bisect(job="a", good=good, bad=bad, script=JUDGE))
+    assert (bisection.right, bisection.wrong) == (10, 11)
     house.face.close()

@@ -121,8 +121,8 @@ def goes_both_ways(server: Server, into: Path, other: str, other_version: str, s
     do(server.face, Resume("a", python=other))  # 3
     until(lambda: all(has_put_out(server, name, 6) for name in ("a", "b")), 400)
     assert server.newest("a").spark_version == other_version
-    said = rehearsals(server)
-    assert len(said) == 3 and all(f"of {query}" in text for text in said for query in QUERIES), said
+    messages = rehearsals(server)
+    assert len(messages) == 3 and all(f"of {query}" in text for text in messages for query in QUERIES), messages
 
 
 def pyspark_version() -> str:

@@ -115,7 +115,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("code", "given"), [(code, one) for code, several in REFUSED.items() for one in several])
+@pytest.mark.parametrize(("code", "given"), [(code, change) for code, several in REFUSED.items() for change in several])
 def test_refusals(code: str, given: Given) -> None:
     with pytest.raises(Invalid) as refused:
         schedule_times.check(changed(Schedule(), given, NOW_MS), NOW_MS)

@@ -71,10 +71,10 @@ def take(server: Server, job: str) -> Savepoint:
 def assert_same_outputs(server: Server, a: str, b: str) -> int:
     """Waits until both have rows up to a common time; how many those are."""
     until(lambda: server.face.ask(Compare(a, b)).rows_b > 0)
-    found = server.face.ask(Compare(a, b))
-    assert (found.only_a, found.only_b, found.changed) == (0, 0, 0), found
-    assert found.equal == found.rows_a == found.rows_b
-    return found.equal
+    comparison = server.face.ask(Compare(a, b))
+    assert (comparison.only_a, comparison.only_b, comparison.changed) == (0, 0, 0), comparison
+    assert comparison.equal == comparison.rows_a == comparison.rows_b
+    return comparison.equal
 
 
 @pytest.mark.spark
@@ -100,7 +100,7 @@ def test_walk(server: Server) -> None:
     first = assert_same_outputs(server, "a", "b")
 
     do(server.face, Drop("b", savepoint=False))
-    assert [one.choice for one in server.face.ask(ShowExperiment(experiment.id)).decisions] == [Choice.DROPPED]
+    assert [decision.choice for decision in server.face.ask(ShowExperiment(experiment.id)).decisions] == [Choice.DROPPED]
     stopped = server.face.ask(ShowSavepoint(server.stop("a", savepoint=True)))
     assert (stopped.reason, stopped.job) == (Reason.STOP, "a") and stopped.batch > saved.batch
 
