@@ -27,7 +27,7 @@ def test_it_is_listed_said_and_outlasts_the_catalog(house: House) -> None:
     changed = do(house.face, Annotate(taken.path, label="second", note="why\nso", best_before_ms=5))
     assert (changed.label, changed.note, changed.best_before_ms) == ("second", "why\nso", 5)
     assert list(house.face.ask(ListSavepoints())) == [changed]
-    assert [one.message for one in house.face.ask(ListEvents()) if one.kind == "savepoint.annotated"] == [
+    assert [event.message for event in house.face.ask(ListEvents()) if event.kind == "savepoint.annotated"] == [
         f"label, note, best before of savepoint {taken.id} changed"
     ]
     assert house.face.ask(ShowTree()).marks[0].label == "second"

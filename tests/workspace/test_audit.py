@@ -226,12 +226,12 @@ for number in range(10**6):
 """
     with subprocess.Popen([sys.executable, "-c", code, str(house.root)], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
-        said = [process.stdout.readline() for _ in range(20)]
+        lines = [process.stdout.readline() for _ in range(20)]
         process.send_signal(signal.SIGKILL)
-        said += process.stdout.readlines()
+        lines += process.stdout.readlines()
     house.open()
     whole = house.face.ask(VerifyAudit())
-    acknowledged = int([line for line in said if line.endswith("\n")][-1])
+    acknowledged = int([line for line in lines if line.endswith("\n")][-1])
     assert whole.findings == () and whole.lines >= acknowledged + 1 >= 20
     assert written(house, 1) and house.face.ask(VerifyAudit()).lines == whole.lines + 1
 

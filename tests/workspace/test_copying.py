@@ -90,7 +90,7 @@ def test_a_cancelled_fork_is_no_job(house: House, two_disks: None, monkeypatch: 
     saved = taken(house.face)
     gate = Gate(monkeypatch, house.face, "fork")
     cancelled(gate, house.face, lambda: do(house.face, Fork(saved.id, name="b")))
-    assert [one.job.name for one in house.face.ask(ListJobs())] == ["a"] and files(house.face.layout.jobs / "b") == set()
+    assert [summary.job.name for summary in house.face.ask(ListJobs())] == ["a"] and files(house.face.layout.jobs / "b") == set()
     assert house.face.ask(ListOperations())[0].subject == saved.id
     assert do(house.face, Fork(saved.id, name="b")).job == "b"
     do(house.face, Dispose((saved.id,)))
@@ -110,7 +110,7 @@ def test_of_a_cancelled_experiment_no_variant_is_left(house: House, two_disks: N
     saved = taken(house.face)
     experiment = StartExperiment("try", saved.id, (Variant(name="b"), Variant(name="c")))
     cancelled(Gate(monkeypatch, house.face, "fork", skip=1), house.face, lambda: do(house.face, experiment))
-    assert [one.job.name for one in house.face.ask(ListJobs())] == ["a"] and house.face.ask(ListExperiments()) == []
+    assert [summary.job.name for summary in house.face.ask(ListJobs())] == ["a"] and house.face.ask(ListExperiments()) == []
     assert files(house.face.layout.jobs / "b") == files(house.face.layout.jobs / "c") == set()
 
 
@@ -122,9 +122,9 @@ def test_a_cancelled_rewind_leaves_the_job_as_it_was(skip: int, house: House, tw
     cancelled(Gate(monkeypatch, house.face, "resume", skip), house.face, lambda: do(house.face, Resume("a", batch=7)))
     assert house.face.ask(ListSavepoints()) == [] and files(house.face.layout.savepoints) == set()
     assert {path for path in files(house.face.layout.job(run.job)) if not path.endswith("checkpoints")} == before - {"checkpoints"}
-    assert [one.id for one in house.face.ask(ShowJob("a")).runs] == [run.id]
+    assert [job_run.id for job_run in house.face.ask(ShowJob("a")).runs] == [run.id]
     do(house.face, Resume("a", batch=7))
-    assert [one.batch for one in house.face.ask(ListSavepoints("a"))] == [7, NEWEST]
+    assert [savepoint.batch for savepoint in house.face.ask(ListSavepoints("a"))] == [7, NEWEST]
 
 
 def test_a_savepoint_from_before_outlives_a_cancelled_resume_from_it(
@@ -133,7 +133,7 @@ def test_a_savepoint_from_before_outlives_a_cancelled_resume_from_it(
     house.ran("a")
     old = do(house.face, Take("a", batch=7))
     cancelled(Gate(monkeypatch, house.face, "resume"), house.face, lambda: do(house.face, Resume("a", from_savepoint=old.id)))
-    assert [one.id for one in house.face.ask(ListSavepoints())] == [old.id]
+    assert [savepoint.id for savepoint in house.face.ask(ListSavepoints())] == [old.id]
     assert do(house.face, Verify(old.id)).damages == ()
 
 

@@ -16,7 +16,7 @@ from tests.workspace.conftest import House, job
 
 
 def assert_whole_or_nothing(face: Workspace, *, done: bool) -> None:
-    names = [one.job.name for one in face.ask(ListJobs())]
+    names = [summary.job.name for summary in face.ask(ListJobs())]
     if "b" in names:
         run = face.ask(ShowJob("b")).runs[0]
         assert Path(face.context.files.spec(run.job, run.id).script).is_file()

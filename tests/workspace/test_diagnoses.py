@@ -33,9 +33,9 @@ PATIENCE_S = 30
 
 
 def one(house: House, subject: str) -> Diagnosis:
-    found = do(house.face, Diagnose(subject))
-    assert len(found) == 1
-    return found[0]
+    diagnoses = do(house.face, Diagnose(subject))
+    assert len(diagnoses) == 1
+    return diagnoses[0]
 
 
 def take(house: House, batch: int | None = None) -> Savepoint:
@@ -56,21 +56,21 @@ def harm(house: House, savepoint: Savepoint, path: str) -> None:
 
 def test_a_sound_job(house: House) -> None:
     house.ran("a")
-    found = one(house, "a")
-    assert found.sound and found.restorable == tuple(range(NEWEST + 1)) and found.newest_committed == NEWEST
-    assert (found.subject, found.query, found.files > 200) == ("a", "counts", True)
-    assert "batches 0 to 13 can be restored" in found.advice
+    diagnosis = one(house, "a")
+    assert diagnosis.sound and diagnosis.restorable == tuple(range(NEWEST + 1)) and diagnosis.newest_committed == NEWEST
+    assert (diagnosis.subject, diagnosis.query, diagnosis.files > 200) == ("a", "counts", True)
+    assert "batches 0 to 13 can be restored" in diagnosis.advice
 
 
 def test_a_job_whose_newest_batch_is_lost_is_sent_back_to_the_newest_whole_one(house: House) -> None:
     run = house.ran("a", golden="hdfs")
     lose(run, f"state/0/1/{NEWEST + 1}.delta")
-    found = one(house, "a")
-    assert [(finding.damage.kind, finding.batches, finding.part) for finding in found.findings] == [
+    diagnosis = one(house, "a")
+    assert [(finding.damage.kind, finding.batches, finding.part) for finding in diagnosis.findings] == [
         ("missing", (NEWEST,), "state of operator 0, partition 1")
     ]
-    assert found.restorable[-1] == NEWEST - 1
-    assert f"resume a --batch {NEWEST - 1}" in found.advice
+    assert diagnosis.restorable[-1] == NEWEST - 1
+    assert f"resume a --batch {NEWEST - 1}" in diagnosis.advice
     assert take(house, NEWEST - 1).batch == NEWEST - 1, "the advice works"
 
 
@@ -79,16 +79,16 @@ def test_a_job_with_nothing_to_restore_is_sent_to_its_savepoints(house: House) -
     saved, broken = take(house), take(house, 9)
     (house.face.layout.savepoint(broken.id) / "queries" / "counts" / "checkpoint" / "commits" / "9").unlink()
     lose(run, "metadata")
-    found = one(house, "a")
-    assert found.restorable == ()
-    assert f"resume a --from {saved.id}" in found.advice and broken.id not in found.advice
+    diagnosis = one(house, "a")
+    assert diagnosis.restorable == ()
+    assert f"resume a --from {saved.id}" in diagnosis.advice and broken.id not in diagnosis.advice
 
 
 def test_the_log_of_a_jobs_file_sink_is_examined_too(house: House) -> None:
     run = house.ran("a")
     (house.face.layout.output(run.job) / "counts" / "_spark_metadata" / "12").unlink()
-    found = one(house, "a")
-    assert [(finding.damage.path, finding.batches) for finding in found.findings] == [("_spark_metadata/12", (12, 13))]
+    diagnosis = one(house, "a")
+    assert [(finding.damage.path, finding.batches) for finding in diagnosis.findings] == [("_spark_metadata/12", (12, 13))]
     assert 12 not in [kept.batch for kept in house.face.ask(ListRetained("a"))], "what is offered works"
 
 
@@ -96,9 +96,9 @@ def test_a_savepoint_by_id_by_a_beginning_of_it_and_by_its_path(house: House) ->
     house.ran("a")
     saved = take(house)
     for named in (saved.id, saved.id[:-1], saved.path):
-        found = one(house, named)
-        assert found.sound and found.restorable == (NEWEST,) and found.subject == saved.id
-        assert f"fork {saved.id}" in found.advice
+        diagnosis = one(house, named)
+        assert diagnosis.sound and diagnosis.restorable == (NEWEST,) and diagnosis.subject == saved.id
+        assert f"fork {saved.id}" in diagnosis.advice
 
 
 @pytest.mark.parametrize("sealed", [False, True])
@@ -108,10 +108,10 @@ def test_a_damaged_savepoint_names_what_else_there_is(house: House, sealed: bool
     if sealed:
         verify.verify(house.face.context.library, saved.id, Trust.INTACT, 1)
     harm(house, saved, "queries/counts/checkpoint/commits/13")
-    found = one(house, saved.id)
-    assert [(finding.damage.path, finding.batches) for finding in found.findings] == [("commits/13", (NEWEST,))]
-    assert found.restorable == ()
-    assert f"fork {other.id}" in found.advice and f"savepoint a --batch {NEWEST}" in found.advice
+    diagnosis = one(house, saved.id)
+    assert [(finding.damage.path, finding.batches) for finding in diagnosis.findings] == [("commits/13", (NEWEST,))]
+    assert diagnosis.restorable == ()
+    assert f"fork {other.id}" in diagnosis.advice and f"savepoint a --batch {NEWEST}" in diagnosis.advice
 
 
 def test_what_only_the_seal_tells(house: House) -> None:
@@ -120,20 +120,20 @@ def test_what_only_the_seal_tells(house: House) -> None:
     saved = take(house)
     verify.verify(house.face.context.library, saved.id, Trust.INTACT, 1)
     harm(house, saved, "code/job.py")
-    found = one(house, saved.id)
-    assert [(finding.damage.path, finding.damage.kind, finding.part) for finding in found.findings] == [
+    diagnosis = one(house, saved.id)
+    assert [(finding.damage.path, finding.damage.kind, finding.part) for finding in diagnosis.findings] == [
         ("code/job.py", "checksum", "code of the version")
     ]
-    assert found.restorable == ()
+    assert diagnosis.restorable == ()
 
 
 def test_a_savepoint_without_a_readable_manifest(house: House) -> None:
     house.ran("a")
     saved = take(house)
     (house.face.layout.savepoint(saved.id) / "manifest.json").write_text("{")
-    found = one(house, saved.id)
-    assert [finding.damage.path for finding in found.findings] == ["manifest.json"]
-    assert "Do not start from it" in found.advice
+    diagnosis = one(house, saved.id)
+    assert [finding.damage.path for finding in diagnosis.findings] == ["manifest.json"]
+    assert "Do not start from it" in diagnosis.advice
 
 
 def test_a_checkpoint_anywhere(house: House) -> None:
@@ -141,8 +141,8 @@ def test_a_checkpoint_anywhere(house: House) -> None:
     place = str(Path(run.checkpoints) / "counts")
     assert one(house, place).restorable == one(house, f"file://{place}").restorable == tuple(range(NEWEST + 1))
     lose(run, "offsets/5")
-    found = one(house, place)
-    assert [(finding.damage.path, finding.batches) for finding in found.findings] == [("offsets/5", (5, 6))]
+    diagnosis = one(house, place)
+    assert [(finding.damage.path, finding.batches) for finding in diagnosis.findings] == [("offsets/5", (5, 6))]
     assert {5, 6}.isdisjoint(kept.batch for kept in house.face.ask(ListRetained("a")))
 
 

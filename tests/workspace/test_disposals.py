@@ -25,7 +25,7 @@ def three(house: House) -> list[str]:
     """Three savepoints of one job; of two batches, so that each shares files with another, and all with the live checkpoint."""
     house.ran("a")
     taken = [do(house.face, Take("a", batch=batch)) for batch in (12, 13, 13)]
-    return [one.id for one in taken]
+    return [savepoint.id for savepoint in taken]
 
 
 def disk(house: House) -> int:
@@ -48,9 +48,9 @@ def test_the_disk_gets_back_what_the_preview_said(house: House, three: list[str]
     before = disk(house)
     done = do(house.face, Dispose(tuple(chosen)))
     assert before - disk(house) == preview.frees_bytes == done.frees_bytes > 0
-    assert [one.savepoint for one in preview.outcomes] == [one.savepoint for one in done.outcomes] == chosen
+    assert [outcome.savepoint for outcome in preview.outcomes] == [outcome.savepoint for outcome in done.outcomes] == chosen
     assert (preview.files, preview.bytes) == (done.files, done.bytes)
-    assert [one.id for one in house.face.ask(ListSavepoints())] == three[:-count][::-1]
+    assert [savepoint.id for savepoint in house.face.ask(ListSavepoints())] == three[:-count][::-1]
 
 
 def test_together_they_free_more_than_each_alone(house: House, three: list[str]) -> None:
@@ -67,13 +67,13 @@ def test_one_that_is_needed_keeps_no_other(house: House, three: list[str]) -> No
     with leases.lease(context.library, house.face.ask(ShowSavepoint(three[1])).id, "fork b", context.now_ms()):
         preview = house.face.plan(Dispose(tuple(names)))
         done = do(house.face, Dispose(tuple(names)))
-    for said in (preview, done):
-        refused = [(one.savepoint, one.refusal.code) for one in said.refused if one.refusal]
+    for disposal in (preview, done):
+        refused = [(outcome.savepoint, outcome.refusal.code) for outcome in disposal.refused if outcome.refusal]
         assert refused == [("sp-none", "savepoint.not_found"), (three[1], "savepoint.in_use")]
-        assert [plan.savepoint for plan in said.plans] == [three[0], three[2]]
+        assert [plan.savepoint for plan in disposal.plans] == [three[0], three[2]]
     assert done.refused[1].refusal and "fork b" in done.refused[1].refusal.error.message
     assert preview.frees_bytes == done.frees_bytes
-    assert [one.id for one in house.face.ask(ListSavepoints())] == [three[1]]
+    assert [savepoint.id for savepoint in house.face.ask(ListSavepoints())] == [three[1]]
     assert not house.face.layout.savepoint(house.face.ask(ShowSavepoint(three[1])).id).joinpath("disposing.json").exists()
 
 
@@ -81,7 +81,7 @@ def test_one_that_fails_keeps_no_other(house: House, three: list[str], tmp_path:
     """A savepoint whose folder vanished behind Tidemark's back."""
     shutil.rmtree(house.face.layout.savepoint(house.face.ask(ShowSavepoint(three[0])).id))
     done = do(house.face, Dispose(tuple(three)))
-    assert [one.savepoint for one in done.refused] == [three[0]]
+    assert [outcome.savepoint for outcome in done.refused] == [three[0]]
     assert len(done.plans) == 2
 
 

@@ -100,7 +100,7 @@ def test_from_one_workspace_to_another(house: House, other: House, url: str) -> 
     brought = other.face.ask(ShowSavepoint(saved.id))
     assert (brought.job, brought.label, brought.run, brought.version) == ("a", "before", saved.run, saved.version)
     assert brought.trust is Trust.INTACT and brought.path == str(other.face.layout.savepoint(saved.id))
-    assert [one.id for one in other.face.ask(ListSavepoints("a"))] == [saved.id]
+    assert [savepoint.id for savepoint in other.face.ask(ListSavepoints("a"))] == [saved.id]
     assert other.face.ask(ShowVersion(saved.version)).script == "job.py"
     assert {event.kind for event in other.face.ask(ListEvents("a"))} == {"savepoint.imported"}
     house.open()
@@ -111,7 +111,7 @@ def test_a_job_that_is_not_here_breaks_no_page(house: House, other: House, url: 
     done(house.face, Export(saved.id, url))
     done(other.face, Import(url))
     for _ in range(2):
-        assert [one.job.name for one in other.face.ask(ListJobs())] == ["b"]
+        assert [summary.job.name for summary in other.face.ask(ListJobs())] == ["b"]
         lanes = {lane.job: lane for lane in other.face.ask(ShowTree()).lanes}
         assert lanes["a"].runs == () and [mark.id for mark in other.face.ask(ShowTree()).marks if mark.job == "a"] == [saved.id]
         assert other.face.ask(ShowHealth()).savepoints == 1
@@ -150,7 +150,7 @@ def test_a_workspace_that_was_moved(house: House, tmp_path: Path) -> None:
     plan = house.face.plan(Fork(saved.id, name="c", sinks={"*": "fresh"}))
     assert plan.checkpoints.startswith(str(tmp_path / "moved"))
     run = do(house.face, Fork(saved.id, name="c", sinks={"*": "fresh"}))
-    assert not [one for one in Path(run.checkpoints).rglob("*") if one.is_file() and str(tmp_path / "ws").encode() in one.read_bytes()]
+    assert not [path for path in Path(run.checkpoints).rglob("*") if path.is_file() and str(tmp_path / "ws").encode() in path.read_bytes()]
 
 
 def test_an_interpreter_that_is_not_here_gives_way(house: House, other: House, url: str) -> None:
@@ -336,7 +336,7 @@ def test_what_a_dead_export_left_is_cleaned(house: House, url: str) -> None:
     assert files(Path(url).parent) != set() and not Path(url).exists()
     house.open()
     assert files(Path(url).parent) == set() and files(house.face.layout.exports) == set()
-    assert [one.state for one in house.face.ask(ListOperations())] == [OperationState.FAILED]
+    assert [operation.state for operation in house.face.ask(ListOperations())] == [OperationState.FAILED]
     done(house.face, Export(saved.id, url, then_dispose=True))
 
 
@@ -358,8 +358,8 @@ def test_a_target_that_is_away_is_cleaned_later(house: House, tmp_path: Path) ->
 
 
 def event(batch: int, rows: int = 3, **more: object) -> str:
-    said = json.loads(progress_line(batch, "2026-11-20T09:00:00.000Z"))
-    return json.dumps({**said, "stateOperators": [{"numRowsTotal": rows}], **more}) + "\n"
+    fields = json.loads(progress_line(batch, "2026-11-20T09:00:00.000Z"))
+    return json.dumps({**fields, "stateOperators": [{"numRowsTotal": rows}], **more}) + "\n"
 
 
 def test_a_seal_keeps_what_the_job_said(house: House, other: House, url: str) -> None:
@@ -369,10 +369,10 @@ def test_a_seal_keeps_what_the_job_said(house: House, other: House, url: str) ->
     saved = do(house.face, Take("a"))
     assert progress_file.read(house.face.context.library, saved.id) == {}
     done(house.face, Export(saved.id, url))
-    said = progress_file.read(house.face.context.library, saved.id)
-    assert said["counts"] == json.loads(event(13, rows=13))
+    events = progress_file.read(house.face.context.library, saved.id)
+    assert events["counts"] == json.loads(event(13, rows=13))
     done(other.face, Import(url))
-    assert progress_file.read(other.face.context.library, saved.id) == said
+    assert progress_file.read(other.face.context.library, saved.id) == events
 
 
 @pytest.mark.parametrize(
@@ -394,8 +394,8 @@ def test_the_event_of_the_very_batch(lines: list[str], rows: int | None, house: 
     saved = do(house.face, Take("a"))
     with (house.folder(run) / PROGRESS_FILE).open("a") as file:
         file.writelines(lines)
-    found = progress.find(house.face.context, house.face.ask(ReadManifest(saved.id)))
-    assert (found["counts"]["stateOperators"][0]["numRowsTotal"] if found else None) == rows
+    events = progress.find(house.face.context, house.face.ask(ReadManifest(saved.id)))
+    assert (events["counts"]["stateOperators"][0]["numRowsTotal"] if events else None) == rows
 
 
 def test_the_batch_of_an_earlier_run_on_the_same_checkpoint(house: House) -> None:

@@ -122,10 +122,14 @@ def test_a_fork_edits_any_of_its_files(house: House, job: Run) -> None:
     assert same.version == job.version
     fork = do(house.face, Fork(saved.id, name="b", files={"helper.py": "x = 2\ny = 3\n", "model.bin": None, "new.py": ""}))
     assert kept(house, fork) == {"job.py": CODE.encode(), "helper.py": b"x = 2\ny = 3\n", "data/lookup.csv": b"a,b\r\n", "new.py": b""}
-    found = house.face.ask(Diff(saved.id, "b"))
-    assert not found.code.unified
-    assert [(file.path, file.added, file.removed) for file in found.files] == [("helper.py", 2, 1), ("model.bin", 0, 0), ("new.py", 0, 0)]
-    assert "--- helper.py\n+++ helper.py\n" in found.files[0].unified and "Binary" in found.files[1].unified
+    differences = house.face.ask(Diff(saved.id, "b"))
+    assert not differences.code.unified
+    assert [(file.path, file.added, file.removed) for file in differences.files] == [
+        ("helper.py", 2, 1),
+        ("model.bin", 0, 0),
+        ("new.py", 0, 0),
+    ]
+    assert "--- helper.py\n+++ helper.py\n" in differences.files[0].unified and "Binary" in differences.files[1].unified
     script = do(house.face, Fork(saved.id, name="c", files={"job.py": CODE + "x = 1\n"}))
     assert house.face.ask(ShowVersion(script.version)).code == CODE + "x = 1\n", "the script is one of its files"
 

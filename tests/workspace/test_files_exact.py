@@ -109,8 +109,10 @@ def output(server: Server, job: str) -> list[tuple[int, str]]:
 
 
 def assert_same(server: Server, a: str, b: str) -> None:
-    found = server.face.ask(Compare(a, b))
-    assert (found.equal, found.only_a, found.only_b, found.changed) == (len(rows_of(range(FILES), "x")), 0, 0, 0), found
+    comparison = server.face.ask(Compare(a, b))
+    assert (comparison.equal, comparison.only_a, comparison.only_b, comparison.changed) == (len(rows_of(range(FILES), "x")), 0, 0, 0), (
+        comparison
+    )
 
 
 @pytest.fixture(scope="module")
@@ -153,8 +155,8 @@ def test_forks_and_resumes_of_several_files_are_exact(server: Server, saved: Sav
 
 
 def test_a_savepoint_of_several_files_is_proved_and_goes_on_elsewhere(server: Server, saved: Savepoint, tmp_path: Path) -> None:
-    found = do(server.face, Verify(saved.id, Trust.PROVED))
-    assert found.reached is Trust.PROVED, found
+    verification = do(server.face, Verify(saved.id, Trust.PROVED))
+    assert verification.reached is Trust.PROVED, verification
     do(server.face, Export(saved.id, str(tmp_path / "sp.tar.zst")))
     names = "eve fay gus\n"
     with serving(tmp_path / "other") as other:

@@ -67,8 +67,8 @@ def test_it_is_usable_as_long_as_all_files_read_since_are_there(house: House, fi
     assert lacking.sources[0].gaps == (files[BEGAN + 1].as_uri(), files[-1].as_uri())
     again = do(house.face, AskHoldings(taken.id)).holdings
     assert again == lacking, "an answer that is the same is not written again at once"
-    said = [event.message for event in house.face.ask(ListEvents("a")) if event.kind == "savepoint.unusable"]
-    assert len(said) == 1 and "2 of the 3 files that were read after it are gone" in said[0]
+    messages = [event.message for event in house.face.ask(ListEvents("a")) if event.kind == "savepoint.unusable"]
+    assert len(messages) == 1 and "2 of the 3 files that were read after it are gone" in messages[0]
     do(house.face, RebuildCatalog())
     assert house.face.ask(ShowSavepoint(taken.id)).holdings == lacking
     do(house.face, Dispose((taken.id,)))

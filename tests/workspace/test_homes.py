@@ -144,15 +144,15 @@ def test_it_is_listed_verified_annotated_forked_exported_and_disposed_of(house: 
     assert last is not None and last.reached is Trust.INTACT
     do(house.face, Annotate(there.id, label="beside the state"))
     assert do(house.face, AskHoldings(there.id)).holdings is not None
-    assert not [found for diagnosis in do(house.face, Diagnose(there.id)) for found in diagnosis.findings]
+    assert not [finding for diagnosis in do(house.face, Diagnose(there.id)) for finding in diagnosis.findings]
     one_state, other_state = (house.face.ask(ListStates(savepoint.id)) for savepoint in (here, there))
     assert [table.title for table in one_state] == [table.title for table in other_state] and one_state
     forks = [
         do(house.face, Fork(savepoint.id, name=f"f{at}", code=CODE, script="job.py", args=("{output}",)))
         for at, savepoint in enumerate((here, there))
     ]
-    one, other = (files(house.face.context.files.spec(run.job, run.id).checkpoints) for run in forks)
-    assert one == other and one
+    files_here, files_there = (files(house.face.context.files.spec(run.job, run.id).checkpoints) for run in forks)
+    assert files_here == files_there and files_here
     exported = str(tmp_path / "out" / there.id)
     do(house.face, Export(there.id, exported))
     with pytest.raises(AlreadyExists) as again:
@@ -360,8 +360,8 @@ def test_a_folder_of_another_disk(house: House, tmp_path: Path) -> None:
 
 def test_a_damaged_note_is_an_event(house: House, tmp_path: Path) -> None:
     house.ran("a")
-    one, other = (do(house.face, Take("a", home=str(tmp_path / "home"))).id for _ in range(2))
-    note = house.face.layout.homes / f"{one}.json"
+    savepoint, other = (do(house.face, Take("a", home=str(tmp_path / "home"))).id for _ in range(2))
+    note = house.face.layout.homes / f"{savepoint}.json"
     whole = note.read_bytes()
     note.write_text("{")
     reopen(house)
@@ -369,7 +369,7 @@ def test_a_damaged_note_is_an_event(house: House, tmp_path: Path) -> None:
     assert do(house.face, Verify(other, Trust.COMPLETE)).reached is Trust.COMPLETE
     note.write_bytes(whole)
     reopen(house)
-    assert listed(house) == [other, one]
+    assert listed(house) == [other, savepoint]
 
 
 class Killable:

@@ -70,7 +70,7 @@ def test_each_costs_what_is_new_and_gives_back_what_nobody_else_needs(house: Hou
         do(house.face, RebuildCatalog())
         assert {savepoint.id for savepoint in house.face.ask(ListSavepoints())} == {savepoint.id for savepoint in left}
         assert all(do(house.face, Verify(savepoint.id, Trust.INTACT)).reached is Trust.INTACT for savepoint in left)
-        assert not [found for savepoint in left for one in do(house.face, Diagnose(savepoint.id)) for found in one.findings]
+        assert not [finding for savepoint in left for diagnosis in do(house.face, Diagnose(savepoint.id)) for finding in diagnosis.findings]
     assert names(theirs) == []
     assert forked(house, taken(house, theirs, 13).id, "later") == alone
 

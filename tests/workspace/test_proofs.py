@@ -36,7 +36,7 @@ def event(stores: int = 2, **rows: int) -> dict[str, Any]:
 )
 def test_operators_are_matched_by_place_and_name(said: dict[str, Any] | None, expected: list[int | None]) -> None:
     counts = proofs.state_counts(image(DEDUPE, SAVE), {0: 1, 1: 5}, said, {})
-    assert [one.expected for one in sorted(counts, key=lambda one: one.operator)] == expected
+    assert [count.expected for count in sorted(counts, key=lambda count: count.operator)] == expected
     assert proofs.damages(counts) == ()
 
 
@@ -79,5 +79,5 @@ def test_a_batch_that_was_computed_more_than_once(stores: int, said: int, expect
     ids=["told not to count", "does not count", "empty", "lost", "hdfs always counts", "hdfs found more"],
 )
 def test_rocksdb_may_not_count(provider: str, conf: dict[str, str], rows: int, said: int, expected: int | None) -> None:
-    (found,) = proofs.state_counts(image(SAVE, provider=provider), {0: rows}, event(stateStoreSave=said), conf)
-    assert found.expected == expected
+    (count,) = proofs.state_counts(image(SAVE, provider=provider), {0: rows}, event(stateStoreSave=said), conf)
+    assert count.expected == expected

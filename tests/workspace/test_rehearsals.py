@@ -45,8 +45,8 @@ class Left:
         self.line("events.jsonl", {"kind": NO_DATA, "message": "", "query": query, "at_ms": 1})
 
     def exit(self, reason: str, error_class: str = "", message: str = "") -> None:
-        said = {"reason": reason, "code": 0, "error_class": error_class, "message": message, "at_ms": 1}
-        (self.folder / "run" / "exit.json").write_text(json.dumps(said))
+        ending = {"reason": reason, "code": 0, "error_class": error_class, "message": message, "at_ms": 1}
+        (self.folder / "run" / "exit.json").write_text(json.dumps(ending))
 
     def line(self, name: str, content: dict[str, object]) -> None:
         with (self.folder / "run" / name).open("a") as file:
@@ -72,9 +72,9 @@ def test_a_batch_of_each_query_needs_no_note(left: Left) -> None:
     left.batch("counts")
     left.batch("more")
     left.exit("finished")
-    found = left.outcome()
-    assert (found.note, found.damages) == ("", ())
-    assert [(one.query, one.batch, one.input_rows, one.output_rows, one.batch_ms) for one in found.batches] == [
+    rehearsal = left.outcome()
+    assert (rehearsal.note, rehearsal.damages) == ("", ())
+    assert [(batch.query, batch.batch, batch.input_rows, batch.output_rows, batch.batch_ms) for batch in rehearsal.batches] == [
         ("counts", BATCH, 5, 2, 120.0),
         ("more", BATCH, 5, 2, 120.0),
     ]
@@ -84,9 +84,9 @@ def test_a_batch_that_was_written_and_not_committed_does_not_count(left: Left) -
     left.batch("counts")
     left.batch("more", committed=False)
     left.exit("finished")
-    found = left.outcome()
-    assert [one.query for one in found.batches] == ["counts"]
-    assert found.note == "The job's code ended before more ran a batch."
+    rehearsal = left.outcome()
+    assert [batch.query for batch in rehearsal.batches] == ["counts"]
+    assert rehearsal.note == "The job's code ended before more ran a batch."
 
 
 def test_a_query_without_data_is_named_with_what_to_do(left: Left) -> None:
@@ -99,9 +99,9 @@ def test_a_query_without_data_is_named_with_what_to_do(left: Left) -> None:
 @pytest.mark.parametrize("error", ["AnalysisException", "ModuleNotFoundError", "PATH_NOT_FOUND", "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE"])
 def test_failing_code_is_no_damage(error: str, left: Left) -> None:
     left.exit("failed", error, "it went wrong")
-    found = left.outcome()
-    assert (found.batches, found.damages) == ((), ())
-    assert found.note == f"The state was read, but the job's code failed before its batch was done: {error}: it went wrong"
+    rehearsal = left.outcome()
+    assert (rehearsal.batches, rehearsal.damages) == ((), ())
+    assert rehearsal.note == f"The state was read, but the job's code failed before its batch was done: {error}: it went wrong"
 
 
 def test_state_that_spark_cannot_load_is_damage_of_that_query(left: Left) -> None:
@@ -113,8 +113,8 @@ def test_state_that_spark_cannot_load_is_damage_of_that_query(left: Left) -> Non
 
 def test_without_code_there_is_no_batch(house: House, left: Left) -> None:
     unknown = replace(left.manifest, version=replace(left.manifest.version, code="", script=""))
-    found = rehearsals.rehearse(house.face.context, unknown, OWN, left.folder / "none", left.folder / "checkpoints", Ticket())
-    assert (found.batches, found.damages, found.note) == ((), (), rehearsals.NO_CODE)
+    rehearsal = rehearsals.rehearse(house.face.context, unknown, OWN, left.folder / "none", left.folder / "checkpoints", Ticket())
+    assert (rehearsal.batches, rehearsal.damages, rehearsal.note) == ((), (), rehearsals.NO_CODE)
 
 
 def test_a_driver_that_died_is_told_by_its_last_lines(left: Left) -> None:

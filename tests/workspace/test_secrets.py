@@ -100,8 +100,8 @@ def test_a_new_job_takes_no_mask_for_a_value(house: House, tmp_path: Path) -> No
 
 def test_a_doubt_names_the_conf_not_its_value() -> None:
     old, new = (version("j.py", CODE, conf={"spark.executorEnv.API_TOKEN": value}) for value in ("one", "two"))
-    (said,) = doubts.of(old, new)
-    assert "API_TOKEN" in said and "one" not in said.split("API_TOKEN")[1] and "two" not in said
+    (doubt,) = doubts.of(old, new)
+    assert "API_TOKEN" in doubt and "one" not in doubt.split("API_TOKEN")[1] and "two" not in doubt
 
 
 def test_no_log_shows_it_wherever_it_is_cut(house: House) -> None:

@@ -41,10 +41,10 @@ def stage(kept_jvms: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 def proved(stage: Stage, savepoint: Savepoint) -> Verification:
     warm.one_environment()
-    found = do(stage.face, Verify(savepoint.id, Trust.PROVED))
+    verification = do(stage.face, Verify(savepoint.id, Trust.PROVED))
     assert stage.left() == []
-    assert stage.face.ask(ReadVerification(savepoint.id)) == found
-    return found
+    assert stage.face.ask(ReadVerification(savepoint.id)) == verification
+    return verification
 
 
 def begun(face: Workspace, savepoint: Savepoint, level: Trust) -> Operation:
@@ -57,11 +57,11 @@ def begun(face: Workspace, savepoint: Savepoint, level: Trust) -> Operation:
 @pytest.mark.timeout(900)
 def test_without_new_data_state_is_compared_but_nothing_is_proved(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDEMARK_REHEARSAL_PATIENCE_S", "2")
-    found = proved(stage, stage.take())
-    assert found.reached is Trust.INTACT and found.damages == ()
-    assert found.proof is not None
-    assert "nothing new to run a batch with: prove it again when they have" in found.proof.note
-    assert {state.query for state in found.proof.states} == set(QUERIES) - {"plain"}
+    verification = proved(stage, stage.take())
+    assert verification.reached is Trust.INTACT and verification.damages == ()
+    assert verification.proof is not None
+    assert "nothing new to run a batch with: prove it again when they have" in verification.proof.note
+    assert {state.query for state in verification.proof.states} == set(QUERIES) - {"plain"}
 
 
 @pytest.mark.spark
@@ -73,11 +73,11 @@ def test_a_proof_compares_every_store_runs_a_batch_and_touches_nothing(stage: St
     stage.face.context.sparks.open(stage.face.layout.warm, 1)
     kept, marks, before = sorted(stage.taken.iterdir()), stage.marks(), sorted(stage.output.rglob("*"))
     assert [path.name for path in kept] == ["2.json", "3.json"], "the job itself deleted what it had read"
-    found = proved(stage, savepoint)
+    verification = proved(stage, savepoint)
     stage.face.context.sparks.close()
-    proof = found.proof
-    assert proof is not None and (proof.note, found.damages) == ("", ())
-    assert found.reached is Trust.PROVED
+    proof = verification.proof
+    assert proof is not None and (proof.note, verification.damages) == ("", ())
+    assert verification.reached is Trust.PROVED
     assert {state.query: state.name for state in proof.states} == {
         "counts_hdfs": "stateStoreSave",
         "counts_rocks": "stateStoreSave",
@@ -92,15 +92,15 @@ def test_a_proof_compares_every_store_runs_a_batch_and_touches_nothing(stage: St
     assert batches.keys() == set(QUERIES)
     assert all(batch == image.batch + 1 for image in savepoint.queries for batch in [batches[image.query][0]])
     assert batches["plain"][1] == batches["totals"][1] == 8
-    assert next(one for one in proof.batches if one.query == "plain").output_rows == 8
+    assert next(batch for batch in proof.batches if batch.query == "plain").output_rows == 8
     assert stage.marks() == marks, "the script's own sink saw no row"
     assert sorted(stage.output.rglob("*")) == before
     assert sorted(stage.taken.iterdir()) == kept, "a source that deletes what it has read did not"
     shown = stage.face.ask(ShowSavepoint(savepoint.id))
     assert (shown.trust, set(shown.levels), shown.damaged_files) == (Trust.PROVED, set(Trust), 0)
-    said = [event for event in stage.face.ask(ListEvents("job")) if event.kind == "savepoint.proved"]
-    assert [event.subject for event in said] == [savepoint.id] and "5 of them compared" in said[0].message
-    assert do(stage.face, Verify(savepoint.id, Trust.INTACT)).levels[Trust.PROVED] == found.at_ms
+    events = [event for event in stage.face.ask(ListEvents("job")) if event.kind == "savepoint.proved"]
+    assert [event.subject for event in events] == [savepoint.id] and "5 of them compared" in events[0].message
+    assert do(stage.face, Verify(savepoint.id, Trust.INTACT)).levels[Trust.PROVED] == verification.at_ms
     assert stage.face.ask(ShowSavepoint(savepoint.id)).trust is Trust.PROVED
 
 
@@ -149,14 +149,14 @@ def test_other_state_and_unreadable_state_are_damage(stage: Stage) -> None:
     folder = Path(savepoint.path)
     swap_state(folder, "counts_hdfs")
     flip(next((folder / "queries/counts_rocks/checkpoint/state/0/0").glob("*.changelog")))
-    found = proved(stage, savepoint)
-    assert found.reached is None and found.levels == {}
-    assert {(damage.path, damage.kind) for damage in found.damages} == {
+    verification = proved(stage, savepoint)
+    assert verification.reached is None and verification.levels == {}
+    assert {(damage.path, damage.kind) for damage in verification.damages} == {
         ("queries/counts_hdfs/checkpoint/state/0", "state"),
         ("queries/counts_rocks/checkpoint/state/0", "state"),
     }
-    assert any("the job counted" in damage.message for damage in found.damages)
-    assert do(stage.face, Verify(savepoint.id, Trust.INTACT)).damages == found.damages, "checksums do not make state readable"
+    assert any("the job counted" in damage.message for damage in verification.damages)
+    assert do(stage.face, Verify(savepoint.id, Trust.INTACT)).damages == verification.damages, "checksums do not make state readable"
     assert stage.face.ask(ShowSavepoint(savepoint.id)).damaged_files == 2
 
 
@@ -211,8 +211,8 @@ def test_a_verification_is_an_operation_with_its_level_as_the_result(house: Hous
     done = house.face.ask(ShowOperation(operation.id))
     assert (done.state, done.kind, done.result, done.subject) == (OperationState.DONE, "verify", "intact", taken.id)
     assert done.amount is not None and done.amount.done >= done.amount.total == taken.bytes
-    found = house.face.ask(ReadVerification(taken.id))
-    assert found is not None and found.levels.keys() == {Trust.COMPLETE, Trust.INTACT}
+    verification = house.face.ask(ReadVerification(taken.id))
+    assert verification is not None and verification.levels.keys() == {Trust.COMPLETE, Trust.INTACT}
 
 
 def refused(*_: object) -> Verification:
@@ -243,9 +243,9 @@ def test_a_damaged_savepoint_is_not_restored_for_a_proof(house: House) -> None:
     taken = do(house.face, Take("a"))
     do(house.face, Verify(taken.id))
     flip(Path(taken.path) / "queries/counts/checkpoint/offsets/13")
-    found = do(house.face, Verify(taken.id, Trust.PROVED))
-    assert (found.reached, found.proof) == (None, None)
-    assert [damage.kind for damage in found.damages] == ["checksum"]
+    verification = do(house.face, Verify(taken.id, Trust.PROVED))
+    assert (verification.reached, verification.proof) == (None, None)
+    assert [damage.kind for damage in verification.damages] == ["checksum"]
     assert [event.kind for event in house.face.ask(ListEvents("a"))].count("savepoint.damaged") == 1
 
 
