@@ -54,10 +54,10 @@ def as_of(output: str, batch: int) -> int:
 @pytest.mark.parametrize("wrong", range(GOOD + 1, NEWEST + 1))
 def test_a_script_finds_the_batch_in_the_sinks_log(house: House, ends: dict[str, Any], wrong: int) -> None:
     script = NUMBER.format(f"int(os.environ['TIDEMARK_BATCH']) >= {wrong}")
-    found = do(house.face, Bisect(script=script, **ends))
-    assert (found.right, found.wrong) == (wrong - 1, wrong)
-    assert {step.way for step in found.steps} <= {Way.LOG, Way.SAVEPOINT} and len(found.steps) <= 2 + at_most(GOOD, NEWEST)
-    assert found.inputs and house.face.ask(ListBisections()) == [found] and house.face.ask(ShowBisection(found.id)) == found
+    bisection = do(house.face, Bisect(script=script, **ends))
+    assert (bisection.right, bisection.wrong) == (wrong - 1, wrong)
+    assert {step.way for step in bisection.steps} <= {Way.LOG, Way.SAVEPOINT} and len(bisection.steps) <= 2 + at_most(GOOD, NEWEST)
+    assert bisection.inputs and house.face.ask(ListBisections()) == [bisection] and house.face.ask(ShowBisection(bisection.id)) == bisection
     assert not list(house.face.layout.sandbox.glob("*"))
 
 
@@ -68,16 +68,16 @@ def test_sql_sees_the_rows_as_of_each_batch(house: House, ends: dict[str, Any]) 
     rows = {batch: as_of(str(out), batch) for batch in range(GOOD, NEWEST + 1)}
     assert len(set(rows.values())) > 2, rows
     most = sorted(set(rows.values()))[1]
-    found = do(house.face, Bisect(sql=f"SELECT count(*) AS n FROM output HAVING n >= {most}", **ends))
-    assert found.wrong == next(batch for batch in rows if rows[batch] >= most)
-    assert (found.columns, found.rows) == (("n",), ((rows[found.wrong],),))
+    bisection = do(house.face, Bisect(sql=f"SELECT count(*) AS n FROM output HAVING n >= {most}", **ends))
+    assert bisection.wrong == next(batch for batch in rows if rows[batch] >= most)
+    assert (bisection.columns, bisection.rows) == (("n",), ((rows[bisection.wrong],),))
 
 
 def test_a_script_that_cannot_say_is_passed_over(house: House, ends: dict[str, Any]) -> None:
     script = NUMBER.format("125 if os.environ['TIDEMARK_BATCH'] in ('11', '12') else int(os.environ['TIDEMARK_BATCH']) > 12")
-    found = do(house.face, Bisect(script=script, **ends))
-    assert (found.right, found.wrong) == (10, 13)
-    assert [step.answer for step in found.steps].count(Answer.SKIPPED) == 2
+    bisection = do(house.face, Bisect(script=script, **ends))
+    assert (bisection.right, bisection.wrong) == (10, 13)
+    assert [step.answer for step in bisection.steps].count(Answer.SKIPPED) == 2
 
 
 def test_both_ends_are_judged_first(house: House, ends: dict[str, Any]) -> None:

@@ -38,7 +38,7 @@ def test_what_cannot_be_converted_is_refused_before_anything_is_done(house: Hous
     assert planned.refusal is not None and planned.refusal.code == code
     with pytest.raises((Conflict, Unsupported)) as refused:
         do(house.face, fork)
-    assert refused.value.code == code and [one.job.name for one in house.face.ask(ListJobs())] == ["a"]
+    assert refused.value.code == code and [summary.job.name for summary in house.face.ask(ListJobs())] == ["a"]
 
 
 def test_the_plan_says_what_is_converted_and_what_is_rescaled_then(house: House) -> None:
@@ -69,7 +69,7 @@ def test_a_conversion_that_fails_leaves_nothing_of_the_fork(house: House, monkey
     with pytest.raises(Unavailable) as failed:
         do(house.face, moved(savepoint))
     assert failed.value.code == "sandbox.timeout" and held(Path(savepoint.path)) == before
-    assert [one.job.name for one in house.face.ask(ListJobs())] == ["a"] and not house.face.layout.job(job("b")).exists()
+    assert [summary.job.name for summary in house.face.ask(ListJobs())] == ["a"] and not house.face.layout.job(job("b")).exists()
     assert not house.face.layout.sandbox.exists() or not list(house.face.layout.sandbox.iterdir())
 
 
@@ -110,7 +110,7 @@ def test_a_fork_goes_on_with_another_store_and_loses_and_doubles_nothing(spark: 
         outputs = [server.face.layout.output(job(name)) for name in ("a", "b")]
         await_rows(*outputs)
         manifest = server.face.ask(ReadManifest(server.stop("b", savepoint=True)))
-        assert {(image.provider, one.partitions) for image in manifest.queries for one in image.operators} == {("rocksdb", 2)}
+        assert {(image.provider, operator.partitions) for image in manifest.queries for operator in image.operators} == {("rocksdb", 2)}
         unsound = [diagnosis for diagnosis in do(server.face, Diagnose("b")) if not diagnosis.sound]
         assert unsound == []
         assert all(rows(spark, output) == EXPECTED for output in outputs)

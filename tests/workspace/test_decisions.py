@@ -294,8 +294,8 @@ def test_an_undropped_variant_goes_on_where_the_drop_ended_it(house: House) -> N
     run = newest(house, "same")
     assert taken_back == replace(plan, run=run.id)
     assert (run.state, run.checkpoints, run.version, run.from_savepoint) == (RunState.WANTED, ended.checkpoints, ended.version, None)
-    said = next(one for one in house.face.ask(ListEvents()) if one.kind == "job.undropped")
-    assert (said.job, said.subject, said.actor) == ("a", "same", "anna")
+    event = next(event for event in house.face.ask(ListEvents()) if event.kind == "job.undropped")
+    assert (event.job, event.subject, event.actor) == ("a", "same", "anna")
     not_dropped(house, "same")
     do(house.reopen(), RebuildCatalog())
     assert house.face.ask(ShowExperiment(made.id)).decisions == ()
@@ -303,9 +303,9 @@ def test_an_undropped_variant_goes_on_where_the_drop_ended_it(house: House) -> N
 
 def not_dropped(house: House, job: str) -> None:
     for act in (house.face.plan, house.face.begin):
-        with pytest.raises(Conflict) as found:
+        with pytest.raises(Conflict) as error:
             act(Undrop(job))
-        assert found.value.code == "decision.not_dropped"
+        assert error.value.code == "decision.not_dropped"
 
 
 def test_a_variant_that_did_not_run_is_only_unmarked(house: House) -> None:
@@ -331,9 +331,9 @@ def test_what_keeps_it_from_going_on_is_said_and_leaves_it_without_mark(house: H
     ended = dropped(house, "same", RunState.RUNNING)
     unfinished = Wanted(ended.id, StopWanted(at_once=False, savepoint=True, operation=OperationId("o-1")))
     house.face.context.files.write(house.face.layout.wanted_file(ended.job), unfinished)
-    with pytest.raises(Conflict) as found:
+    with pytest.raises(Conflict) as error:
         do(house.face, Undrop("same"))
-    assert found.value.code == "job.running"
+    assert error.value.code == "job.running"
     assert house.face.ask(ShowExperiment(made.id)).decisions == () and newest(house, "same") == ended
 
 
@@ -356,9 +356,9 @@ def test_a_promoted_or_forgotten_variant_is_not_undropped(house: House) -> None:
 
 def refused(house: House, job: str, code: str) -> None:
     for act in (house.face.plan, house.face.begin):
-        with pytest.raises(Conflict) as found:
+        with pytest.raises(Conflict) as error:
             act(Promote(job))
-        assert found.value.code == code
+        assert error.value.code == code
 
 
 def test_what_is_no_fork_has_nothing_to_be_promoted_over(house: House) -> None:
@@ -399,5 +399,5 @@ def test_an_upgrade_of_the_parent_since_is_warned_of(house: House) -> None:
     do(house.face, Resume("a", code=CODE + "y = 2\n", args=("--other",)))
     house.see(newest(house, "a"), RunState.STOPPED)
     plan = house.face.plan(Promote("split"))
-    assert any("was upgraded since they parted" in one for one in plan.warnings)
-    assert any("arguments become those of split" in one for one in plan.warnings)
+    assert any("was upgraded since they parted" in warning for warning in plan.warnings)
+    assert any("arguments become those of split" in warning for warning in plan.warnings)

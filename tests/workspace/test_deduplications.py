@@ -35,7 +35,7 @@ def operator(*keys: PlannedKey, name: str = DEDUPLICATION) -> PlannedOperator:
 def test_each_column_is_kept_moved_widened_or_dropped() -> None:
     made = deduplications.by_columns("q", operator(KEY, NUMBER, TIME), operator(TIME, WIDE), ["k", "n", "ts"], ["__dummy__"])
     assert (made.key, made.expressions) == (("key.`ts`", "key.`n`"), ("value.`__dummy__`",))
-    assert [(one.becomes, one.text) for one in made.aggregates] == [
+    assert [(aggregate.becomes, aggregate.text) for aggregate in made.aggregates] == [
         (Becomes.KEPT, "ts"),
         (Becomes.WIDENED, "n"),
         (Becomes.DROPPED, "k"),

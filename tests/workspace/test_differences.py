@@ -65,19 +65,19 @@ def said(found: Differences, section: str) -> dict[str, tuple[Any, Any, str]]:
 def test_two_savepoints_of_one_job(house: House) -> None:
     house.ran()
     first, second = taken(house, NEWEST - 2), taken(house, NEWEST)
-    found = house.face.ask(Diff(first.id, second.id))
-    assert (found.a.kind, found.a.batch, found.b.batch) == (PointKind.SAVEPOINT, NEWEST - 2, NEWEST)
-    assert (found.code.unified, found.code.added, found.code.removed) == ("", 0, 0)
-    assert said(found, "progress")["batch"] == (NEWEST - 2, NEWEST, "changed")
-    (source,) = found.section("sources").entries
+    differences = house.face.ask(Diff(first.id, second.id))
+    assert (differences.a.kind, differences.a.batch, differences.b.batch) == (PointKind.SAVEPOINT, NEWEST - 2, NEWEST)
+    assert (differences.code.unified, differences.code.added, differences.code.removed) == ("", 0, 0)
+    assert said(differences, "progress")["batch"] == (NEWEST - 2, NEWEST, "changed")
+    (source,) = differences.section("sources").entries
     assert (source.of, source.name, source.apart) == ("counts · source 0", "entry of the file log", 1)
-    state = said(found, "state")
+    state = said(differences, "state")
     assert state["key of default"][2] == state["partitions"][2] == "same"
     assert "window struct" in str(state["key of default"][0])
     assert state["rows"] == (None, None, "unknown")
     assert isinstance(state["bytes"][0], int) and state["bytes"][0] > 0
     for name in ("arguments", "confs", "runtime", "pinned confs", "sinks"):
-        assert found.section(name).compared and not found.section(name).differing
+        assert differences.section(name).compared and not differences.section(name).differing
 
 
 def test_a_savepoint_and_its_job_with_rows_from_progress(house: House) -> None:
@@ -85,45 +85,45 @@ def test_a_savepoint_and_its_job_with_rows_from_progress(house: House) -> None:
     operator = '"stateOperators": [{"operatorName": "stateStoreSave", "numRowsTotal": 42, "numStateStoreInstances": 2}], '
     house.append(run, PROGRESS_FILE, house.progress(run, NEWEST).replace('"eventTime"', f'{operator}"eventTime"'))
     saved = taken(house, NEWEST - 1)
-    found = house.face.ask(Diff(saved.id, "a"))
-    assert (found.b.kind, found.b.job, found.b.run, found.b.batch) == (PointKind.JOB, "a", run.id, NEWEST)
-    assert said(found, "state")["rows"] == (None, 42, "unknown")
+    differences = house.face.ask(Diff(saved.id, "a"))
+    assert (differences.b.kind, differences.b.job, differences.b.run, differences.b.batch) == (PointKind.JOB, "a", run.id, NEWEST)
+    assert said(differences, "state")["rows"] == (None, 42, "unknown")
     assert house.face.ask(Diff(run.id, "a")).section("state").differing == ()
 
 
 def test_an_upgrade_leaves_its_code_and_confs(house: House) -> None:
     first = house.ran()
     do(house.face, Resume("a", code=CODE + "x = 1\n", args=("--output", "{output}", "--fast"), conf={"spark.x": "1"}))
-    found = house.face.ask(Diff(first.id, "a"))
-    assert found.a.note and found.b.kind is PointKind.JOB
-    assert (found.code.added, found.code.removed) == (1, 0) and "+x = 1" in found.code.unified
-    assert said(found, "arguments")["--fast"] == (None, "", "only_b")
-    assert said(found, "confs") == {"spark.x": (None, "1", "only_b")}
-    assert not found.section("sources").compared
+    differences = house.face.ask(Diff(first.id, "a"))
+    assert differences.a.note and differences.b.kind is PointKind.JOB
+    assert (differences.code.added, differences.code.removed) == (1, 0) and "+x = 1" in differences.code.unified
+    assert said(differences, "arguments")["--fast"] == (None, "", "only_b")
+    assert said(differences, "confs") == {"spark.x": (None, "1", "only_b")}
+    assert not differences.section("sources").compared
 
 
 def test_a_job_whose_checkpoint_is_damaged_still_has_its_code(house: House) -> None:
     run = house.ran()
     saved = taken(house, NEWEST)
     (Path(run.checkpoints) / "counts" / "metadata").unlink()
-    found = house.face.ask(Diff(saved.id, "a"))
-    assert "metadata" in found.b.note and not found.section("state").compared
-    assert found.a.version == found.b.version
+    differences = house.face.ask(Diff(saved.id, "a"))
+    assert "metadata" in differences.b.note and not differences.section("state").compared
+    assert differences.a.version == differences.b.version
 
 
 def test_a_fork_that_has_not_begun_says_so(house: House) -> None:
     house.ran()
     saved = taken(house, NEWEST)
     do(house.face, Fork(saved.id, name="b"))
-    found = house.face.ask(Diff(saved.id, "b"))
-    assert "started" in found.b.note and not found.section("state").compared
+    differences = house.face.ask(Diff(saved.id, "b"))
+    assert "started" in differences.b.note and not differences.section("state").compared
 
 
 def test_versions_have_code_alone(house: House) -> None:
     run = house.ran(state=RunState.STOPPED)
-    found = house.face.ask(Diff(run.version, run.version))
-    assert found.a.kind is PointKind.VERSION and not found.code.unified
-    assert [section.name for section in found.sections if section.compared] == ["arguments", "confs", "runtime"]
+    differences = house.face.ask(Diff(run.version, run.version))
+    assert differences.a.kind is PointKind.VERSION and not differences.code.unified
+    assert [section.name for section in differences.sections if section.compared] == ["arguments", "confs", "runtime"]
 
 
 def test_what_is_not_there_is_said(house: House) -> None:

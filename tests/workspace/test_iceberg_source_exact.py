@@ -153,8 +153,8 @@ def test_the_rows_are_those_of_one_that_nobody_touched(server: Server, tmp_path:
     assert face.plan(Fork(savepoint.id, name="d", offsets={"0": "earliest"})).refusal is None
 
     table.delete("k = 'k0'")
-    said = f"Spark fails at snapshot {iceberg_tables.newest(table)}, which overwrites rows, unless the code sets streaming-skip-overwrite"
-    assert any(said in warning for warning in face.plan(Resume("a")).warnings)
+    reason = f"Spark fails at snapshot {iceberg_tables.newest(table)}, which overwrites rows, unless the code sets streaming-skip-overwrite"
+    assert any(reason in warning for warning in face.plan(Resume("a")).warnings)
     past = Resume("a", past_batch=True)
     assert (refused := face.plan(past).refusal) is not None and refused.code == "resume.sink_remembers"
     do(face, replace(past, force=True))

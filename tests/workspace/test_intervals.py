@@ -41,15 +41,17 @@ def pairs(share: float, count: int = 80, noise: float = 0.1) -> list[dict[str, f
     """Batches of about 100 ms, B's `share` longer; both are slow at the same times."""
     chance = random.Random(7)
     load = [100 * (1 + chance.random()) for _ in range(count)]
-    return [{"a_batch_ms": one * chance.gauss(1, noise), "b_batch_ms": one * (1 + share) * chance.gauss(1, noise)} for one in load]
+    return [
+        {"a_batch_ms": base_ms * chance.gauss(1, noise), "b_batch_ms": base_ms * (1 + share) * chance.gauss(1, noise)} for base_ms in load
+    ]
 
 
 def test_a_difference_is_told_with_its_interval() -> None:
-    found = measured(Measure.BATCH_MS, pairs(0.2))
-    assert found.told and found.low is not None and found.high is not None and found.share is not None
-    assert 0.05 < found.low < found.share < found.high < 0.4
-    assert found.words.startswith("B is") and found.words == words(found)
-    assert measured(Measure.BATCH_MS, pairs(0.2)) == found
+    interval = measured(Measure.BATCH_MS, pairs(0.2))
+    assert interval.told and interval.low is not None and interval.high is not None and interval.share is not None
+    assert 0.05 < interval.low < interval.share < interval.high < 0.4
+    assert interval.words.startswith("B is") and interval.words == words(interval)
+    assert measured(Measure.BATCH_MS, pairs(0.2)) == interval
 
 
 def test_none_is_told_where_there_is_none() -> None:
@@ -67,9 +69,9 @@ def test_equal_values_are_the_same_and_few_or_unknown_ones_say_so() -> None:
 @pytest.mark.parametrize(("zeros", "told"), [(5, True), (39, False)])
 def test_a_difference_is_told_where_a_few_batches_of_a_observe_nothing(zeros: int, told: bool) -> None:
     counts = [0.0] * zeros + [2.0] * (80 - zeros)
-    found = measured(Measure.OBSERVED, [{"a_observed": count, "b_observed": 10.0 + number % 3} for number, count in enumerate(counts)])
-    assert (found.a, found.told) == (2.0, told)
-    assert found.words.startswith("B is 450 % higher" if told else "No difference can be told: A has too many batches with 0 or less")
+    interval = measured(Measure.OBSERVED, [{"a_observed": count, "b_observed": 10.0 + number % 3} for number, count in enumerate(counts)])
+    assert (interval.a, interval.told) == (2.0, told)
+    assert interval.words.startswith("B is 450 % higher" if told else "No difference can be told: A has too many batches with 0 or less")
 
 
 def test_of_two_jobs(house: House) -> None:
@@ -84,11 +86,11 @@ def test_of_two_jobs(house: House) -> None:
         house.append(run, PROGRESS_FILE, "".join(lines))
     house.reopen()
     intervals = house.face.ask(ShowIntervals("a", "b"))
-    found = {one.measure: one for one in intervals}
-    observed = [(one.name, one.a, one.b, one.words) for one in intervals if one.measure is Measure.OBSERVED]
+    by_measure = {interval.measure: interval for interval in intervals}
+    observed = [(interval.name, interval.a, interval.b, interval.words) for interval in intervals if interval.measure is Measure.OBSERVED]
     assert observed == [
         ("checks.bad", 10.0, 15.0, "B is 50 % higher, between 50 and 50 %"),
         ("checks.none", 0.0, 0.0, "The same"),
     ]
-    assert found[Measure.BATCH_MS].words == "B is 50 % slower, between 50 and 50 %"
-    assert found[Measure.STATE_ROWS].batches == 0
+    assert by_measure[Measure.BATCH_MS].words == "B is 50 % slower, between 50 and 50 %"
+    assert by_measure[Measure.STATE_ROWS].batches == 0

@@ -36,7 +36,7 @@ OLD = operator(KEY, NUMBER, TIME)
 def test_each_column_of_a_side_is_kept_moved_widened_added_or_dropped() -> None:
     made = joins.by_columns("q", OLD, operator(TIME, OTHER, WIDE), NAMES)
     assert made["left"].expressions == ("value.`ts`", "NULL", "value.`n`", "value.`matched`")
-    assert [(one.becomes, one.text) for one in made["left"].aggregates] == [
+    assert [(aggregate.becomes, aggregate.text) for aggregate in made["left"].aggregates] == [
         (Becomes.KEPT, "left ts"),
         (Becomes.ADDED, "left m (null in the rows that wait)"),
         (Becomes.WIDENED, "left n"),

@@ -31,7 +31,7 @@ def test_each_aggregate_is_kept_moved_widened_added_or_dropped() -> None:
     old, new = operator(SUM, MEAN, MOST), operator(WIDE, COUNT, MEAN)
     made = migrated_columns.by_columns("q", old, new, ["sum", "sum_2", "count", "max"])
     assert made.expressions == ("value.`max`", "0L", "value.`sum_2`", "value.`count`")
-    assert [one.becomes for one in made.aggregates] == [Becomes.WIDENED, Becomes.ADDED, Becomes.KEPT, Becomes.DROPPED]
+    assert [aggregate.becomes for aggregate in made.aggregates] == [Becomes.WIDENED, Becomes.ADDED, Becomes.KEPT, Becomes.DROPPED]
     assert made.changes and made.gaps == MEAN.gaps and made.aggregates[-1] == Aggregate(Becomes.DROPPED, "sum(n)")
     assert told(made.aggregates[1:2]) == "count(n) begins as if no row had come before the savepoint"
 

@@ -73,7 +73,7 @@ def test_what_keeps_no_aggregation_is_refused_before_anything_is_done(house: Hou
     assert planned.refusal is not None and planned.refusal.code == "migrate.none"
     with pytest.raises(Unsupported):
         do(house.face, fork)
-    assert [one.job.name for one in house.face.ask(ListJobs())] == ["a"]
+    assert [summary.job.name for summary in house.face.ask(ListJobs())] == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,9 @@ def end_work(server: Server) -> None:
 
 
 def unlisted(server: Server, savepoint: Savepoint, was: dict[str, bytes]) -> None:
-    assert "killed" not in [one.job.name for one in server.face.ask(ListJobs())] and not server.face.layout.job(job("killed")).exists()
+    assert (
+        "killed" not in [summary.job.name for summary in server.face.ask(ListJobs())] and not server.face.layout.job(job("killed")).exists()
+    )
     assert not list(server.face.layout.sandbox.glob("op-*")) and saved_files(server, savepoint) == was
 
 
@@ -263,7 +265,7 @@ def refused(server: Server, savepoint: Savepoint) -> None:
     with pytest.raises(Conflict) as needless:
         do(server.face, Fork(savepoint.id, name="b", code=f"{CODE}\n", migrate=BY_COLUMNS))
     assert needless.value.code == "migrate.fits"
-    assert [one.job.name for one in server.face.ask(ListJobs())] == ["a"] and not server.face.layout.job(job("b")).exists()
+    assert [summary.job.name for summary in server.face.ask(ListJobs())] == ["a"] and not server.face.layout.job(job("b")).exists()
     assert not list(server.face.layout.sandbox.glob("op-*"))
 
 
@@ -281,7 +283,7 @@ def told(server: Server) -> None:
     assert columns is not None and columns.migration is not None and columns.migration.by == COLUMNS
     (done,) = columns.migration.operators
     assert done.rows_before == done.rows_after > 0 and done.after == "count long, max long"
-    assert [(one.becomes, one.text) for one in done.aggregates] == [
+    assert [(aggregate.becomes, aggregate.text) for aggregate in done.aggregates] == [
         (Becomes.KEPT, "count(n)"),
         (Becomes.WIDENED, "max(CAST(n AS BIGINT))"),
         (Becomes.DROPPED, "sum(n)"),

@@ -105,8 +105,8 @@ def test_what_is_told_of_what_the_savepoint_does_not_have_is_refused(name: str) 
 
 def test_an_operator_that_stands_alone_may_go_on_as_one_of_its_kind() -> None:
     """Of the same query, where none goes on with it yet."""
-    one, other = OperatorPlan(0, "dedupe"), OperatorPlan(1, "dedupe")
-    alone = [OperatorPair(query, one, None) for query in "qr"]
+    operator, other = OperatorPlan(0, "dedupe"), OperatorPlan(1, "dedupe")
+    alone = [OperatorPair(query, operator, None) for query in "qr"]
     taken = OperatorPair("q", OperatorPlan(2, "agg"), OperatorPlan(2, "agg"))
     assert operator_places.choices(verdict(*alone, taken, OperatorPair("q", None, other))) == {"q.0": ("q.1",)}
     assert operator_places.choices(verdict(taken, OperatorPair("q", OperatorPlan(3, "agg"), None), OperatorPair("q", None, other))) == {}

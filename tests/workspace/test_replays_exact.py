@@ -138,14 +138,14 @@ def test_a_bisection_finds_the_batch_and_the_row(played: tuple[Server, str, str]
     server, begun, end = played
     sql = f"SELECT k, v FROM output WHERE v = {WRONG}"
     asked = Bisect(job="a", good=begun, bad=end, query="plain", sql=sql)
-    found = do(server.face, asked)
-    assert (found.right, found.wrong, found.rows) == (5, 6, (("k0", WRONG),))
-    assert {step.way for step in found.steps} <= {Way.LOG, Way.SAVEPOINT} and found.inputs[0].files[0].endswith("/006.json")
-    assert server.face.ask(ListBisections()) == [found] and server.face.ask(ShowBisection(found.id)) == found
+    bisection = do(server.face, asked)
+    assert (bisection.right, bisection.wrong, bisection.rows) == (5, 6, (("k0", WRONG),))
+    assert {step.way for step in bisection.steps} <= {Way.LOG, Way.SAVEPOINT} and bisection.inputs[0].files[0].endswith("/006.json")
+    assert server.face.ask(ListBisections()) == [bisection] and server.face.ask(ShowBisection(bisection.id)) == bisection
     for batch in range(FIRST, 9):
         (server.face.layout.output(JobName("a")) / "plain" / "_spark_metadata" / str(batch)).unlink()
     again = do(server.face, asked)
-    assert (again.right, again.wrong, again.rows) == (5, 6, found.rows)
+    assert (again.right, again.wrong, again.rows) == (5, 6, bisection.rows)
     assert [step.way for step in again.steps if step.batch in (5, 6)] == [Way.WHAT_IF] * 2
 
 
@@ -153,7 +153,7 @@ def test_state_is_bisected_from_what_spark_keeps(played: tuple[Server, str, str]
     server, begun, end = played
     before = jobs(server), len(server.face.ask(ListSavepoints()))
     sql = "SELECT key, value.count FROM state WHERE value.count > 6"
-    found = do(server.face, Bisect(job="a", good=begun, bad=end, query="counts", over=Over.STATE, sql=sql))
-    assert (found.right, found.wrong, len(found.rows)) == (5, 6, ROWS)
-    assert {step.way for step in found.steps} == {Way.RETAINED, Way.SAVEPOINT}
+    bisection = do(server.face, Bisect(job="a", good=begun, bad=end, query="counts", over=Over.STATE, sql=sql))
+    assert (bisection.right, bisection.wrong, len(bisection.rows)) == (5, 6, ROWS)
+    assert {step.way for step in bisection.steps} == {Way.RETAINED, Way.SAVEPOINT}
     assert (jobs(server), len(server.face.ask(ListSavepoints()))) == before

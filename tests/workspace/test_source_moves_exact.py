@@ -119,7 +119,9 @@ def test_files_are_skipped_and_read_again(server: Server, tmp_path: Path) -> Non
     for name, (position, amounts, _) in expected.items():
         fork = Fork(savepoint.id, name=name, offsets={f"{query}.0": position for query in QUERIES})
         moved = server.face.plan(fork).moved
-        assert [(one.query, one.skipped, one.again, one.unit) for one in moved] == [(query, *amounts, "files") for query in QUERIES], moved
+        assert [(move.query, move.skipped, move.again, move.unit) for move in moved] == [(query, *amounts, "files") for query in QUERIES], (
+            moved
+        )
         do(server.face, fork)
         origin = server.face.ask(ShowJob(name)).summary.job.origin
         assert origin is not None and origin.moved == moved

@@ -101,7 +101,7 @@ def test_sources_move_come_go_and_get_names(server: Server, tmp_path: Path) -> N
     assert counted(server, "named") == {"b3": 1, "c3": 1, "b": 4, "c": 1}
     origin = server.face.ask(ShowJob("named")).summary.job.origin
     assert origin is not None and origin.migration is not None
-    moves = [(one.before, one.after) for one in origin.migration.sources]
+    moves = [(source.before, source.after) for source in origin.migration.sources]
     assert moves == [("0", None), ("1", "views"), (None, "new")]
 
     again = do(server.face, Take("named")).id

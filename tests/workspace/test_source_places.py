@@ -18,7 +18,7 @@ from pipelines.savepoint import placed_sources
 from pipelines.workspace import source_offsets
 
 Q = QueryName("q")
-A, B, C = (PlannedSource("json", f"/{one}", f"digest of {one}") for one in "abc")
+A, B, C = (PlannedSource("json", f"/{name}", f"digest of {name}") for name in "abc")
 TOPIC, OTHER = PlannedSource("kafka", "clicks", "k"), PlannedSource("kafka", "views", "v")
 FASTER = PlannedSource("json", "/a", "other options")
 
@@ -55,8 +55,8 @@ def placed(
 def test_offsets_go_where_the_same_is_read(
     old: tuple[PlannedSource, ...], new: tuple[PlannedSource, ...], pairs: Mapping[str, str | None], lost: tuple[str, ...]
 ) -> None:
-    found = placed(old, new, *lost)
-    assert (found.pairs, found.lost) == (pairs, lost)
+    placement = placed(old, new, *lost)
+    assert (placement.pairs, placement.lost) == (pairs, lost)
 
 
 @pytest.mark.parametrize(

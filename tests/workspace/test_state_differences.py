@@ -53,26 +53,30 @@ def test_readings_that_are_there_are_compared_without_spark(house: House) -> Non
 
 def test_keys_of_other_windows_are_added_and_removed_and_sql_sees_both_sides(house: House) -> None:
     a, b = read_apart(house, (60, 90))
-    found = compared(house, a.id, b.id)
-    (table,) = found.tables
+    difference = compared(house, a.id, b.id)
+    (table,) = difference.tables
     assert table.keys_a == 60 and table.keys_b == 90
     assert table.changes.added - table.changes.removed == 30 and table.same + table.changes.added + table.changes.changed == 90
-    assert sum(one.total for one in table.partitions.values()) == table.changes.total == sum(one.changes.total for one in table.windows)
+    assert (
+        sum(partition.total for partition in table.partitions.values())
+        == table.changes.total
+        == sum(window.changes.total for window in table.windows)
+    )
     sql = "SELECT count(*) FROM b ANTI JOIN a ON a.key = b.key UNION ALL SELECT count(*) FROM difference WHERE change = 'added'"
-    assert house.face.ask(QueryStateDifference(found.id, sql=sql)).rows == ((table.changes.added,),) * 2
-    page = house.face.ask(QueryStateDifference(found.id, filter="removed", limit=5))
+    assert house.face.ask(QueryStateDifference(difference.id, sql=sql)).rows == ((table.changes.added,),) * 2
+    page = house.face.ask(QueryStateDifference(difference.id, filter="removed", limit=5))
     assert page.matches == table.changes.removed and page.columns[0].name == "change"
     with pytest.raises(Invalid) as outside:
-        house.face.ask(QueryStateDifference(found.id, sql="SELECT * FROM read_csv('/etc/passwd')"))
+        house.face.ask(QueryStateDifference(difference.id, sql="SELECT * FROM read_csv('/etc/passwd')"))
     assert outside.value.code == "state.outside" and "difference" in outside.value.message
 
 
 def test_what_cannot_be_compared_is_named_with_the_reason(house: House) -> None:
     counts, joined = taken(house, "rocksdb_format2", "counts"), taken(house, "join", "joined")
     row_files(house, counts, house.face.ask(ListStates(counts.id))[0], 12)
-    found = compared(house, counts.id, joined.id)
-    assert found.tables == ()
-    assert [(one.title, one.reason) for one in found.apart] == [
+    difference = compared(house, counts.id, joined.id)
+    assert difference.tables == ()
+    assert [(table.title, table.reason) for table in difference.apart] == [
         ("counts / 0 / default", "B has no such state"),
         ("counts / 0 / left", "A has no such state"),
         ("counts / 0 / right", "A has no such state"),
@@ -114,10 +118,10 @@ def test_a_jobs_batches_are_compared_key_by_key_as_sparks_source_has_them(house:
     house.ran("a", "rocksdb_format2")
     house.ran("held", "hdfs")
     for job in ("a", "held"):
-        found = compared(house, f"{job}@{NEWEST - 2}", job)
-        (table,) = found.tables
-        assert (found.a.batches, found.b.batches) == ({"counts": NEWEST - 2}, {"counts": NEWEST})
-        rows = {view: house.face.ask(QueryStateDifference(found.id, sql=f"SELECT key, value FROM {view}")).rows for view in ("a", "b")}
+        difference = compared(house, f"{job}@{NEWEST - 2}", job)
+        (table,) = difference.tables
+        assert (difference.a.batches, difference.b.batches) == ({"counts": NEWEST - 2}, {"counts": NEWEST})
+        rows = {view: house.face.ask(QueryStateDifference(difference.id, sql=f"SELECT key, value FROM {view}")).rows for view in ("a", "b")}
         held = {view: {row[:-1]: row[-1] for row in those} for view, those in rows.items()}
         both = held["a"].keys() & held["b"].keys()
         changed = [key for key in both if held["a"][key] != held["b"][key]]
@@ -125,7 +129,7 @@ def test_a_jobs_batches_are_compared_key_by_key_as_sparks_source_has_them(house:
         (drift,) = table.columns
         assert (drift.name, drift.changed) == ("value.sum", len(changed))
         assert drift.b.greatest == max(held["b"].values()) and drift.a.least == min(held["a"].values())
-        assert compared(house, f"{job}@{NEWEST - 2}", job).id == found.id
+        assert compared(house, f"{job}@{NEWEST - 2}", job).id == difference.id
     across = compared(house, "a", "held")
     assert across.tables[0].changes == KeyChanges(0, 0, 0) and across.tables[0].keys_a == 3
     assert not list(house.face.layout.savepoints.iterdir()) and list(house.face.layout.sandbox.iterdir()) == []
@@ -138,13 +142,13 @@ def test_joins_and_deduplications_are_compared_by_key(house: House) -> None:
         house.ran(golden, golden)
         newest = do(house.face, Take(golden))
         batches = range(newest.batch)[-2:]
-        found = compared(house, f"{golden}@{batches[0]}", newest.id)
-        assert found.apart == ()
-        for table in found.tables:
+        difference = compared(house, f"{golden}@{batches[0]}", newest.id)
+        assert difference.apart == ()
+        for table in difference.tables:
             sql = "SELECT count(*) FROM (SELECT DISTINCT key FROM b) AS b ANTI JOIN a ON a.key = b.key"
             names: dict[str, Any] = {"query": table.query, "operator": table.operator, "store": table.store}
-            assert house.face.ask(QueryStateDifference(found.id, sql=sql, **names)).rows == ((table.changes.added,),)
-        assert any(table.changes.total for table in found.tables)
+            assert house.face.ask(QueryStateDifference(difference.id, sql=sql, **names)).rows == ((table.changes.added,),)
+        assert any(table.changes.total for table in difference.tables)
 
 
 @pytest.mark.spark

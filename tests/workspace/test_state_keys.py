@@ -45,14 +45,16 @@ def test_a_key_has_the_value_of_the_newest_batch_and_the_checkpoint_stays_as_it_
     for job, golden in (("rocks", "rocksdb_format2"), ("held", "hdfs")):
         run = house.ran(job, golden)
         before = files(Path(run.checkpoints))
-        found = looked_up(house, job, {**WINDOW, "post": "p1"})
-        assert [row["value"] for row in found.rows] == [{"sum": 333}]
-        assert (found.batch, found.query, found.operator, found.store) == (NEWEST, "counts", 0, "default")
-        assert found.partition == found.rows[0]["partition_id"]
-        assert files(Path(run.checkpoints)) == before and found.history is None
+        key_rows = looked_up(house, job, {**WINDOW, "post": "p1"})
+        assert [row["value"] for row in key_rows.rows] == [{"sum": 333}]
+        assert (key_rows.batch, key_rows.query, key_rows.operator, key_rows.store) == (NEWEST, "counts", 0, "default")
+        assert key_rows.partition == key_rows.rows[0]["partition_id"]
+        assert files(Path(run.checkpoints)) == before and key_rows.history is None
         since = looked_up(house, job, {**WINDOW, "post": "p1"}, since=NEWEST - 4).history
         assert since is not None and (since.since, since.note) == (NEWEST - 4, "")
-        assert [(one.batch, one.change, one.row["value"]["sum"]) for one in since.changes] == sums(tmp_path / job, "p1", NEWEST - 4)
+        assert [(change.batch, change.change, change.row["value"]["sum"]) for change in since.changes] == sums(
+            tmp_path / job, "p1", NEWEST - 4
+        )
         assert files(Path(run.checkpoints)) == before
     assert looked_up(house, "held", {**WINDOW, "post": "nobody"}).rows == ()
     assert not list(house.face.layout.savepoints.iterdir()) and not list(house.face.layout.sandbox.iterdir())

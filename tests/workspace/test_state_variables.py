@@ -36,8 +36,10 @@ def keeps(*variables: tuple[str, str, dict[str, Any]], rest: str = "integer", li
             families[f"$ttl_{name}"] = (struct({"expirationMs": "long", "elementKey": key}), struct(NOTHING))
     if timers:
         families[f"${timers}Timers_keyToTimestamp"] = (struct({"key": struct(GROUP), "expiryTimestampMs": "long"}), struct(NOTHING))
-    parts = {f"default {name} {part}": one for name, pair in families.items() for part, one in zip(("key", "value"), pair, strict=True)}
-    texts = {place: state_schema.ddl(one) for place, one in parts.items()}
+    parts = {
+        f"default {name} {part}": schema for name, pair in families.items() for part, schema in zip(("key", "value"), pair, strict=True)
+    }
+    texts = {place: state_schema.ddl(schema) for place, schema in parts.items()}
     return Keeps(NAME, texts, {name: kind for name, kind, _ in variables}, families)
 
 

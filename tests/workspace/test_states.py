@@ -74,9 +74,12 @@ def test_the_tables_of_every_kind_of_state_are_listed_without_spark(house: House
     state = [file for file in house.face.ask(ReadManifest(counts.id)).files if re.search(r"/state/0/\d+/", file.path)]
     assert table.bytes == sum(file.bytes for file in state) > 0
     sides = house.face.ask(ListStates(joined.id))
-    assert [(one.store, one.internal) for one in sides][:3] == [("left", False), ("right", False), ("left-keyToNumValues", True)]
-    assert sides[0].bytes == sum(one.bytes for one in sides if one.store.startswith("left-"))
-    assert [(one.variable, one.kind) for one in house.face.ask(ListStates(totals.id))] == [("total", "value"), ("seen", "map")]
+    assert [(side.store, side.internal) for side in sides][:3] == [("left", False), ("right", False), ("left-keyToNumValues", True)]
+    assert sides[0].bytes == sum(side.bytes for side in sides if side.store.startswith("left-"))
+    assert [(variable.variable, variable.kind) for variable in house.face.ask(ListStates(totals.id))] == [
+        ("total", "value"),
+        ("seen", "map"),
+    ]
     with pytest.raises(Invalid) as several:
         house.face.begin(ReadState(joined.id))
     assert several.value.code == "state.several" and "counts / 0 / right" in several.value.hint
@@ -87,11 +90,11 @@ def test_the_tables_of_every_kind_of_state_are_listed_without_spark(house: House
 
 def test_rows_of_an_operator_are_those_of_the_jobs_own_progress(house: House) -> None:
     run = house.ran("a", "rocksdb_format2")
-    said = json.loads(progress_line(NEWEST, "2026-01-01T00:35:00.000Z"))
-    said |= {"name": "counts", "stateOperators": [{"operatorName": "stateStoreSave", "numRowsTotal": 3, "numStateStoreInstances": 2}]}
+    progress = json.loads(progress_line(NEWEST, "2026-01-01T00:35:00.000Z"))
+    progress |= {"name": "counts", "stateOperators": [{"operatorName": "stateStoreSave", "numRowsTotal": 3, "numStateStoreInstances": 2}]}
     savepoint = do(house.face, Take("a"))
     assert house.face.ask(ListStates(savepoint.id))[0].operator_rows is None
-    house.append(run, PROGRESS_FILE, json.dumps({**said, "batchId": savepoint.batch}) + "\n")
+    house.append(run, PROGRESS_FILE, json.dumps({**progress, "batchId": savepoint.batch}) + "\n")
     assert house.face.ask(ListStates(savepoint.id))[0].operator_rows == 3
 
 
@@ -140,16 +143,16 @@ def test_the_oldest_readings_make_room(house: House, monkeypatch: pytest.MonkeyP
     tables = house.face.ask(ListStates(savepoint.id))
     for at, table in enumerate(tables[:3]):
         row_files(house, savepoint, table, 12, read_ms=at + 1)
-    assert [one.reading is not None for one in house.face.ask(ListStates(savepoint.id))[:3]] == [False, True, True]
+    assert [state_table.reading is not None for state_table in house.face.ask(ListStates(savepoint.id))[:3]] == [False, True, True]
 
 
 @pytest.mark.spark
 def test_spark_reads_what_a_savepoint_remembers(house: House) -> None:
     savepoint = taken(house, "rocksdb_format2")
     do(house.face, ReadState(savepoint.id))
-    found = house.face.ask(QueryState(savepoint.id, sort="key.post"))
-    assert [one.name for one in found.columns] == ["key.window.start", "key.window.end", "key.post", "value.sum", "partition_id"]
-    assert [row[2:4] for row in found.rows] == [("p0", 456), ("p1", 333), ("p2", 446)]
+    page = house.face.ask(QueryState(savepoint.id, sort="key.post"))
+    assert [column.name for column in page.columns] == ["key.window.start", "key.window.end", "key.post", "value.sum", "partition_id"]
+    assert [row[2:4] for row in page.rows] == [("p0", 456), ("p1", 333), ("p2", 446)]
     reading = house.face.ask(ListStates(savepoint.id))[0].reading
     assert reading is not None and reading.whole and dict(reading.partitions) == {0: 3, 1: 0}
     assert list(house.face.layout.sandbox.iterdir()) == []
