@@ -174,11 +174,11 @@ def test_an_inserted_line_is_named(house: House, place: int) -> None:
     assert [line for line, _ in put(house, [*lines[:place], b"", *lines[place:]])] == [place + 1]
 
 
-@pytest.mark.parametrize(("one", "other"), [(0, 1), (1, 4), (4, 5), (0, 5)])
-def test_lines_in_another_order_are_named(house: House, one: int, other: int) -> None:
+@pytest.mark.parametrize(("place", "other"), [(0, 1), (1, 4), (4, 5), (0, 5)])
+def test_lines_in_another_order_are_named(house: House, place: int, other: int) -> None:
     lines = written(house)
-    lines[one], lines[other] = lines[other], lines[one]
-    assert one + 1 in {line for line, _ in put(house, lines)}
+    lines[place], lines[other] = lines[other], lines[place]
+    assert place + 1 in {line for line, _ in put(house, lines)}
 
 
 def test_an_end_that_was_cut_or_written_anew_is_found_by_a_hash_that_was_kept(house: House) -> None:

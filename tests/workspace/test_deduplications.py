@@ -44,7 +44,7 @@ def test_each_column_is_kept_moved_widened_or_dropped() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "names", "said"),
+    ("old", "new", "names", "message"),
     [
         (None, operator(KEY), ["k"], "cannot be told apart"),
         (operator(), operator(KEY), ["k"], "cannot be told apart"),
@@ -58,9 +58,9 @@ def test_each_column_is_kept_moved_widened_or_dropped() -> None:
     ],
 )
 def test_what_the_old_state_does_not_determine_is_refused(
-    old: PlannedOperator | None, new: PlannedOperator, names: list[str], said: str
+    old: PlannedOperator | None, new: PlannedOperator, names: list[str], message: str
 ) -> None:
-    with pytest.raises(Unsupported, match=said) as refused:
+    with pytest.raises(Unsupported, match=message) as refused:
         deduplications.by_columns("q", old, new, names, ["__dummy__"])
     assert refused.value.code == "migrate.operators" and refused.value.hint.endswith("--drop q.0.")
 

@@ -58,8 +58,8 @@ def taken(house: House, batch: int) -> Savepoint:
     return do(house.face, Take("a", batch=batch))
 
 
-def said(found: Differences, section: str) -> dict[str, tuple[Any, Any, str]]:
-    return {entry.name: (entry.a, entry.b, entry.outcome.value) for entry in found.section(section).entries}
+def said(differences: Differences, section: str) -> dict[str, tuple[Any, Any, str]]:
+    return {entry.name: (entry.a, entry.b, entry.outcome.value) for entry in differences.section(section).entries}
 
 
 def test_two_savepoints_of_one_job(house: House) -> None:

@@ -32,9 +32,9 @@ WORDS = {
 }
 
 
-@pytest.mark.parametrize(("found", "said"), WORDS.values(), ids=WORDS)
-def test_words(found: Interval, said: str) -> None:
-    assert words(found) == said
+@pytest.mark.parametrize(("interval", "expected"), WORDS.values(), ids=WORDS)
+def test_words(interval: Interval, expected: str) -> None:
+    assert words(interval) == expected
 
 
 def pairs(share: float, count: int = 80, noise: float = 0.1) -> list[dict[str, float | None]]:

@@ -51,7 +51,7 @@ def test_a_join_that_does_not_say_what_was_matched_has_the_columns_alone() -> No
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "names", "said"),
+    ("old", "new", "names", "message"),
     [
         (None, OLD, NAMES, "cannot be told apart"),
         (replace(OLD, join=None), OLD, NAMES, "cannot be told apart"),
@@ -65,9 +65,9 @@ def test_a_join_that_does_not_say_what_was_matched_has_the_columns_alone() -> No
     ],
 )
 def test_what_the_rows_that_wait_do_not_determine_is_refused(
-    old: PlannedOperator | None, new: PlannedOperator, names: dict[str, list[str]], said: str
+    old: PlannedOperator | None, new: PlannedOperator, names: dict[str, list[str]], message: str
 ) -> None:
-    with pytest.raises(Unsupported, match=said) as refused:
+    with pytest.raises(Unsupported, match=message) as refused:
         joins.by_columns("q", old, new, names)
     assert refused.value.code == "migrate.operators" and refused.value.hint.endswith("--drop q.0.")
 

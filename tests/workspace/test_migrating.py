@@ -55,7 +55,7 @@ def test_the_same_in_another_place_is_a_change_and_in_its_place_is_none() -> Non
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "names", "said"),
+    ("old", "new", "names", "message"),
     [
         (operator(), operator(SUM), ["sum"], "cannot be told apart"),
         (None, operator(SUM), ["sum"], "cannot be told apart"),
@@ -65,8 +65,8 @@ def test_the_same_in_another_place_is_a_change_and_in_its_place_is_none() -> Non
         (operator(WIDE), operator(MOST), ["max"], "another key, filter or source"),
     ],
 )
-def test_what_cannot_be_matched_is_refused(old: PlannedOperator | None, new: PlannedOperator, names: list[str], said: str) -> None:
-    with pytest.raises(Unsupported, match=said) as refused:
+def test_what_cannot_be_matched_is_refused(old: PlannedOperator | None, new: PlannedOperator, names: list[str], message: str) -> None:
+    with pytest.raises(Unsupported, match=message) as refused:
         migrated_columns.by_columns("q", old, new, names)
     assert refused.value.code == "migrate.columns" and "--migrate FILE:function" in refused.value.hint
 

@@ -77,7 +77,7 @@ def test_what_keeps_no_aggregation_is_refused_before_anything_is_done(house: Hou
 
 
 @pytest.mark.parametrize(
-    ("migrate", "code", "said"),
+    ("migrate", "code", "message"),
     [
         ({"f": "def f(:\n"}, "migrate.syntax", "line 1"),
         ({"f": ""}, "migrate.function", "no function f"),
@@ -87,10 +87,10 @@ def test_what_keeps_no_aggregation_is_refused_before_anything_is_done(house: Hou
         ({"f": FUNCTION, COLUMNS: ""}, "migrate.function", "not 2"),
     ],
 )
-def test_a_migration_that_cannot_be_read_is_refused(house: House, migrate: dict[str, str], code: str, said: str) -> None:
+def test_a_migration_that_cannot_be_read_is_refused(house: House, migrate: dict[str, str], code: str, message: str) -> None:
     house.ran(golden="hdfs")
     savepoint = do(house.face, Take("a"))
-    with pytest.raises(Invalid, match=said) as refused:
+    with pytest.raises(Invalid, match=message) as refused:
         house.face.plan(Fork(savepoint.id, name="b", migrate=migrate))
     assert refused.value.code == code
 

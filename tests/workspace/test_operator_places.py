@@ -80,7 +80,7 @@ def test_what_is_told_and_what_is_dropped_comes_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "said"),
+    ("told", "message"),
     [
         ({2: 0}, "no operator 2"),
         ({0: 2}, "no operator 2"),
@@ -88,8 +88,8 @@ def test_what_is_told_and_what_is_dropped_comes_first() -> None:
         ({0: 0, 1: 0}, "More than one operator is to go on as operator 0"),
     ],
 )
-def test_what_is_told_of_others_is_refused(told: Mapping[int, int], said: str) -> None:
-    with pytest.raises(Invalid, match=said) as refused:
+def test_what_is_told_of_others_is_refused(told: Mapping[int, int], message: str) -> None:
+    with pytest.raises(Invalid, match=message) as refused:
         placed([SUMS, ONCE], [SUMS, ONCE], "ab", "ab", told=told)
     assert refused.value.code == "map.operator"
 

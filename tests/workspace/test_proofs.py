@@ -24,7 +24,7 @@ def event(stores: int = 2, **rows: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("said", "expected"),
+    ("progress", "expected"),
     [
         (event(stateStoreSave=1, dedupe=5), [1, 5]),
         (event(dedupe=5, stateStoreSave=1), [None, None]),
@@ -34,8 +34,8 @@ def event(stores: int = 2, **rows: int) -> dict[str, Any]:
     ],
     ids=["in the order of ids", "another plan", "an operator missing", "no state", "no progress"],
 )
-def test_operators_are_matched_by_place_and_name(said: dict[str, Any] | None, expected: list[int | None]) -> None:
-    counts = proofs.state_counts(image(DEDUPE, SAVE), {0: 1, 1: 5}, said, {})
+def test_operators_are_matched_by_place_and_name(progress: dict[str, Any] | None, expected: list[int | None]) -> None:
+    counts = proofs.state_counts(image(DEDUPE, SAVE), {0: 1, 1: 5}, progress, {})
     assert [count.expected for count in sorted(counts, key=lambda count: count.operator)] == expected
     assert proofs.damages(counts) == ()
 
@@ -48,7 +48,7 @@ def test_other_rows_are_damage_that_says_both_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stores", "said", "expected", "damaged", "remarked"),
+    ("stores", "job_rows", "expected", "damaged", "remarked"),
     [
         (4, 8, 4, False, False),
         (6, 12, 4, False, False),
@@ -60,14 +60,14 @@ def test_other_rows_are_damage_that_says_both_numbers() -> None:
     ],
     ids=["twice", "three times", "twice, other rows", "twice, unequally", "a part of it twice", "not said", "once: half is lost"],
 )
-def test_a_batch_that_was_computed_more_than_once(stores: int, said: int, expected: int | None, damaged: bool, remarked: bool) -> None:
+def test_a_batch_that_was_computed_more_than_once(stores: int, job_rows: int, expected: int | None, damaged: bool, remarked: bool) -> None:
     """Spark adds up the rows of every execution: no count of several shows damage, and half of the rows of one execution does."""
-    counts = proofs.state_counts(image(SAVE), {0: 4}, event(stores, stateStoreSave=said), {})
+    counts = proofs.state_counts(image(SAVE), {0: 4}, event(stores, stateStoreSave=job_rows), {})
     assert (counts[0].expected, bool(proofs.damages(counts)), bool(proofs.remarks(counts))) == (expected, damaged, remarked)
 
 
 @pytest.mark.parametrize(
-    ("provider", "conf", "rows", "said", "expected"),
+    ("provider", "conf", "rows", "job_rows", "expected"),
     [
         ("rocksdb", {proofs.TRACKING: "false"}, 0, 0, None),
         ("rocksdb", {}, 7, 0, None),
@@ -78,6 +78,6 @@ def test_a_batch_that_was_computed_more_than_once(stores: int, said: int, expect
     ],
     ids=["told not to count", "does not count", "empty", "lost", "hdfs always counts", "hdfs found more"],
 )
-def test_rocksdb_may_not_count(provider: str, conf: dict[str, str], rows: int, said: int, expected: int | None) -> None:
-    (count,) = proofs.state_counts(image(SAVE, provider=provider), {0: rows}, event(stateStoreSave=said), conf)
+def test_rocksdb_may_not_count(provider: str, conf: dict[str, str], rows: int, job_rows: int, expected: int | None) -> None:
+    (count,) = proofs.state_counts(image(SAVE, provider=provider), {0: rows}, event(stateStoreSave=job_rows), conf)
     assert count.expected == expected

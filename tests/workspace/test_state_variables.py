@@ -87,7 +87,7 @@ def test_what_spark_does_by_itself_needs_no_rewriting() -> None:
 
 
 @pytest.mark.parametrize(
-    ("new", "said"),
+    ("new", "message"),
     [
         (keeps(("count", "value", {"n": "string", "m": "long"})), "of count, n is of another type"),
         (keeps(("count", "list", {"n": "integer"})), "count was a value, and is a list now"),
@@ -96,8 +96,8 @@ def test_what_spark_does_by_itself_needs_no_rewriting() -> None:
         (keeps(("seen", "map", {"times": "long"}), rest="string"), "of seen, rest is of another type"),
     ],
 )
-def test_what_the_old_state_does_not_say_is_refused(new: Keeps, said: str) -> None:
-    with pytest.raises(Unsupported, match=said) as refused:
+def test_what_the_old_state_does_not_say_is_refused(new: Keeps, message: str) -> None:
+    with pytest.raises(Unsupported, match=message) as refused:
         state_variables.by_names("q", 1, OLD, new)
     assert refused.value.code == "migrate.operators" and "--drop q.1" in refused.value.hint
 
