@@ -31,7 +31,7 @@ def of_parent(conf: dict[str, str]) -> FakeFace:
 def is_shown(app: AppTest, said: str) -> bool:
     """Whether the command and the call have the conf so."""
     command, call = f"--conf {ENABLED}={said}", f'"{ENABLED}": "{said}"'
-    return all(any(text in one.value for one in app.code) for text in (command, call))
+    return all(any(text in block.value for block in app.code) for text in (command, call))
 
 
 def test_a_new_job_keeps_it_where_that_is_ticked(opened: Opener) -> None:
@@ -64,7 +64,7 @@ def test_a_fork_begins_as_its_parent_and_says_so_where_it_is_not_kept(opened: Op
     app = opened(face, "fork", savepoint=SAVEPOINT)
     box = app.checkbox(key=f"fork_event_log_{SAVEPOINT}_A")
     assert box.value and app.text_area(key=f"fork_confs_{SAVEPOINT}_A").value == "spark.x=1"
-    assert not any(ENABLED in one.value for one in app.code)
+    assert not any(ENABLED in block.value for block in app.code)
     box.uncheck().run()
     assert is_shown(app, "false")
     clicked(app, "fork_start")
