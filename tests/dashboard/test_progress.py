@@ -47,7 +47,7 @@ def test_samples_are_of_the_present_step_and_of_the_last_seconds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("amount", "samples", "said"),
+    ("amount", "samples", "expected"),
     [
         (Amount("copying", 500_000, 2_000_000), (), ["copying", "500 kB of 2.0 MB", "begun 10 s ago"]),
         (
@@ -64,8 +64,8 @@ def test_samples_are_of_the_present_step_and_of_the_last_seconds() -> None:
         (Amount("running a batch"), (), ["running a batch", "begun 10 s ago"]),
     ],
 )
-def test_how_it_goes_on(amount: Amount, samples: tuple[Sample, ...], said: list[str]) -> None:
-    assert progress.words(operation(amount), samples, NOW) == said
+def test_how_it_goes_on(amount: Amount, samples: tuple[Sample, ...], expected: list[str]) -> None:
+    assert progress.words(operation(amount), samples, NOW) == expected
 
 
 def test_a_stop_waits_for_its_boundary() -> None:

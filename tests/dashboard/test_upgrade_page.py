@@ -180,7 +180,7 @@ def test_the_resume_dialog_leads_to_it(opened: Opener) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "found"),
+    ("code", "names"),
     [
         ('a.queryName("x")', ("x",)),
         ("a.queryName( 'x y' ).start(); b.queryName('x y')", ("x y",)),
@@ -188,8 +188,8 @@ def test_the_resume_dialog_leads_to_it(opened: Opener) -> None:
         ("a.queryName(\"x')", ()),
     ],
 )
-def test_names_of_queries_are_a_hint(code: str, found: tuple[str, ...]) -> None:
-    assert typed.query_names(code) == found
+def test_names_of_queries_are_a_hint(code: str, names: tuple[str, ...]) -> None:
+    assert typed.query_names(code) == names
 
 
 def test_what_is_unknown_is_as_the_driver_would_call_it() -> None:
