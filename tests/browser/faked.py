@@ -44,5 +44,5 @@ def faked(log: Path, *options: str) -> Iterator[Faked]:
 def _address(server: subprocess.Popen[bytes], log: Path) -> str:
     if server.poll() is not None:
         raise AssertionError(f"the server ended with {server.returncode}:\n{log.read_text()}")
-    found = re.search(r"serves (http://\S+)", log.read_text())
-    return found.group(1) if found else ""
+    match = re.search(r"serves (http://\S+)", log.read_text())
+    return match.group(1) if match else ""

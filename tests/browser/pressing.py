@@ -15,18 +15,18 @@ def press(within: Page | Locator, name: str) -> None:
 
 def dialog(page: Page, title: str) -> Locator:
     """The dialog of this title, once it is there, and nothing else is open that would cover it."""
-    found = page.get_by_role("dialog", name=title)
-    expect(found).to_be_visible()
+    locator = page.get_by_role("dialog", name=title)
+    expect(locator).to_be_visible()
     expect(page.locator(POPOVER)).to_have_count(0)
-    return found
+    return locator
 
 
 def more(page: Page, key: str = "more") -> Locator:
     """What a button without words opens; `key` names it."""
     page.locator(f".st-key-{key} button").first.click()
-    found = page.locator(POPOVER)
-    expect(found).to_be_visible()
-    return found
+    popover = page.locator(POPOVER)
+    expect(popover).to_be_visible()
+    return popover
 
 
 def command(within: Page | Locator) -> None:

@@ -85,8 +85,8 @@ def _address(server: subprocess.Popen[bytes], log: Path) -> str:
     """The address that the server prints once it answers."""
     if server.poll() is not None:
         raise AssertionError(f"the server ended with {server.returncode}:\n{log.read_text()}")
-    found = re.search(r"serves (http://\S+)/\?token=", log.read_text())
-    return found.group(1) if found else ""
+    match = re.search(r"serves (http://\S+)/\?token=", log.read_text())
+    return match.group(1) if match else ""
 
 
 def _end(server: subprocess.Popen[bytes], workspace: Path) -> None:

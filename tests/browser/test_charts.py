@@ -55,22 +55,22 @@ LEVELS = """() => {
 def test_names_that_would_overlap_become_one(
     watched: Watched, faked_server: Faked, marks: list[tuple[int, str, str]], labels: list[tuple[str, str]]
 ) -> None:
-    found = placed(watched.page, faked_server.url, marks)
-    assert [(one["text"], one["side"]) for one in found] == labels
+    placements = placed(watched.page, faked_server.url, marks)
+    assert [(placement["text"], placement["side"]) for placement in placements] == labels
 
 
 def test_however_many_marks_there_are_no_two_names_overlap(watched: Watched, faked_server: Faked) -> None:
     marks = [(at * at % 1_000, V if at % 3 else R, f"v-{at:08x}" if at % 3 else R) for at in range(400)]
-    found = placed(watched.page, faked_server.url, marks)
-    assert all(before["to"] < after["from"] for before, after in pairwise(found))
-    assert sum(len(one["marks"]) for one in found) == len(marks)
+    placements = placed(watched.page, faked_server.url, marks)
+    assert all(before["to"] < after["from"] for before, after in pairwise(placements))
+    assert sum(len(placement["marks"]) for placement in placements) == len(marks)
 
 
 def placed(page: Page, url: str, marks: list[tuple[int, str, str]]) -> list[dict[str, Any]]:
     """The labels of marks on an axis of 0 to 1000 that is 330 px wide: a panel's of three in a row at 1280 px."""
     page.goto(f"{url}/assets/labels.js")
-    said = [{"at": at, "kind": kind, "text": text} for at, kind, text in marks]
-    return list(page.evaluate(PLACED, [said, 330]))
+    points = [{"at": at, "kind": kind, "text": text} for at, kind, text in marks]
+    return list(page.evaluate(PLACED, [points, 330]))
 
 
 @pytest.mark.parametrize("width", [1280, 1600])

@@ -121,10 +121,10 @@ def test_a_pause_goes_along(watched: Watched, live_fakes: str) -> None:
             expect(page.get_by_role("switch", name="Live")).not_to_be_checked()
             expect(paused).to_be_visible()
             expect(page).to_have_url(re.compile("live=false"))
-    said = paused.inner_text()
-    page.wait_for_function("(said) => !said.includes(new Date().toTimeString().slice(0, 8))", arg=said)
+    caption = paused.inner_text()
+    page.wait_for_function("(said) => !said.includes(new Date().toTimeString().slice(0, 8))", arg=caption)
     page.reload()
-    expect(paused).not_to_have_text(said)
+    expect(paused).not_to_have_text(caption)
     page.get_by_text("Live", exact=True).click()
     expect(paused).to_have_count(0)
 

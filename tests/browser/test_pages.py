@@ -60,8 +60,8 @@ def test_tab_goes_from_the_top_to_the_table_and_is_seen(watched: Watched, fakes:
         assert seen, f"nobody sees that {name} has the focus"
         if in_row:
             break
-    wanted = ["Savepoints", "Events", "Live", "New job", "Filter jobs", "State"]
-    assert [name for name in passed if name in wanted] == wanted, passed
+    expected = ["Savepoints", "Events", "Live", "New job", "Filter jobs", "State"]
+    assert [name for name in passed if name in expected] == expected, passed
     assert passed[-1] == "Select post_engagement", "the box of the row comes before the row"
     page.keyboard.press("Tab")
     assert page.evaluate(FOCUSED)[0] == "post_engagement"

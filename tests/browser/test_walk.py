@@ -96,17 +96,17 @@ def a_savepoint_is_taken(watched: Watched, server: Served) -> str:
     answer = page.get_by_test_id("taken")
     expect(answer).to_contain_text(SAVEPOINT)
     print(f"\nfrom the click to the answer: {(time.perf_counter() - began) * 1_000:.0f} ms")
-    said = answer.inner_text()
-    found = SAVEPOINT.search(said)
-    assert found is not None
-    taken = server.ask(f"/savepoints/{found.group()}")
+    text = answer.inner_text()
+    match = SAVEPOINT.search(text)
+    assert match is not None
+    taken = server.ask(f"/savepoints/{match.group()}")
     assert taken["queries"][0]["batch"] >= BATCHES
     for words in (rf"batch {taken['queries'][0]['batch']:,}", r"\d+ files, \d", r"new on disk"):
-        assert re.search(words, said), said
+        assert re.search(words, text), text
     expect(page.get_by_text(taken["path"]).first).to_be_visible()
     print(f"the savepoint itself: {taken['took_ms']:.0f} ms, {taken['bytes']:,} bytes, {taken['new_bytes']:,} of them new")
     watched.shoot("3_savepoint")
-    return found.group()
+    return match.group()
 
 
 def a_fork_is_prepared_as_an_experiment(watched: Watched, savepoint: str) -> None:

@@ -36,10 +36,10 @@ def is_verified_and_proved(watched: Watched, server: Served, savepoint: str) -> 
     badges = page.get_by_role("group", name="Trust")
     expect(badges.get_by_text("proved")).to_be_visible()
     expect(badges.locator(".tm-not")).to_have_count(0)
-    found = server.ask(f"/savepoints/{savepoint}/verification")
-    assert found["reached"] == "proved"
-    assert all(one["rows"] == one["expected"] for one in found["proof"]["states"])
-    expect(page.get_by_text(f"Spark {found['proof']['spark_version']} restored it")).to_be_visible()
+    verification = server.ask(f"/savepoints/{savepoint}/verification")
+    assert verification["reached"] == "proved"
+    assert all(state["rows"] == state["expected"] for state in verification["proof"]["states"])
+    expect(page.get_by_text(f"Spark {verification['proof']['spark_version']} restored it")).to_be_visible()
     watched.shoot("7_proved")
 
 
@@ -61,7 +61,7 @@ def is_exported_and_brought_back(watched: Watched, server: Served, savepoint: st
     """Out to a directory, away from here, and in again, whole; sizes say what it takes meanwhile."""
     page = watched.page
     space, before = server.ask("/space"), server.ask(f"/savepoints/{savepoint}")
-    own = next(one for one in space["savepoints"] if one["savepoint"] == savepoint)
+    own = next(row for row in space["savepoints"] if row["savepoint"] == savepoint)
     assert 0 <= own["frees_bytes"] <= own["bytes"]
     assert space["disk_bytes"] <= space["full_bytes"]
     for figure, value in {"On disk together": r"\d B|\d .B", "Longest without a savepoint": r"\d", "Damaged": "0"}.items():
@@ -74,7 +74,7 @@ def is_exported_and_brought_back(watched: Watched, server: Served, savepoint: st
     page.get_by_role("button", name="Export, then dispose").click()
     expect(page.get_by_test_id("ended-export")).to_contain_text(savepoint[:11], timeout=LONG_MS)
     expect(page.get_by_test_id("savepoint-id")).to_have_count(0)
-    assert savepoint not in {one["id"] for one in server.ask("/savepoints")}
+    assert savepoint not in {row["id"] for row in server.ask("/savepoints")}
     assert json.loads((place / "manifest.json").read_text())["id"] == savepoint
     page.get_by_role("button", name="Import…").click()
     typed(page, "Where the export is", str(place))
@@ -111,7 +111,7 @@ def a_stopped_job_is_rewound(watched: Watched, server: Served, job: str) -> None
     watched.shoot("9_rewind")
     page.get_by_role("button", name="Rewind", exact=True).click()
     expect(page.get_by_text("Running", exact=True).first).to_be_visible(timeout=LONG_MS)
-    reasons = [one["reason"] for one in server.ask(f"/savepoints?job={job}")]
+    reasons = [savepoint["reason"] for savepoint in server.ask(f"/savepoints?job={job}")]
     assert reasons[:2] == ["rewind", "before-resume"]
 
 
@@ -134,7 +134,7 @@ def one_that_runs_elsewhere_is_attached(watched: Watched, server: Served, job: s
     page.get_by_role("button", name="Savepoint", exact=True).click()
     expect(page.get_by_test_id("taken")).to_contain_text("batch")
     watched.shoot("10_watched")
-    assert [one["job"] for one in server.ask(f"/savepoints?job={WATCHED}")] == [WATCHED]
+    assert [savepoint["job"] for savepoint in server.ask(f"/savepoints?job={WATCHED}")] == [WATCHED]
 
 
 @retry(wait=wait_fixed(0.5), stop=stop_after_delay(120), retry=retry_if_result(lambda whole: not whole))

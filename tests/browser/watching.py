@@ -92,8 +92,8 @@ class Watched:
         self.page.wait_for_function(SETTLED)
         for theme, rules in zip(self.themes(), (RULES, RULES_OF_COLOUR), strict=True):
             self.picture(f"{name}_{theme}")
-            found = self.barriers(rules, within)
-            assert not found, f"{name} in {theme}: {found}"
+            barriers = self.barriers(rules, within)
+            assert not barriers, f"{name} in {theme}: {barriers}"
 
     def barriers(self, rules: dict[str, Any], within: str = "") -> list[tuple[Any, ...]]:
         """What axe finds that keeps people out: rule, where, how."""
@@ -102,8 +102,8 @@ class Watched:
         if within:
             self.page.locator(within).first.wait_for(state="attached")  # a page that is drawn anew has none for a moment
         return [
-            (one["id"], node["target"], node["html"][:200], node.get("failureSummary", "")[:200])
-            for one in self.page.evaluate(AXE, [within, rules])
-            if one["impact"] in ("serious", "critical")
-            for node in one["nodes"]
+            (violation["id"], node["target"], node["html"][:200], node.get("failureSummary", "")[:200])
+            for violation in self.page.evaluate(AXE, [within, rules])
+            if violation["impact"] in ("serious", "critical")
+            for node in violation["nodes"]
         ]

@@ -20,23 +20,23 @@ def series(asked: ShowSeries) -> Series:
     first = -(-asked.from_ms // STEP_MS) * STEP_MS
     t = [float(at) for at in range(first, asked.to_ms, STEP_MS)][-asked.points :]
     swing = [math.sin(at / 41_000) + 0.4 * math.sin(at / 7_000) for at in t]
-    took = [430 + 120 * one for one in swing]
+    took = [430 + 120 * height for height in swing]
     columns = {
         "t": t,
         "batch_ms": took,
-        "input_rate": [2_400 + 700 * one for one in swing],
-        "processed_rate": [5_200 + 900 * one for one in swing],
-        "input_rows": [12_000 + 3_500 * one for one in swing],
+        "input_rate": [2_400 + 700 * height for height in swing],
+        "processed_rate": [5_200 + 900 * height for height in swing],
+        "input_rows": [12_000 + 3_500 * height for height in swing],
         "add_batch_ms": [0.7 * ms for ms in took],
         "latest_offset_ms": [0.05 * ms for ms in took],
         "planning_ms": [0.08 * ms for ms in took],
         "wal_commit_ms": [0.06 * ms for ms in took],
         "commit_offsets_ms": [0.05 * ms for ms in took],
-        "watermark_ms": [at - 14_000 - 2_000 * one for at, one in zip(t, swing, strict=True)],
-        "event_lag_ms": [3_000 + 900 * one for one in swing],
-        "late_rows": [float(max(0, round(4 * one))) for one in swing],
-        "state_rows": [116_000 + 9_000 * one for one in swing],
-        "state_bytes": [46e6 + 3e6 * one for one in swing],
+        "watermark_ms": [at - 14_000 - 2_000 * height for at, height in zip(t, swing, strict=True)],
+        "event_lag_ms": [3_000 + 900 * height for height in swing],
+        "late_rows": [float(max(0, round(4 * height))) for height in swing],
+        "state_rows": [116_000 + 9_000 * height for height in swing],
+        "state_bytes": [46e6 + 3e6 * height for height in swing],
         "get_batch_ms": [0.02 * ms for ms in took],
         "commit_batch_ms": [0.04 * ms for ms in took],
         "checkpoint_state_bytes": [1.7e8 + 8e4 * place for place in range(len(t))],
@@ -62,12 +62,12 @@ def _waved(row: BatchRow, earlier_ms: int) -> BatchRow:
 
 def _operators(t: Sequence[float], swing: Sequence[float]) -> tuple[OperatorSeries, ...]:
     """More of them, and with longer names, than a legend of one line holds."""
-    rows = [tuple(int(9_000 * (place + 1) + 800 * one) for one in swing) for place in range(len(OPERATORS))]
+    rows = [tuple(int(9_000 * (place + 1) + 800 * height) for height in swing) for place in range(len(OPERATORS))]
     return tuple(
-        OperatorSeries("counts", place, name, tuple(t), kept, tuple(400 * one for one in kept))
+        OperatorSeries("counts", place, name, tuple(t), kept, tuple(400 * count for count in kept))
         for place, (name, kept) in enumerate(zip(OPERATORS, rows, strict=True))
     )
 
 
 def _waiting(t: Sequence[float], swing: Sequence[float]) -> BacklogSeries:
-    return BacklogSeries("counts", 0, "KafkaV2[Subscribe[clicks]]", "rows", tuple(t), tuple(int(1_200 + 300 * one) for one in swing))
+    return BacklogSeries("counts", 0, "KafkaV2[Subscribe[clicks]]", "rows", tuple(t), tuple(int(1_200 + 300 * height) for height in swing))

@@ -35,8 +35,8 @@ class Opener:
 
 def said(app: AppTest) -> str:
     """All HTML, captions and markdown of the page, in order of kind."""
-    html = "".join(str(one.proto.body) for one in app.get("html"))
-    return "\n".join([html, *(one.value for one in app.caption), *(one.value for one in app.markdown)])
+    html = "".join(str(element.proto.body) for element in app.get("html"))
+    return "\n".join([html, *(caption.value for caption in app.caption), *(text.value for text in app.markdown)])
 
 
 def clicked(app: AppTest, key: str) -> AppTest:
@@ -58,7 +58,9 @@ def asked(app: AppTest, opens: str, **typed: object) -> AppTest:
     """The page with the dialog of the button `opens` open, and what was typed into its fields (by key) taken up."""
     app.button(key=opens).click().run()
     for key, value in typed.items():
-        widget = next(one for one in (*app.text_input, *app.number_input, *app.checkbox, *app.radio, *app.selectbox) if one.key == key)
+        widget = next(
+            field for field in (*app.text_input, *app.number_input, *app.checkbox, *app.radio, *app.selectbox) if field.key == key
+        )
         widget.set_value(value)
         app.button(key=opens).click().run()
     assert not app.exception, app.exception[0].stack_trace
@@ -90,4 +92,6 @@ def column(app: AppTest, table: str, name: str) -> list[str]:
 
 
 def _tables(app: AppTest) -> list[dict[str, Any]]:
-    return [json.loads(one.proto.json) for one in app.get("bidi_component") if "tidemark_table" in one.proto.component_name]
+    return [
+        json.loads(component.proto.json) for component in app.get("bidi_component") if "tidemark_table" in component.proto.component_name
+    ]

@@ -46,7 +46,7 @@ def test_it_acknowledges_silences_and_ends_a_silence(opened: Opener) -> None:
 def test_a_channel_is_tried_and_says_what_failed(opened: Opener) -> None:
     face = FakeFace.sample()
     app = clicked(opened(face, "alerts"), "test_oncall")
-    assert [one.value for one in app.success] == ["oncall has accepted the test message."]
+    assert [message.value for message in app.success] == ["oncall has accepted the test message."]
     face.refuses(TryChannel, Unavailable("channel.failed", "its service answered 503", "Look whether it is up."))
     assert "its service answered 503" in said(clicked(opened(face, "alerts"), "test_oncall"))
 

@@ -87,9 +87,9 @@ def test_the_set_up_before_it_writes_documents_too(monkeypatch: pytest.MonkeyPat
 
 
 def test_each_line_of_its_log_is_a_document() -> None:
-    said = subprocess.run([sys.executable, "-c", LOGGING], cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert (said.returncode, said.stdout) == (0, ""), said.stderr
-    failed, info, streamlit, broke = map(json.loads, said.stderr.splitlines())
+    process = subprocess.run([sys.executable, "-c", LOGGING], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert (process.returncode, process.stdout) == (0, ""), process.stderr
+    failed, info, streamlit, broke = map(json.loads, process.stderr.splitlines())
     assert {name: failed[name] for name in ("level", "logger", "message", "event", "job")} == {
         "level": "WARNING",
         "logger": "tidemark.events",
@@ -97,7 +97,7 @@ def test_each_line_of_its_log_is_a_document() -> None:
         "event": "run.failed",
         "job": "clicks",
     }
-    assert failed["timestamp"].endswith("+00:00") and "\x1b" not in said.stderr
+    assert failed["timestamp"].endswith("+00:00") and "\x1b" not in process.stderr
     assert (info["level"], info["message"]) == ("INFO", "said")
     assert [line["job"] for line in (failed, info, streamlit, broke)] == ["clicks", None, None, None], "each says which job it is about"
     assert (streamlit["logger"], streamlit["message"]) == ("streamlit.later", "of Streamlit")
@@ -132,8 +132,8 @@ def test_the_unit_starts_what_there_is_and_leaves_drivers_alone(tmp_path: Path) 
 
 def lines_it_refuses(analyze: str, unit: Path) -> list[str]:
     """What systemd says of the unit's lines; whether this machine has its user and its other units is another matter."""
-    said = subprocess.run([analyze, "verify", str(unit)], capture_output=True, text=True, timeout=120).stderr
-    return [line for line in said.splitlines() if re.search(rf"{unit.name}:\d+", line)]
+    output = subprocess.run([analyze, "verify", str(unit)], capture_output=True, text=True, timeout=120).stderr
+    return [line for line in output.splitlines() if re.search(rf"{unit.name}:\d+", line)]
 
 
 def test_the_container_starts_what_there_is_and_copies_what_it_needs() -> None:

@@ -132,7 +132,7 @@ def test_it_is_watched_and_neither_stopped_nor_started(opened: Opener) -> None:
     words = said(app)
     for part in ("Watched", "s3://lake/clicks/checkpoint", "s3://lake/clicks/out", "Its code is not known"):
         assert part in words
-    keys = {one.key for one in app.button}
+    keys = {button.key for button in app.button}
     assert {"take", "fork", "forget"} <= keys
     assert not {"stop", "resume", "upgrade", "cancel"} & keys
     assert [tab.label for tab in app.tabs] == [

@@ -28,10 +28,10 @@ def nobody_else() -> Iterator[None]:
 @pytest.mark.parametrize("page", PAGES)
 def test_the_form_of_what_runs_code_says_as_whom(page: str, opened: Opener) -> None:
     app = opened(FakeFace.sample(), page, **PAGES[page])
-    assert code_rights.line(users.name(), apart=False) in [one.value for one in app.caption]
+    assert code_rights.line(users.name(), apart=False) in [caption.value for caption in app.caption]
     users.assume(Other(User("jobs", 1234, 1234, (1234,), "/home/jobs"), Path("/srv/tidemark")))
     app = opened(FakeFace.sample(), page, **PAGES[page])
-    assert "as the user `jobs`, apart from Tidemark" in " ".join(one.value for one in app.caption)
+    assert "as the user `jobs`, apart from Tidemark" in " ".join(caption.value for caption in app.caption)
 
 
 def test_the_settings_and_the_command_say_it(opened: Opener) -> None:

@@ -64,8 +64,8 @@ def test_a_parquet_file_holds_types() -> None:
 
 
 def test_two_columns_of_one_name_stay_two() -> None:
-    said = {"columns": [{"name": "Batch"}, {"name": "Batch"}], "rows": [[1, "x"]]}
-    assert pq.read_table(io.BytesIO(downloads.as_parquet(downloads.columns_of(said)))).column_names == ["Batch", "Batch 2"]
+    table = {"columns": [{"name": "Batch"}, {"name": "Batch"}], "rows": [[1, "x"]]}
+    assert pq.read_table(io.BytesIO(downloads.as_parquet(downloads.columns_of(table)))).column_names == ["Batch", "Batch 2"]
 
 
 def test_a_frame_keeps_its_types() -> None:
@@ -156,16 +156,16 @@ def test_what_differs_leaves_as_plain_values(kind: str) -> None:
         Entry("r", "at", Outcome.CHANGED, 0, 61_000, Unit.MOMENT, 61_000),
     )
     frame = difference.entries_frame([("State", entries)], UTC)
-    found = read(kind, downloads.WRITERS[kind][0](downloads.columns_of_frame(frame, UTC)))
-    assert [row["B"] for row in found] == ["3", "<2>", "1970-01-01 00:01:01 UTC"]
-    assert [row["B − A"] or None for row in found] == (["-2", None, "61000"] if kind == "csv" else [-2, None, 61_000])
+    rows = read(kind, downloads.WRITERS[kind][0](downloads.columns_of_frame(frame, UTC)))
+    assert [row["B"] for row in rows] == ["3", "<2>", "1970-01-01 00:01:01 UTC"]
+    assert [row["B − A"] or None for row in rows] == (["-2", None, "61000"] if kind == "csv" else [-2, None, 61_000])
 
 
 @pytest.mark.parametrize("kind", sorted(downloads.WRITERS))
 def test_the_first_rows_that_differ_leave_with_their_sides(kind: str) -> None:
     frame = parting_frame(Parting(1, "at", None, "changed", {"k": 1, "v": 2.5}, {"k": 1, "v": None}))
-    found = read(kind, downloads.WRITERS[kind][0](downloads.columns_of_frame(frame, UTC)))
-    assert [(row["Side"], str(row["k"]), row["v"] or None) for row in found] == [
+    rows = read(kind, downloads.WRITERS[kind][0](downloads.columns_of_frame(frame, UTC)))
+    assert [(row["Side"], str(row["k"]), row["v"] or None) for row in rows] == [
         ("A", "1", "2.5" if kind == "csv" else 2.5),
         ("B", "1", None),
     ]

@@ -105,10 +105,10 @@ def test_a_killed_set_up_is_done_over_and_a_failed_installation_says_why_and_is_
     for part_of_pip in venv.glob("lib/*/site-packages/pip*"):  # as where another tool made it
         shutil.rmtree(part_of_pip)
     requirements.write_text("# none\n")
-    said: list[str] = []
-    environment.prepare(venv, requirements, said.append)
+    lines: list[str] = []
+    environment.prepare(venv, requirements, lines.append)
     assert needed(venv, requirements) is Need.NOTHING
-    assert said[-1] == "ready"
+    assert lines[-1] == "ready"
     assert _prefix(venv) == str(venv)
 
 
@@ -121,15 +121,15 @@ def test_a_second_set_up_waits_for_the_first(ready: Path, requirements: Path) ->
     """The first is played by a lock on the folder, which ends when the second has said that it waits."""
     held = os.open(ready.parent, os.O_RDONLY)
     fcntl.flock(held, fcntl.LOCK_EX)
-    said: list[str] = []
+    lines: list[str] = []
 
     def say(line: str) -> None:
-        said.append(line)
+        lines.append(line)
         fcntl.flock(held, fcntl.LOCK_UN)
 
     environment.prepare(ready, requirements, say)
     os.close(held)
-    assert said == ["another start is preparing the environment; waiting for it"]
+    assert lines == ["another start is preparing the environment; waiting for it"]
 
 
 def test_a_link_to_an_environment_of_another_folder_is_left_alone(ready: Path, tmp_path: Path, requirements: Path) -> None:

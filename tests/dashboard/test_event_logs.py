@@ -28,10 +28,10 @@ def of_parent(conf: dict[str, str]) -> FakeFace:
     return face
 
 
-def is_shown(app: AppTest, said: str) -> bool:
+def is_shown(app: AppTest, value: str) -> bool:
     """Whether the command and the call have the conf so."""
-    command, call = f"--conf {ENABLED}={said}", f'"{ENABLED}": "{said}"'
-    return all(any(text in one.value for one in app.code) for text in (command, call))
+    command, call = f"--conf {ENABLED}={value}", f'"{ENABLED}": "{value}"'
+    return all(any(text in block.value for block in app.code) for text in (command, call))
 
 
 def test_a_new_job_keeps_it_where_that_is_ticked(opened: Opener) -> None:
@@ -64,7 +64,7 @@ def test_a_fork_begins_as_its_parent_and_says_so_where_it_is_not_kept(opened: Op
     app = opened(face, "fork", savepoint=SAVEPOINT)
     box = app.checkbox(key=f"fork_event_log_{SAVEPOINT}_A")
     assert box.value and app.text_area(key=f"fork_confs_{SAVEPOINT}_A").value == "spark.x=1"
-    assert not any(ENABLED in one.value for one in app.code)
+    assert not any(ENABLED in block.value for block in app.code)
     box.uncheck().run()
     assert is_shown(app, "false")
     clicked(app, "fork_start")
@@ -72,9 +72,9 @@ def test_a_fork_begins_as_its_parent_and_says_so_where_it_is_not_kept(opened: Op
     assert isinstance(begun, Fork) and begun.conf == {"spark.x": "1", ENABLED: "false"}
 
 
-@pytest.mark.parametrize("said", ["", "true", "TRUE", "false"])
-def test_a_box_that_stands_as_it_began_changes_nothing(said: str) -> None:
-    conf = {"spark.x": "1", **({ENABLED: said} if said else {})}
+@pytest.mark.parametrize("value", ["", "true", "TRUE", "false"])
+def test_a_box_that_stands_as_it_began_changes_nothing(value: str) -> None:
+    conf = {"spark.x": "1", **({ENABLED: value} if value else {})}
     variant = drafts.of_version(version("a.py", "x = 1\n", conf=conf), "A", "a")
     same = replace(variant, event_log=confs.said_of_event_log(conf, is_on(variant.event_log)))
     assert same.asked().conf == conf and same.confs == "spark.x=1"

@@ -75,7 +75,7 @@ def test_a_place_that_is_none_is_said(opened: Opener) -> None:
 def test_a_job_with_many_events_leads_to_all_of_them(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(occurrences, "LIMIT", 1)
     app = opened(FakeFace.sample(), "job", job="post_engagement", tab="Events")
-    assert any("All events of this job" in one.proto.label for one in app.get("page_link"))
+    assert any("All events of this job" in link.proto.label for link in app.get("page_link"))
 
 
 def test_nothing_yet(opened: Opener) -> None:

@@ -93,7 +93,7 @@ def test_replays_and_bisections_are_listed_and_shown(opened: Opener) -> None:
         "keeps no rows",
     ):
         assert part in said(shown), part
-    assert any("a.views" in one.value.columns for one in shown.dataframe)
+    assert any("a.views" in frame.value.columns for frame in shown.dataframe)
     bisected = opened(FakeFace.sample(), "experiments", bisection="bi-000000000001")
     for part in ("The first batch of counts", "nothing was run again", "file:///data/events/007.json"):
         assert part in said(bisected), part
@@ -106,7 +106,7 @@ def test_the_fork_of_a_replay_is_discarded_and_the_replay_stays(opened: Opener) 
     assert "It cannot be undone" in said(asked(app, "replay_discard"))
     app = agreed(app, "replay_discard")
     assert face.begun == [Forget("replay-000000000001")]
-    assert "Replay of post_engagement" in said(app) and not any(one.key == "replay_discard" for one in app.button)
+    assert "Replay of post_engagement" in said(app) and not any(button.key == "replay_discard" for button in app.button)
 
 
 def test_replays_and_bisections_of_the_fakes_are_over(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,8 +142,10 @@ def test_a_and_b_side_by_side(opened: Opener) -> None:
         "as it is now",
     ):
         assert part in words
-    assert any("a.views" in one.value.columns for one in app.dataframe)
-    drawn = [json.loads(one.proto.json) for one in app.get("bidi_component") if "tidemark_panel" in one.proto.component_name]
+    assert any("a.views" in frame.value.columns for frame in app.dataframe)
+    drawn = [
+        json.loads(component.proto.json) for component in app.get("bidi_component") if "tidemark_panel" in component.proto.component_name
+    ]
     assert [entry["value"] for chart in drawn if chart["title"] == "checks.bad_rows" for entry in chart["legend"]] == ["3", "3"]
 
 
@@ -300,7 +302,7 @@ def test_promoting_asks_which_operator_goes_on_as_which(opened: Opener) -> None:
     face.plans_as(Promote, replace(plan, verdict=replace(verdicts.of(SavepointId("sp-1"), plan.version, ()), operators=pairs)))
     chosen = {"map_post_engagement_split_engagement.0": "engagement.0"}
     app = asked(opened(face, "experiments", experiment="ex-1"), "decide_promote", **chosen)
-    assert "--map engagement.0=engagement.0" in "".join(one.value for one in app.code)
+    assert "--map engagement.0=engagement.0" in "".join(block.value for block in app.code)
     follow(face, Promote)
     answered(app, "decide_promote", "decide_yes")
     assert face.begun == [Promote("post_engagement_split", map={"engagement.0": "engagement.0"})]
@@ -309,7 +311,7 @@ def test_promoting_asks_which_operator_goes_on_as_which(opened: Opener) -> None:
 def test_a_promotion_may_begin_at_the_savepoint(opened: Opener) -> None:
     face = mended()
     app = asked(opened(face, "experiments", experiment="ex-1"), "decide_promote", promote_state=StateFrom.SAVEPOINT)
-    assert "--state savepoint" in "".join(one.value for one in app.code)
+    assert "--state savepoint" in "".join(block.value for block in app.code)
     answered(app, "decide_promote", "decide_yes")
     assert face.begun == [Promote("post_engagement_split", StateFrom.SAVEPOINT)]
 
@@ -319,7 +321,7 @@ def test_a_dropped_variant_is_marked_and_asked_about_no_more(opened: Opener) -> 
     app = clicked(opened(face, "experiments", experiment="ex-1"), "decide_drop")
     assert face.begun == [Drop("post_engagement_split")]
     app = opened(face, "experiments", experiment="ex-1")
-    assert "was dropped" in said(app) and "decide_drop" not in [one.key for one in app.button]
+    assert "was dropped" in said(app) and "decide_drop" not in [button.key for button in app.button]
 
 
 def test_a_refused_promotion_is_said_and_cannot_be_agreed_to(opened: Opener) -> None:

@@ -77,7 +77,7 @@ def test_a_name_that_is_taken_gets_a_number() -> None:
 
 def test_variants_come_and_go() -> None:
     two = draft().added(set())
-    assert [(one.letter, one.name) for one in two.variants] == [("A", "post_engagement_fork"), ("B", "post_engagement_fork_b")]
+    assert [(variant.letter, variant.name) for variant in two.variants] == [("A", "post_engagement_fork"), ("B", "post_engagement_fork_b")]
     assert two.is_experiment
     assert not two.without("B").is_experiment
     assert two.without("A").added(set()).variants[1].letter == "A"
@@ -172,17 +172,17 @@ def test_what_is_dropped_of_the_state_is_accepted_by_name(opened: Opener) -> Non
     part = Part("engagement", 1, "dedupe", Outcome.PARTLY_KEPT, ("No deduplication.",), dropped=("engagement.1",))
     face.plans_as(Fork, replace(plan, verdict=verdicts.of(plan.savepoint, VersionId("v-1"), (part,))))
     app = opened(face, "fork", savepoint=SAVEPOINT)
-    (box,) = [one for one in app.checkbox if one.key == f"drop_{SAVEPOINT}_A_engagement.1"]
+    (box,) = [checkbox for checkbox in app.checkbox if checkbox.key == f"drop_{SAVEPOINT}_A_engagement.1"]
     assert box.label == "Drop the state of `engagement.1`" and not box.value
     box.set_value(True).run()
-    assert any("--drop engagement.1" in one.value for one in app.code)
+    assert any("--drop engagement.1" in block.value for block in app.code)
     clicked(app, "fork_start")
     change = face.begun[-1]
     assert isinstance(change, Fork) and change.drop == ("engagement.1",)
     app = opened(face, "fork", savepoint=SAVEPOINT)
     face.plans_as(Fork, plan)
     app.run()
-    assert not any("--drop" in one.value for one in app.code)
+    assert not any("--drop" in block.value for block in app.code)
 
 
 def unclear(face: FakeFace) -> None:
@@ -211,7 +211,7 @@ def test_which_operator_goes_on_as_which_is_chosen(opened: Opener) -> None:
     app.selectbox(key=third).select("engagement.2").run()
     assert dropping(app) == []
     words = "--drop engagement.1 --map engagement.0=engagement.1 --map engagement.2=engagement.2"
-    assert any(words in one.value for one in app.code), [one.value for one in app.code]
+    assert any(words in block.value for block in app.code), [block.value for block in app.code]
     clicked(app, "fork_start")
     change = face.begun[-1]
     assert isinstance(change, Fork) and change.drop == ("engagement.1",)
@@ -285,10 +285,10 @@ def test_a_sink_that_is_refused_cannot_be_started(opened: Opener) -> None:
 def test_a_fresh_output_is_asked_for_per_query(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "fork", savepoint=SAVEPOINT)
-    choice = next(one for one in app.segmented_control if one.key == f"fork_sink_{SAVEPOINT}_A_counts")
+    choice = next(control for control in app.segmented_control if control.key == f"fork_sink_{SAVEPOINT}_A_counts")
     assert choice.value == "continue"
     choice.set_value("fresh").run()
-    assert any("--sink counts=fresh" in one.value for one in app.code)
+    assert any("--sink counts=fresh" in block.value for block in app.code)
     clicked(app, "fork_start")
     change = face.begun[-1]
     assert isinstance(change, Fork)
@@ -301,7 +301,7 @@ def test_other_partitions_are_asked_for(opened: Opener) -> None:
     field = app.number_input(key=f"fork_partitions_{SAVEPOINT}_A")
     assert field.value is None and field.placeholder == "4, as it has"
     field.set_value(8).run()
-    assert any("--partitions 8" in one.value for one in app.code)
+    assert any("--partitions 8" in block.value for block in app.code)
     clicked(app, "fork_start")
     change = face.begun[-1]
     assert isinstance(change, Fork) and change.partitions == 8
@@ -312,11 +312,11 @@ def test_state_is_moved_to_another_store_where_it_is_asked_for(opened: Opener) -
     manifest = face.ask(ReadManifest(SAVEPOINT))
     here = [image.provider for image in manifest.queries]
     app = opened(face, "fork", savepoint=SAVEPOINT)
-    assert HDFS not in here and f"fork_store_{SAVEPOINT}_A" not in {one.key for one in app.toggle}
+    assert HDFS not in here and f"fork_store_{SAVEPOINT}_A" not in {toggle.key for toggle in app.toggle}
     face.answers(ReadManifest(SAVEPOINT), replace(manifest, queries=tuple(replace(image, provider=HDFS) for image in manifest.queries)))
     app = opened(face, "fork", savepoint=SAVEPOINT)
     app.toggle(key=f"fork_store_{SAVEPOINT}_A").set_value(True).run()
-    assert any("--store rocksdb" in one.value for one in app.code)
+    assert any("--store rocksdb" in block.value for block in app.code)
     clicked(app, "fork_start")
     change = face.begun[-1]
     assert isinstance(change, Fork) and change.store is StateStore.ROCKSDB
@@ -325,11 +325,11 @@ def test_state_is_moved_to_another_store_where_it_is_asked_for(opened: Opener) -
 def test_state_is_migrated_by_columns_or_by_a_function_where_it_is_asked_for(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "fork", savepoint=SAVEPOINT)
-    choice = next(one for one in app.button_group if one.key == f"fork_migrate_{SAVEPOINT}_A")
+    choice = next(group for group in app.button_group if group.key == f"fork_migrate_{SAVEPOINT}_A")
     choice.set_value("by_columns").run()
-    assert any("--migrate columns" in one.value for one in app.code)
+    assert any("--migrate columns" in block.value for block in app.code)
     choice.set_value("by_function").run()
-    assert any("--migrate migration.py:migrate" in one.value for one in app.code)
+    assert any("--migrate migration.py:migrate" in block.value for block in app.code)
     app.text_area(key=f"fork_migration_{SAVEPOINT}_A").set_value("def f(rows, schema):\n    return rows\n").run()
     app.text_input(key=f"fork_function_{SAVEPOINT}_A").set_value("f").run()
     clicked(app, "fork_start")
@@ -357,9 +357,9 @@ def test_what_is_folded_away_says_what_differs_in_it(opened: Opener) -> None:
 def test_its_batches_can_be_the_parents(opened: Opener, batches: str, words: str) -> None:
     face = FakeFace.sample()
     app = opened(face, "fork", savepoint=SAVEPOINT)
-    choice = next(one for one in app.button_group if one.key == f"fork_batches_{SAVEPOINT}_A")
+    choice = next(group for group in app.button_group if group.key == f"fork_batches_{SAVEPOINT}_A")
     choice.set_value(batches).run()
-    assert any(words in one.value for one in app.code)
+    assert any(words in block.value for block in app.code)
     clicked(app, "fork_start")
     change = face.begun[-1]
     assert isinstance(change, Fork) and (change.lock_step, change.until) == (batches == "parents", "now" if batches == "until_now" else "")
@@ -396,7 +396,7 @@ def test_two_variants_make_an_experiment(opened: Opener) -> None:
     app = clicked(app, "fork_start")
     (asked,) = face.begun
     assert isinstance(asked, StartExperiment)
-    assert [(one.name, dict(one.conf or {})) for one in asked.variants] == [
+    assert [(variant.name, dict(variant.conf or {})) for variant in asked.variants] == [
         ("post_engagement_fork", {"spark.x": "1"}),
         ("post_engagement_fork_b", {"spark.x": "2"}),
     ]
@@ -424,9 +424,9 @@ def test_a_source_goes_on_from_elsewhere(opened: Opener) -> None:
     moved = MovedSource(image.query, image.offsets[0].source, '{"logOffset":4}', '{"logOffset":5}', 3, 0, "files", at_most=True)
     face.plans_as(Fork, replace(plan, moved=(moved,)))
     app = opened(face, "fork", savepoint=SAVEPOINT)
-    assert "Sources go on: where the savepoint stands" in {one.label for one in app.expander}
+    assert "Sources go on: where the savepoint stands" in {expander.label for expander in app.expander}
     app.text_input(key=f"fork_offsets_{SAVEPOINT}_A_{source}").set_value(" latest ").run()
-    assert f"Sources go on: :blue[{source} moved]" in {one.label for one in app.expander}
+    assert f"Sources go on: :blue[{source} moved]" in {expander.label for expander in app.expander}
     assert "at most 3 files skipped: the state never gets them" in said(app)
     clicked(app, "fork_start")
     change = face.begun[-1]

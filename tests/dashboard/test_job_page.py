@@ -47,7 +47,11 @@ def script() -> FakeFace:
 
 def panels(app: Any) -> list[str]:
     """The titles of the charts."""
-    return [json.loads(one.proto.json)["title"] for one in app.get("bidi_component") if "tidemark_panel" in one.proto.component_name]
+    return [
+        json.loads(component.proto.json)["title"]
+        for component in app.get("bidi_component")
+        if "tidemark_panel" in component.proto.component_name
+    ]
 
 
 def labels(app: Any) -> set[str]:
@@ -111,9 +115,11 @@ def test_operators_show_what_a_query_is_made_of(opened: Opener) -> None:
     of_query = {"sources_counts": ["0", "1"], "partitions_counts": kafka, "operators_counts": ["0", "1"], "sink_counts": ["sink"]}
     assert tables(app) == of_query
     assert "batch 9 ·" in said(app) and "as Spark ran batch 9" in said(app)
-    (drawn,) = [json.loads(one.proto.json) for one in app.get("bidi_component") if "tidemark_plan" in one.proto.component_name]
+    (drawn,) = [
+        json.loads(component.proto.json) for component in app.get("bidi_component") if "tidemark_plan" in component.proto.component_name
+    ]
     assert {"StateStoreSave · 0", "Scan json", "Sink: parquet"} <= {box["title"] for box in drawn["boxes"]}
-    assert "operators post_engagement" in "".join(one.value for one in app.code)
+    assert "operators post_engagement" in "".join(block.value for block in app.code)
 
 
 def test_where_no_plan_is_known_the_page_says_why(opened: Opener) -> None:
@@ -318,7 +324,7 @@ def test_resume_from_a_savepoint_shows_its_plan(opened: Opener) -> None:
 def test_resume_goes_back_to_a_batch(opened: Opener) -> None:
     face = FakeFace.sample()
     app = asked(opened(face, "job", job="post_events"), "resume", resume_way=resume.BATCH, resume_batch=7)
-    assert any("resume post_events --batch 7" in one.value for one in app.code)
+    assert any("resume post_events --batch 7" in block.value for block in app.code)
     answered(app, "resume", "resume_yes")
     assert face.begun[-1] == Resume("post_events", batch=7)
 
@@ -348,15 +354,15 @@ def test_the_checkpoint_of_a_failed_job_is_examined(opened: Opener) -> None:
 def test_a_sound_checkpoint_is_said_to_be_sound(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "job", job="post_engagement_split", examine="yes")
     assert "Nothing is damaged." in said(app)
-    assert "doctor_rewind" not in {one.key for one in app.button}
+    assert "doctor_rewind" not in {button.key for button in app.button}
     assert "Nothing is damaged." not in said(clicked(app, "doctor_close"))
 
 
 def test_a_checkpoint_with_nothing_left_leads_to_a_savepoint(opened: Opener) -> None:
     face = FakeFace.sample()
     face.saved("post_engagement_split")
-    one = samples.diagnosis("post_engagement_split", "/c", damaged=True)
-    face.answers(Diagnose, lambda _: [replace(one, restorable=())])
+    diagnosis = samples.diagnosis("post_engagement_split", "/c", damaged=True)
+    face.answers(Diagnose, lambda _: [replace(diagnosis, restorable=())])
     app = opened(face, "job", job="post_engagement_split", examine="yes")
     assert "no batch" in said(app)
     app = clicked(app, "doctor_savepoint")
@@ -453,7 +459,7 @@ def test_its_state_is_a_click_away(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "job", job=JOB, tab="State")
     [(name, rows)] = tables(app).items()
-    assert (name, rows) == ("states", [one.title for one in face.ask(ListStates(face.ask(ListSavepoints(JOB))[0].id))])
+    assert (name, rows) == ("states", [state.title for state in face.ask(ListStates(face.ask(ListSavepoints(JOB))[0].id))])
     clicked(app, "state_newest")
     assert face.begun == [Take(JOB)]
 

@@ -34,7 +34,7 @@ def face() -> FakeFace:
 
 def shown(app: AppTest) -> str:
     """What stands in the box of the log."""
-    return next(str(one.proto.body) for one in app.get("html") if 'data-testid="log"' in str(one.proto.body))
+    return next(str(element.proto.body) for element in app.get("html") if 'data-testid="log"' in str(element.proto.body))
 
 
 def test_the_end_is_shown_and_the_whole_is_searched(opened: Opener, face: FakeFace) -> None:

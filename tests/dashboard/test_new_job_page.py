@@ -37,7 +37,7 @@ def test_requirements_are_asked_for_as_typed(opened: Opener) -> None:
     face = FakeFace()
     app = opened(face, "new_job", source="Gallery", script="post_events.py")
     app.text_area[1].set_value("tiny==1.0\nother").run()
-    assert any("--requirements requirements.txt" in one.value for one in app.code)
+    assert any("--requirements requirements.txt" in block.value for block in app.code)
     clicked(app, "start")
     (change,) = face.begun
     assert isinstance(change, RunScript) and change.requirements == "tiny==1.0\nother"
@@ -46,8 +46,8 @@ def test_requirements_are_asked_for_as_typed(opened: Opener) -> None:
 def test_a_runtime_is_asked_for_as_typed(opened: Opener) -> None:
     face = FakeFace()
     app = opened(face, "new_job", source="Gallery", script="post_events.py")
-    next(one for one in app.text_input if one.label == "Runtime").set_value(" /opt/spark-4.1/bin/python ").run()
-    assert any("--runtime /opt/spark-4.1/bin/python" in one.value for one in app.code)
+    next(field for field in app.text_input if field.label == "Runtime").set_value(" /opt/spark-4.1/bin/python ").run()
+    assert any("--runtime /opt/spark-4.1/bin/python" in block.value for block in app.code)
     clicked(app, "start")
     (change,) = face.begun
     assert isinstance(change, RunScript) and change.python == "/opt/spark-4.1/bin/python"
@@ -61,18 +61,18 @@ def test_code_that_uses_delta_is_told_on_which_runtime_it_has_it_and_with_which_
     spark_41 = Runtime("/opt/41/bin/python", "3.12.4", "4.1.4", "/usr/lib/jvm/java-17", "17", False, 1, (delta("4.1.4", ()),))
     face.answers(ShowAbout, lambda _: replace(about, runtimes=(*about.runtimes, spark_41)))
     app = opened(face, "new_job", source="File", path=str(script))
-    none, elsewhere = [one.value for one in app.caption if one.value.startswith("Delta Lake")]
+    none, elsewhere = [caption.value for caption in app.caption if caption.value.startswith("Delta Lake")]
     assert none.startswith("Delta Lake on Spark 4.3.0 has no release for it that is known: let the job run on Spark 3.5, 4.0, 4.1 or 4.2")
     assert elsewhere == "Delta Lake: the runtime `/opt/41/bin/python` (Spark 4.1.4) can have it."
-    next(one for one in app.text_input if one.label == "Runtime").set_value("/opt/41/bin/python").run()
-    (needed,) = [one.value for one in app.caption if one.value.startswith("Delta Lake")]
+    next(field for field in app.text_input if field.label == "Runtime").set_value("/opt/41/bin/python").run()
+    (needed,) = [caption.value for caption in app.caption if caption.value.startswith("Delta Lake")]
     assert needed.startswith("Delta Lake on Spark 4.1.4 needs the conf spark.jars.packages=io.delta:delta-spark_4.1_2.13:4.4.0 (tried)")
 
 
 def test_sinks_of_sparks_metrics_are_asked_for_as_typed(opened: Opener) -> None:
     face = FakeFace()
     app = opened(face, "new_job", source="Gallery", script="post_events.py")
-    next(one for one in app.text_input if one.label == "Spark's own metrics").set_value("jmx graphite://host:2003").run()
+    next(field for field in app.text_input if field.label == "Spark's own metrics").set_value("jmx graphite://host:2003").run()
     clicked(app, "start")
     (change,) = face.begun
     assert isinstance(change, RunScript) and change.spark_metrics == ("jmx", "graphite://host:2003")
@@ -81,10 +81,10 @@ def test_sinks_of_sparks_metrics_are_asked_for_as_typed(opened: Opener) -> None:
 def test_a_home_is_asked_for_as_typed_and_says_where_the_bytes_will_lie(opened: Opener) -> None:
     face = FakeFace()
     app = opened(face, "new_job", source="Gallery", script="post_events.py")
-    home = next(one for one in app.text_input if one.label == "Home")
+    home = next(field for field in app.text_input if field.label == "Home")
     home.set_value(" s3://bucket/jobs ").run()
     assert "s3a://bucket/jobs/post_events-" in said(app)
-    assert any("--home s3://bucket/jobs" in one.value for one in app.code)
+    assert any("--home s3://bucket/jobs" in block.value for block in app.code)
     clicked(app, "start")
     (change,) = face.begun
     assert isinstance(change, RunScript) and change.home == "s3://bucket/jobs"
@@ -94,7 +94,7 @@ def test_a_home_that_cannot_be_says_why(opened: Opener) -> None:
     face = FakeFace()
     face.refuses(RunScript, Unsupported("home.connector", "The job's Spark has no hadoop-aws", "Give org.apache.hadoop:hadoop-aws."))
     app = opened(face, "new_job", source="Gallery", script="post_events.py")
-    next(one for one in app.text_input if one.label == "Home").set_value("s3://bucket/jobs").run()
+    next(field for field in app.text_input if field.label == "Home").set_value("s3://bucket/jobs").run()
     assert "has no hadoop-aws" in said(app) and "org.apache.hadoop:hadoop-aws" in said(app)
 
 

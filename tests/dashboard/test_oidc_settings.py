@@ -98,8 +98,8 @@ def test_a_server_does_not_start_with_half_a_setting(
 ) -> None:
     monkeypatch.setenv("TIDEMARK_OIDC_ISSUER", "https://login.example.org")
     assert server.main(Reach(), 0, str(tmp_path / "ws"), False) == 2
-    said = capsys.readouterr().err
-    assert "TIDEMARK_OIDC_CLIENT_ID is not set" in said and "the id that it gave" in said and not (tmp_path / "ws").exists()
+    message = capsys.readouterr().err
+    assert "TIDEMARK_OIDC_CLIENT_ID is not set" in message and "the id that it gave" in message and not (tmp_path / "ws").exists()
 
 
 def test_drivers_do_not_inherit_the_secret(monkeypatch: pytest.MonkeyPatch) -> None:

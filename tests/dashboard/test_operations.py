@@ -30,7 +30,7 @@ def test_a_proof_is_followed_to_its_badge(opened: Opener) -> None:
     words = said(app.run())
     assert "Proved sp-00000000 of post_engagement: proved" in words
     assert "Spark 4.3.0 restored it in 9.50 s" in words
-    assert any({"Rows read", "Rows the job counted"} <= set(one.value.columns) for one in app.dataframe)
+    assert any({"Rows read", "Rows the job counted"} <= set(frame.value.columns) for frame in app.dataframe)
 
 
 def test_what_runs_is_there_after_a_reload_and_on_every_page(opened: Opener) -> None:
@@ -47,7 +47,7 @@ def test_nothing_is_shown_while_nothing_runs(opened: Opener) -> None:
 
 def test_of_another_job_nothing_is_said_on_a_job_s_page_itself(opened: Opener) -> None:
     app = opened(FakeFace.busy(), "job", job="post_events")
-    assert [one.key for one in app.button if one.key and one.key.startswith("cancel_")] == [f"cancel_top_{EXPORTING}"]
+    assert [button.key for button in app.button if button.key and button.key.startswith("cancel_")] == [f"cancel_top_{EXPORTING}"]
 
 
 def test_cancelling_ends_it_and_says_so_until_it_is_put_away(opened: Opener) -> None:

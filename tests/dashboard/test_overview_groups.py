@@ -19,8 +19,10 @@ def refused(face: FakeFace, kind: type[StopJobs] | type[ResumeJobs], job: str, e
     planned = face.plan(kind((JOB, OTHER, SPLIT)))
 
     def outcomes(change: StopJobs | ResumeJobs) -> object:
-        chosen = [one for one in planned.outcomes if one.job in change.jobs]
-        return replace(planned, outcomes=tuple(replace(one, plan=None, refusal=error) if one.job == job else one for one in chosen))
+        chosen = [outcome for outcome in planned.outcomes if outcome.job in change.jobs]
+        return replace(
+            planned, outcomes=tuple(replace(outcome, plan=None, refusal=error) if outcome.job == job else outcome for outcome in chosen)
+        )
 
     face.plans_as(kind, outcomes)
     face.answers(kind, outcomes)
@@ -40,7 +42,7 @@ def test_several_are_stopped_with_the_plan_of_each_before(opened: Opener) -> Non
     app = asked(opened(face, "overview", jobs=f"{JOB},{SPLIT}"), "jobs_stop", jobs_stop_label="night")
     words = said(app)
     for part in (JOB, SPLIT, "then a savepoint is taken", f"stop {JOB} {SPLIT} --label night"):
-        assert part in words + "".join(str(one.value) for one in app.code)
+        assert part in words + "".join(str(block.value) for block in app.code)
     assert face.begun == []
     app = answered(app, "jobs_stop", "jobs_stop_yes")
     assert face.begun == [StopJobs((JOB, SPLIT), label="night")] and selected(app, "jobs") == ""
@@ -64,7 +66,7 @@ def test_several_are_resumed_with_the_plan_of_each_before(opened: Opener) -> Non
     app = clicked(opened(face, "overview", jobs=f"{JOB},{OTHER},{SPLIT}"), "jobs_resume")
     words = said(app)
     assert f"{JOB} stays as it is" in words and "Query id" in words
-    assert [one.label.partition(":")[0] for one in app.expander if ":" in one.label] == [OTHER, SPLIT]
+    assert [expander.label.partition(":")[0] for expander in app.expander if ":" in expander.label] == [OTHER, SPLIT]
     app = answered(app, "jobs_resume", "jobs_resume_yes")
     assert face.begun == [ResumeJobs((JOB, OTHER, SPLIT))] and selected(app, "jobs") == JOB
 

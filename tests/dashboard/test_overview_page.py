@@ -228,9 +228,9 @@ def test_damaged_savepoints_and_a_full_disk_come_before_what_can_wait() -> None:
     face = FakeFace.sample()
     damaged = replace(face.ask(ListSavepoints())[0], damaged_files=2, verified_ms=NOW_MS)
     disk = replace(face.ask(ShowHealth()), free_bytes=5, total_bytes=100)
-    found = alerts([judged(summary(recent_restarts=9))], [damaged, face.ask(ListSavepoints())[1]], disk)
-    assert [one.title for one in found] == ["damaged savepoint", "disk nearly full", "restarting often"]
-    assert found[0].subject == damaged.id
+    raised_alerts = alerts([judged(summary(recent_restarts=9))], [damaged, face.ask(ListSavepoints())[1]], disk)
+    assert [alert.title for alert in raised_alerts] == ["damaged savepoint", "disk nearly full", "restarting often"]
+    assert raised_alerts[0].subject == damaged.id
 
 
 def silent(number: int, since_ms: int) -> JobSummary:

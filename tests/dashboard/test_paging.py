@@ -9,12 +9,12 @@ from dashboard.paging import ROWS, Order, cut, ordered, read_order
 
 def test_what_has_no_value_stands_last_whichever_way() -> None:
     values = [("a", 2.0), ("b", None), ("c", 1.0)]
-    assert [name for name, _ in ordered(values, lambda one: one[1], down=False)] == ["c", "a", "b"]
-    assert [name for name, _ in ordered(values, lambda one: one[1], down=True)] == ["a", "c", "b"]
+    assert [name for name, _ in ordered(values, lambda row: row[1], down=False)] == ["c", "a", "b"]
+    assert [name for name, _ in ordered(values, lambda row: row[1], down=True)] == ["a", "c", "b"]
 
 
 def test_equals_keep_the_order_they_came_in() -> None:
-    assert ordered(["b1", "a1", "b2"], lambda one: one[0], down=True) == ["b1", "b2", "a1"]
+    assert ordered(["b1", "a1", "b2"], lambda name: name[0], down=True) == ["b1", "b2", "a1"]
 
 
 @pytest.mark.parametrize(("page", "first"), [("", 0), ("1", 0), ("2", ROWS), ("9", 2 * ROWS), ("0", 0), ("-1", 0), ("x", 0)])

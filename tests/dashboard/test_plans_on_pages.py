@@ -20,7 +20,7 @@ def test_plans_are_asked_for_by_a_click_and_stand_side_by_side(opened: Opener) -
     shown = said(app)
     for part in ("<h2>Plans</h2>", "changed meaning", SUM, "count(v) &lt; 3 AS total", "begins empty", f"does not start it: {NEW_QUERY}"):
         assert part in shown
-    assert any(f"diff {FIRST} {SPLIT} --plans" in one.value for one in app.code)
+    assert any(f"diff {FIRST} {SPLIT} --plans" in block.value for block in app.code)
     assert not [button for button in app.button if button.key == "compare_plans"]
 
 

@@ -38,8 +38,8 @@ KEPT = [
     ],
 )
 def test_the_newest_batch_at_or_before_a_moment(axis: Axis, at_ms: int, batch: int | None) -> None:
-    found = newest_until(KEPT, axis, at_ms)
-    assert (found.batch if found else None) == batch
+    newest_batch = newest_until(KEPT, axis, at_ms)
+    assert (newest_batch.batch if newest_batch else None) == batch
 
 
 def test_a_batch_has_a_number() -> None:
@@ -108,7 +108,7 @@ def test_a_fork_from_a_batch_takes_it_first(opened: Opener) -> None:
 )
 def test_several_queries_are_taken_at_a_moment(opened: Opener, axis: str, take: Take) -> None:
     face = FakeFace.sample()
-    other = [RetainedBatch(one.query, one.batch, one.timestamp_ms, one.watermark_ms) for one in face.ask(ListRetained(JOB))]
+    other = [RetainedBatch(batch.query, batch.batch, batch.timestamp_ms, batch.watermark_ms) for batch in face.ask(ListRetained(JOB))]
     face.answers(ListRetained, lambda _: [*other, RetainedBatch(QueryName("late"), 2, NOW_MS, NOW_MS)])
     clicked(opened(face, "job", job=JOB, tab="Savepoints", batch="counts:8", axis=axis), "point_take")
     assert face.begun == [take]

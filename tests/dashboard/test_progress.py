@@ -40,14 +40,14 @@ def test_a_rate_needs_some_time(samples: tuple[Sample, ...], rate: float | None)
 
 def test_samples_are_of_the_present_step_and_of_the_last_seconds() -> None:
     kept = pace.sampled(seen((85_000, 1), (95_000, 5)), Amount("copying", 9, 20), NOW)
-    assert [one.done for one in kept] == [5, 9]
-    assert [one.done for one in pace.sampled(seen((1_000, 1)), Amount("copying", 9, 20), NOW)] == [1, 9]
-    assert [one.done for one in pace.sampled(seen((95_000, 5)), Amount("reading back", 0, 20), NOW)] == [0]
+    assert [sample.done for sample in kept] == [5, 9]
+    assert [sample.done for sample in pace.sampled(seen((1_000, 1)), Amount("copying", 9, 20), NOW)] == [1, 9]
+    assert [sample.done for sample in pace.sampled(seen((95_000, 5)), Amount("reading back", 0, 20), NOW)] == [0]
     assert pace.sampled(seen((95_000, 5)), None, NOW) == ()
 
 
 @pytest.mark.parametrize(
-    ("amount", "samples", "said"),
+    ("amount", "samples", "expected"),
     [
         (Amount("copying", 500_000, 2_000_000), (), ["copying", "500 kB of 2.0 MB", "begun 10 s ago"]),
         (
@@ -64,8 +64,8 @@ def test_samples_are_of_the_present_step_and_of_the_last_seconds() -> None:
         (Amount("running a batch"), (), ["running a batch", "begun 10 s ago"]),
     ],
 )
-def test_how_it_goes_on(amount: Amount, samples: tuple[Sample, ...], said: list[str]) -> None:
-    assert progress.words(operation(amount), samples, NOW) == said
+def test_how_it_goes_on(amount: Amount, samples: tuple[Sample, ...], expected: list[str]) -> None:
+    assert progress.words(operation(amount), samples, NOW) == expected
 
 
 def test_a_stop_waits_for_its_boundary() -> None:

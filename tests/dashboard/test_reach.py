@@ -209,9 +209,9 @@ def test_with_a_provider_it_starts_without_a_named_token(tmp_path: Path, monkeyp
             assert browser.get("/api/v1/jobs", headers=shown).status_code == 200
             stopped = browser.post("/api/v1/jobs/a/stop", headers={**shown, "content-type": "application/json"})
             assert stopped.status_code == 403
-            found = running_server(Layout(root))
-            assert found is not None
-            with closing(RemoteFace(found.url, found.token)) as owner:
+            server = running_server(Layout(root))
+            assert server is not None
+            with closing(RemoteFace(server.url, server.token)) as owner:
                 stop, enter = owner.ask(ListAudit())
                 assert owner.ask(ShowAbout()).server.provider == provider.issuer.removeprefix("http://")
         assert (enter.verb, enter.by, enter.token, enter.origin) == ("enter", "ann@example.org", f"1 of {provider.issuer}", "203.0.113.7")

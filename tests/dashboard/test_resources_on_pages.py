@@ -99,11 +99,11 @@ def test_a_fork_begins_with_the_limits_of_its_parent(opened: Opener) -> None:
     app = opened(face, "fork", savepoint=SAVEPOINT)
     memory, cpus = (app.text_input(key=f"fork_{SAVEPOINT}_A_{field}") for field in ("memory", "cpus"))
     assert (memory.value, cpus.value) == ("2g", "1.5") and "2 GiB of memory, 1.5 processors: held by the supervisor" in said(app)
-    assert not any("--memory" in one.value or "--cpus" in one.value for one in app.code)
+    assert not any("--memory" in block.value or "--cpus" in block.value for block in app.code)
     memory.set_value("3g")
     cpus.set_value("").run()
-    assert any("--memory 3g --cpus 0" in one.value for one in app.code), [one.value for one in app.code]
-    assert any('"memory_bytes": 3221225472, "cpus": 0.0' in one.value for one in app.code), [one.value for one in app.code]
+    assert any("--memory 3g --cpus 0" in block.value for block in app.code), [block.value for block in app.code]
+    assert any('"memory_bytes": 3221225472, "cpus": 0.0' in block.value for block in app.code), [block.value for block in app.code]
     clicked(app, "fork_start")
     (begun,) = face.begun
     assert isinstance(begun, Fork) and (begun.memory_bytes, begun.cpus) == (3 * 2**30, 0.0)
@@ -144,7 +144,7 @@ def test_an_upgrade_changes_the_limits_of_its_job(opened: Opener) -> None:
     memory = app.text_input(key=f"{upgrade_key(face)}_memory")
     assert memory.value == "2g" and "Nothing is changed yet" in app.button(key="upgrade_start").help
     memory.set_value("1536m").run()
-    assert "held by the supervisor" in said(app) and any("resume post_events --memory 1536m" in one.value for one in app.code)
+    assert "held by the supervisor" in said(app) and any("resume post_events --memory 1536m" in block.value for block in app.code)
     clicked(app, "upgrade_start")
     assert face.begun == [Resume(STOPPED, memory_bytes=3 * 2**29)]
 

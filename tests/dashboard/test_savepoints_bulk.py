@@ -43,7 +43,7 @@ def test_several_are_previewed_together_and_asked_once(opened: Opener) -> None:
     words = said(app)
     for part in ("2 savepoints", "24 files, 4.0 MB", "<strong>8.2 kB</strong>", "post_engagement has no savepoint left then."):
         assert part in words
-    preview = next(one.value for one in app.dataframe if "Frees if deleted" in one.value)
+    preview = next(frame.value for frame in app.dataframe if "Frees if deleted" in frame.value)
     assert sorted(preview["Savepoint"]) == [FIRST, SECOND]
     follow(face, Dispose)
     app = answered(app, "bulk_dispose", "dispose_yes")
@@ -52,8 +52,8 @@ def test_several_are_previewed_together_and_asked_once(opened: Opener) -> None:
 
 def needed(face: FakeFace) -> Disposal:
     """What becomes of both where the second is needed."""
-    said = f"Savepoint {SECOND} is needed: a fork is made from it right now"
-    refused = DisposeOutcome(SECOND, None, refusal(Conflict("savepoint.in_use", said, "Try again when that has started.")))
+    message = f"Savepoint {SECOND} is needed: a fork is made from it right now"
+    refused = DisposeOutcome(SECOND, None, refusal(Conflict("savepoint.in_use", message, "Try again when that has started.")))
     return samples.disposed(face.ask(ShowSavepoint(FIRST)), refused=[refused])
 
 
@@ -109,7 +109,7 @@ def test_one_that_cannot_be_verified_keeps_no_other(opened: Opener) -> None:
     app = opened(face, "savepoints", savepoint=BOTH)
     app.menu_button(key="bulk_verify").click(Trust.INTACT).run()
     assert "1 of 2 savepoints are done" in said(app) and "savepoint.disposing" in said(app)
-    assert [one.subject for one in face.ask(ListOperations(running=True))] == [FIRST]
+    assert [operation.subject for operation in face.ask(ListOperations(running=True))] == [FIRST]
 
 
 def test_several_are_exported_into_one_folder(opened: Opener) -> None:
@@ -122,4 +122,4 @@ def test_several_are_exported_into_one_folder(opened: Opener) -> None:
     app = asked(opened(face, "savepoints", savepoint=BOTH), "bulk_export", export_all_url="s3://lake/new")
     assert "24 files, 4.0 MB" in said(app)
     answered(app, "bulk_export", "export_all_yes")
-    assert face.begun == [Export(one, f"s3://lake/new/{one}.tar.zst", archive=True) for one in (FIRST, SECOND)]
+    assert face.begun == [Export(savepoint, f"s3://lake/new/{savepoint}.tar.zst", archive=True) for savepoint in (FIRST, SECOND)]

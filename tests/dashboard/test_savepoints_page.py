@@ -65,7 +65,7 @@ def test_files_are_counted_by_kind() -> None:
 def test_an_empty_catalog_teaches(opened: Opener) -> None:
     app = opened(FakeFace(), "savepoints")
     assert "No savepoints yet" in said(app)
-    assert any("python -m pipelines savepoint" in one.value for one in app.code)
+    assert any("python -m pipelines savepoint" in block.value for block in app.code)
 
 
 def test_all_savepoints_are_listed_newest_first(opened: Opener) -> None:
@@ -99,8 +99,8 @@ def test_the_address_selects_one_and_its_contents_are_shown(opened: Opener) -> N
     words = said(app)
     for part in (FIRST, "before ads", "complete", "by hand", "12 files, 2.0 MB", "42 ms"):
         assert part in words
-    assert any(one.value == f"/fake/savepoints/{FIRST}" for one in app.code)
-    tables = [set(one.value.columns) for one in app.dataframe]
+    assert any(block.value == f"/fake/savepoints/{FIRST}" for block in app.code)
+    tables = [set(frame.value.columns) for frame in app.dataframe]
     for columns in ({"Query", "Source", "Stands at"}, {"Operator", "Provider"}, {"Kind", "Files", "Bytes"}, {"Conf", "Value"}):
         assert any(columns <= table for table in tables)
 
@@ -131,7 +131,7 @@ def test_several_are_verified_as_operations(opened: Opener) -> None:
     app.menu_button(key="bulk_verify").click(Trust.INTACT).run()
     assert sorted(face.begun, key=repr) == [Verify(FIRST), Verify(SECOND)]
     words = said(finished(app, face))
-    assert all(f"Verified {one[:11]} of post_engagement: intact" in words for one in (FIRST, SECOND))
+    assert all(f"Verified {savepoint[:11]} of post_engagement: intact" in words for savepoint in (FIRST, SECOND))
 
 
 def test_a_damaged_one_shows_what_the_doctor_finds_and_the_way_out(opened: Opener) -> None:
@@ -144,7 +144,7 @@ def test_a_damaged_one_shows_what_the_doctor_finds_and_the_way_out(opened: Opene
         assert part in words
     for key in ("fork_catalog", "resume_catalog", "export_catalog"):
         assert app.button(key=key).disabled
-    assert "Open sp-00000000, batch 9" in [one.label for one in app.button]
+    assert "Open sp-00000000, batch 9" in [button.label for button in app.button]
     app = clicked(app, "again_catalog")
     assert face.begun[-1] == Take("post_engagement", batch=7, label="before ads")
     assert selected(app, "savepoint") == face.ask(ListSavepoints())[0].id
@@ -240,8 +240,8 @@ def test_an_error_is_said(opened: Opener) -> None:
 
 def test_the_list_is_there_while_the_disk_is_still_asked(opened: Opener) -> None:
     face, measured = FakeFace.sample(), threading.Event()
-    found = face.ask(ShowSpace())
-    face.answers(ShowSpace, lambda _: found if measured.wait(60) else None)
+    disk_space = face.ask(ShowSpace())
+    face.answers(ShowSpace, lambda _: disk_space if measured.wait(60) else None)
     app = opened(face, "savepoints")
     assert "measuring …" in said(app)
     assert SECOND in tables(app)["savepoints"]

@@ -54,9 +54,9 @@ def test_the_small_plotly_is_of_the_version_that_the_package_brings() -> None:
 
 
 def _version(script: Path) -> str:
-    found = re.search(r"plotly\.js .*?v([\d.]+)", script.read_text()[:300])
-    assert found is not None
-    return found.group(1)
+    match = re.search(r"plotly\.js .*?v([\d.]+)", script.read_text()[:300])
+    assert match is not None
+    return match.group(1)
 
 
 @pytest.mark.parametrize(("name", "packed"), [(PLOTLY, True), ("panel.css", True), ("inter.woff2", False)])

@@ -57,8 +57,8 @@ def test_a_receiver_of_metrics_that_means_nothing_is_said_before_anything_is_ope
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4317")
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
     assert server.main(Reach(), 0, str(tmp_path / "w"), False) == 2
-    said = capsys.readouterr().err
-    assert "OTEL_EXPORTER_OTLP_PROTOCOL is 'grpc'" in said and "http/protobuf" in said
+    message = capsys.readouterr().err
+    assert "OTEL_EXPORTER_OTLP_PROTOCOL is 'grpc'" in message and "http/protobuf" in message
     assert not (tmp_path / "w").exists()
 
 
@@ -94,10 +94,10 @@ def test_pages_say_that_the_workspace_is_not_open_yet() -> None:
 
 
 def test_the_server_says_where_it_is_while_it_is_there(tmp_path: Path) -> None:
-    said = tmp_path / "server.json"
+    server_file = tmp_path / "server.json"
     with assembly.announced(assembly.Settings(tmp_path, 1), assembly.Api()):
-        assert '"url": "http://127.0.0.1:1"' in said.read_text()
-    assert not said.exists()
+        assert '"url": "http://127.0.0.1:1"' in server_file.read_text()
+    assert not server_file.exists()
 
 
 def test_a_port_that_is_none_is_refused_in_words() -> None:
@@ -122,6 +122,6 @@ print("a\\x1b[2Jb\\tc")
 logging.getLogger("tests").warning("d\\x1b]0;e")
 raise LookupError("f\\x9bg")
 """
-    said = subprocess.run([sys.executable, "-c", code.replace("\\\\", "\\")], cwd=ROOT, capture_output=True, text=True, timeout=60)
-    assert said.stdout == "a\\x1b[2Jb\tc\n"
-    assert "d\\x1b]0;e" in said.stderr and "f\\x9bg" in said.stderr and "\x1b" not in said.stderr
+    process = subprocess.run([sys.executable, "-c", code.replace("\\\\", "\\")], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert process.stdout == "a\\x1b[2Jb\tc\n"
+    assert "d\\x1b]0;e" in process.stderr and "f\\x9bg" in process.stderr and "\x1b" not in process.stderr

@@ -37,7 +37,7 @@ def test_it_says_what_jobs_and_the_workspace_stand_on(opened: Opener) -> None:
         "pushes": ["OTLP", "StatsD"],
         "audit": ["1"],
     }
-    assert ["PySpark 3.5.7 runs on Java 17 to 23" in one.value and "--java-home" in one.value for one in app.warning] == [True]
+    assert ["PySpark 3.5.7 runs on Java 17 to 23" in warning.value and "--java-home" in warning.value for warning in app.warning] == [True]
 
 
 def test_of_credentials_it_says_only_whether_they_are_there(opened: Opener) -> None:
@@ -66,14 +66,14 @@ def test_the_index_is_made_anew_after_a_question(opened: Opener) -> None:
     assert face.begun == []
     app = agreed(app, "rebuild")
     assert face.begun == [RebuildCatalog()]
-    assert "The index was made anew: 5 rows." in [one.value for one in app.success]
+    assert "The index was made anew: 5 rows." in [message.value for message in app.success]
 
 
 def test_a_disk_that_is_nearly_full_is_said(opened: Opener) -> None:
     face = FakeFace.sample()
-    found = face.ask(ShowAbout())
-    disk = replace(found.storage.disk, free_bytes=10_000_000_000)
-    face.answers(ShowAbout, lambda _: replace(found, storage=replace(found.storage, disk=disk)))
+    response = face.ask(ShowAbout())
+    disk = replace(response.storage.disk, free_bytes=10_000_000_000)
+    face.answers(ShowAbout, lambda _: replace(response, storage=replace(response.storage, disk=disk)))
     assert "nearly full" in said(opened(face, "settings"))
 
 

@@ -134,12 +134,12 @@ def test_a_byte_now_and_then_gains_no_time(begun: bytes, port: int) -> None:
 
 def answers(client: socket.socket, count: int) -> bytes:
     """So many answers, each of which ends with the size of its request's body."""
-    said = b""
-    while said.count(b"\r\n\r\n4") < count:
+    received = b""
+    while received.count(b"\r\n\r\n4") < count:
         piece = client.recv(1_000)
-        assert piece, said
-        said += piece
-    return said
+        assert piece, received
+        received += piece
+    return received
 
 
 def test_requests_that_come_whole_are_answered_however_long_the_client_is_quiet_between_them(port: int) -> None:

@@ -80,8 +80,8 @@ def test_it_reads_until_the_first_is_killed_and_the_job_goes_on_under_it(pair: t
     until(lambda: "server.took_over" in [event["kind"] for event in standby.ask("/events")])
     assert active.url in next(event["message"] for event in standby.ask("/events") if event["kind"] == "server.took_over")
     assert active_address(layout) == standby.url
-    found = running_server(layout)
-    assert found is not None and found.url == standby.url
+    server = running_server(layout)
+    assert server is not None and server.url == standby.url
 
     until(lambda: newest_batch(standby) >= at_death + 5)
     saved = standby.tell("/jobs/counts/savepoints", {"label": "after"})
@@ -110,7 +110,7 @@ def each_batch_is_counted_once(server: Served, run: Any) -> None:
     """As Spark said it, and none is missing."""
     rows = [(row["batch"], row["input_rows"]) for row in server.ask(BATCHES)]
     lines = (Layout(server.workspace).run(JobName(run["job"]), RunId(run["id"])) / "progress.jsonl").read_text().splitlines()
-    written = {said["batchId"]: said["numInputRows"] for said in map(json.loads, lines) if "addBatch" in said["durationMs"]}
+    written = {progress["batchId"]: progress["numInputRows"] for progress in map(json.loads, lines) if "addBatch" in progress["durationMs"]}
     assert rows == sorted(((batch, written[batch]) for batch, _ in rows), reverse=True)
     assert [batch for batch, _ in rows] == list(range(rows[0][0], -1, -1))
 

@@ -31,7 +31,7 @@ def test_it_shows_counts_drift_and_keys_with_both_values(opened: Opener) -> None
     assert "batch 7" in shown and "batch 9" in shown and "B has no such state" in shown
     assert f"{table.changes.added:,}" in shown
     drift, rows = app.dataframe[0].value, app.dataframe[1].value
-    assert list(drift["column"]) == [one.name for one in table.columns]
+    assert list(drift["column"]) == [column.name for column in table.columns]
     assert set(rows["change"]) <= {"added", "removed", "changed"} and {"key.post", "a.value.views", "b.value.views"} <= set(rows.columns)
     app.text_area(key="difference_sql_text").set_value("SELECT count(*) AS n FROM a")
     app = clicked(app, "difference_sql_run")

@@ -62,8 +62,8 @@ def test_rows_have_their_figures_and_types(opened: Opener) -> None:
     assert list(frame.columns)[:4] == ["key.window.start", "key.window.end", "key.post", "value.views"]
     assert str(frame["key.window.start"].dtype).startswith("datetime64") and frame["value.views"].dtype == "int64"
     assert "1.7×" in said(app)
-    panels = [one.proto.json for one in app.get("bidi_component") if "tidemark_panel" in one.proto.component_name]
-    assert any("Rows by partition" in one for one in panels) and any("Rows by window.start" in one for one in panels)
+    panels = [component.proto.json for component in app.get("bidi_component") if "tidemark_panel" in component.proto.component_name]
+    assert any("Rows by partition" in panel for panel in panels) and any("Rows by window.start" in panel for panel in panels)
 
 
 def test_a_filter_and_an_order_stand_in_the_address(opened: Opener) -> None:
@@ -72,7 +72,7 @@ def test_a_filter_and_an_order_stand_in_the_address(opened: Opener) -> None:
     views = list(app.dataframe[0].value["value.views"])
     assert 0 < len(views) < 116 and views == sorted(views, reverse=True)
     app = opened(made, "state", savepoint=SAVEPOINT)
-    next(one for one in app.text_input if one.placeholder == "Filter by any value").set_value("nothing has this").run()
+    next(field for field in app.text_input if field.placeholder == "Filter by any value").set_value("nothing has this").run()
     assert selected(app, "filter") == "nothing has this" and "No row fits" in said(app)
 
 
@@ -113,7 +113,7 @@ def test_one_of_several_tables_is_chosen_by_the_address(opened: Opener) -> None:
     made = face(several=True)
     app = opened(made, "state", savepoint=SAVEPOINT, query="counts", operator="1", store="right")
     assert "Not read yet" in said(app)
-    picker = next(one for one in app.selectbox if one.label == "State")
+    picker = next(selectbox for selectbox in app.selectbox if selectbox.label == "State")
     assert len(picker.options) == 5 and "seen (map)" in picker.options[4] and "internal" in picker.options[3]
     picker.set_value(0).run()
     assert selected(app, "store") == "default" and "all of them read" in said(app)
@@ -146,9 +146,9 @@ def test_an_uneven_partition_stands_out() -> None:
 def test_rows_that_differ_from_the_operators_own_count_are_a_warning() -> None:
     face = FakeFace.busy()
     (read,) = face.readings.values()
-    table = replace(next(one for one in face.ask(ListStates(read.savepoint)) if one.store == "default"), reading=read)
+    table = replace(next(state for state in face.ask(ListStates(read.savepoint)) if state.store == "default"), reading=read)
     for counted, note, tone in ((read.total, "as the job counted them", None), (read.total - 2, "2 fewer than there are", "orange")):
-        figure = next(one for one in _figures(replace(table, operator_rows=counted), read) if one.label == "Operator's rows")
+        figure = next(figure for figure in _figures(replace(table, operator_rows=counted), read) if figure.label == "Operator's rows")
         assert (figure.note, figure.tone) == (note, tone)
     assert state_row(replace(table, operator_rows=read.total + 1), 0).cells[6].tone == "orange"
     assert replace(table, operator_rows=1, variable="seen").rows_apart is None

@@ -30,7 +30,7 @@ UNTIL_MS = 1_900_000_000_000
 
 def notice(app: AppTest) -> str:
     """What the notice says; empty where there is none."""
-    return next((str(one.proto.body) for one in app.get("html") if 'data-testid="undo"' in str(one.proto.body)), "")
+    return next((str(element.proto.body) for element in app.get("html") if 'data-testid="undo"' in str(element.proto.body)), "")
 
 
 def labelled(app: AppTest, label: str) -> AppTest:
@@ -53,7 +53,7 @@ def working() -> FakeFace:
 
 
 def words(face: FakeFace) -> dict[str, tuple[str, str, int | None]]:
-    return {one.id: (one.label, one.note, one.best_before_ms) for one in face.ask(ListSavepoints())}
+    return {savepoint.id: (savepoint.label, savepoint.note, savepoint.best_before_ms) for savepoint in face.ask(ListSavepoints())}
 
 
 def test_what_was_said_of_a_savepoint_comes_back(opened: Opener) -> None:
@@ -72,7 +72,7 @@ def test_what_was_said_of_a_savepoint_comes_back(opened: Opener) -> None:
     assert words(face) == before
     assert face.begun[-1] == Annotate(FIRST, "before ads", "why", UNTIL_MS)
     assert "as before" in notice(app) and "before ads" in said(app)
-    assert "undo" not in [one.key for one in app.button]
+    assert "undo" not in [button.key for button in app.button]
 
 
 def test_each_of_several_gets_its_own_words_back(opened: Opener) -> None:
@@ -132,7 +132,7 @@ def test_it_stays_over_reruns_until_another_one_or_its_time(opened: Opener, monk
     assert words(face)[FIRST][0] == "one", "the last change alone is taken back"
     monkeypatch.setattr(undo, "OFFERED_MS", -1)
     app = labelled(app, "three")
-    assert notice(app) == "" and "undo" not in [one.key for one in app.button]
+    assert notice(app) == "" and "undo" not in [button.key for button in app.button]
 
 
 def test_a_click_in_the_last_moment_counts(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +187,7 @@ def test_a_dropped_variant_is_taken_back(opened: Opener) -> None:
     assert f"{SPLIT} was dropped" in notice(app) and "ended-drop" not in said(app)
     app = clicked(app, "undo")
     assert face.begun == [Drop(SPLIT), Undrop(SPLIT)]
-    assert "goes on where it was stopped" in notice(app) and "decide_drop" in [one.key for one in app.button]
+    assert "goes on where it was stopped" in notice(app) and "decide_drop" in [button.key for button in app.button]
 
 
 @pytest.mark.parametrize("way", ["the note", "the menu"])
@@ -195,7 +195,7 @@ def test_one_that_was_dropped_long_ago_is_taken_back_where_it_is_shown(opened: O
     face = follow(FakeFace.sample(), Drop, Undrop)
     do(face, Drop(SPLIT))
     app = opened(face, "experiments", experiment="ex-1")
-    assert notice(app) == "" and f"undrop {SPLIT}" in "".join(one.value for one in app.code)
+    assert notice(app) == "" and f"undrop {SPLIT}" in "".join(block.value for block in app.code)
     app = clicked(app, f"undrop_{SPLIT}") if way == "the note" else app.menu_button(key="side_B").click("Undrop").run()
     assert face.begun[-1] == Undrop(SPLIT)
     assert "it does not run" in notice(app) and "was dropped" not in said(app)
@@ -228,7 +228,7 @@ def test_a_drop_that_failed_stays_among_the_operations(opened: Opener) -> None:
 
 def test_a_dropped_job_says_so_on_its_page_and_is_taken_back_there(opened: Opener) -> None:
     face = FakeFace.sample()
-    assert "undrop" not in [one.key for one in opened(face, "job", job=SPLIT).button]
+    assert "undrop" not in [button.key for button in opened(face, "job", job=SPLIT).button]
     do(follow(face, Drop, Undrop), Drop(SPLIT))
     app = opened(face, "job", job=SPLIT)
     assert "experiments?experiment=ex-1" in said(app) and "Dropped" in said(app)
@@ -241,7 +241,7 @@ def test_a_variant_that_was_removed_comes_back_as_it_was_typed(opened: Opener) -
     app.text_input(key=f"fork_name_{FIRST}_B").set_value("typed").run()
     app.text_area(key=f"fork_confs_{FIRST}_B").set_value("spark.x=2").run()
     app = clicked(app, "fork_remove")
-    assert "typed removed" in notice(app) and "fork_remove" not in [one.key for one in app.button]
+    assert "typed removed" in notice(app) and "fork_remove" not in [button.key for button in app.button]
     app = clicked(app, "undo")
     assert selected(app, "variant") == "B"
     assert app.text_input(key=f"fork_name_{FIRST}_B").value == "typed"
@@ -254,12 +254,12 @@ def test_where_there_is_no_room_it_says_so() -> None:
     for _ in drafts.LETTERS[1:]:
         draft = draft.added(set())
     gone = draft.variants[1]
-    assert [one.letter for one in draft.without("B").restored(gone).variants] == list(drafts.LETTERS)
+    assert [variant.letter for variant in draft.without("B").restored(gone).variants] == list(drafts.LETTERS)
     other = draft.without("B").without("C").added(set())
-    assert [one.name for one in other.restored(gone).variants].count(gone.name) == 2, "under another letter"
-    with pytest.raises(Conflict) as found:
+    assert [variant.name for variant in other.restored(gone).variants].count(gone.name) == 2, "under another letter"
+    with pytest.raises(Conflict) as error:
         draft.restored(gone)
-    assert found.value.code == "fork.full"
+    assert error.value.code == "fork.full"
 
 
 def test_code_that_another_script_took_the_place_of_comes_back(opened: Opener, tmp_path: Path) -> None:

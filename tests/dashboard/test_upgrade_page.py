@@ -65,7 +65,7 @@ def test_changed_arguments_go_on_from_its_own_checkpoint(opened: Opener) -> None
     app = opened(face, "upgrade", job=JOB)
     app.text_area(key=f"fork_args_{key(face)}").set_value("--fast").run()
     assert "ready to start" in said(app)
-    assert any("resume post_events --arg=--fast" in one.value for one in app.code)
+    assert any("resume post_events --arg=--fast" in block.value for block in app.code)
     clicked(app, "upgrade_start")
     assert face.begun == [Resume(JOB, args=("--fast",))]
 
@@ -81,7 +81,7 @@ def test_a_probation_is_typed_shown_in_the_plan_and_asked_for(opened: Opener) ->
     assert "soon" in said(app) and app.button(key="upgrade_start").disabled
     app.text_input(key=f"probation_longest_{key(face)}").set_value("30s").run()
     assert f"to version {ORIGINAL.id}, to the savepoint before it" in said(app)
-    assert any("--probation-batches 3 --longest-batch 30s" in one.value for one in app.code)
+    assert any("--probation-batches 3 --longest-batch 30s" in block.value for block in app.code)
     clicked(app, "upgrade_start")
     assert face.begun == [Resume(JOB, args=("--fast",), probation_batches=3, longest_batch_ms=30_000)]
 
@@ -90,7 +90,7 @@ def test_typed_requirements_are_asked_for_and_shown_as_a_command(opened: Opener)
     face = FakeFace.sample()
     app = opened(face, "upgrade", job=JOB)
     app.text_area(key=f"fork_requirements_{key(face)}").set_value("tiny==1.0").run()
-    assert any("--requirements requirements.txt" in one.value for one in app.code)
+    assert any("--requirements requirements.txt" in block.value for block in app.code)
     clicked(app, "upgrade_start")
     assert face.begun == [Resume(JOB, requirements="tiny==1.0")]
 
@@ -144,7 +144,7 @@ def test_state_is_migrated_and_what_is_dropped_is_accepted_by_name(opened: Opene
     face.plans_as(Resume, replace(plan, verdict=verdicts.of(face.saved(JOB).id, ORIGINAL.id, (part,))))
     app = opened(face, "upgrade", job=JOB)
     app.text_area(key=f"fork_args_{key(face)}").set_value("--fast").run()
-    next(one for one in app.button_group if one.key == f"fork_migrate_{key(face)}").set_value("by_columns").run()
+    next(group for group in app.button_group if group.key == f"fork_migrate_{key(face)}").set_value("by_columns").run()
     app.checkbox(key=f"drop_{key(face)}_events.1").set_value(True).run()
     clicked(app, "upgrade_start")
     assert face.begun[-1] == Resume(JOB, args=("--fast",), migrate={"columns": ""}, drop=("events.1",))
@@ -159,7 +159,7 @@ def test_an_operator_goes_on_as_the_one_that_is_chosen(opened: Opener) -> None:
     app = opened(face, "upgrade", job=JOB)
     app.text_area(key=f"fork_args_{key(face)}").set_value("--fast").run()
     app.selectbox(key=f"map_{key(face)}_events.0").select("events.1").run()
-    assert any("--map events.0=events.1" in one.value for one in app.code)
+    assert any("--map events.0=events.1" in block.value for block in app.code)
     clicked(app, "upgrade_start")
     assert face.begun[-1] == Resume(JOB, args=("--fast",), map={"events.0": "events.1"})
 
@@ -180,7 +180,7 @@ def test_the_resume_dialog_leads_to_it(opened: Opener) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "found"),
+    ("code", "names"),
     [
         ('a.queryName("x")', ("x",)),
         ("a.queryName( 'x y' ).start(); b.queryName('x y')", ("x y",)),
@@ -188,8 +188,8 @@ def test_the_resume_dialog_leads_to_it(opened: Opener) -> None:
         ("a.queryName(\"x')", ()),
     ],
 )
-def test_names_of_queries_are_a_hint(code: str, found: tuple[str, ...]) -> None:
-    assert typed.query_names(code) == found
+def test_names_of_queries_are_a_hint(code: str, names: tuple[str, ...]) -> None:
+    assert typed.query_names(code) == names
 
 
 def test_what_is_unknown_is_as_the_driver_would_call_it() -> None:

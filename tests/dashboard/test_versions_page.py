@@ -28,8 +28,15 @@ FIRST, SECOND = "sp-000000000002", "sp-000000000003"
 def lane(job: str, origin: str = "", *resumed: str) -> Lane:
     begun = [origin, *resumed]
     runs = tuple(
-        Run(RunId(f"r-{job}-{at}"), JobName(job), VersionId("v-1"), RunState.RUNNING, at, from_savepoint=SavepointId(one) if one else None)
-        for at, one in enumerate(begun)
+        Run(
+            RunId(f"r-{job}-{at}"),
+            JobName(job),
+            VersionId("v-1"),
+            RunState.RUNNING,
+            at,
+            from_savepoint=SavepointId(savepoint) if savepoint else None,
+        )
+        for at, savepoint in enumerate(begun)
     )
     return Lane(JobName(job), runs, SavepointId(origin) if origin else None, None)
 
@@ -57,13 +64,13 @@ TREE = Tree(
 )
 def test_a_job_is_shown_with_where_it_came_from_and_what_came_of_it(job: str, jobs: set[str]) -> None:
     shown = related(TREE, job)
-    assert {one.job for one in shown.lanes} == jobs
-    assert {one.job for one in shown.marks} <= jobs
+    assert {lane.job for lane in shown.lanes} == jobs
+    assert {mark.job for mark in shown.marks} <= jobs
 
 
 def test_descendants_are_forks_and_resumes() -> None:
-    found = [(one.run.job, one.resumed) for one in descendants(TREE, SavepointId("sp-r"))]
-    assert sorted(found) == [("child", False), ("root", True), ("sibling", False)]
+    jobs = [(descendant.run.job, descendant.resumed) for descendant in descendants(TREE, SavepointId("sp-r"))]
+    assert sorted(jobs) == [("child", False), ("root", True), ("sibling", False)]
 
 
 @pytest.mark.parametrize(
@@ -165,7 +172,9 @@ def test_an_error_is_said(opened: Opener) -> None:
 
 def drawn(app: AppTest) -> list[str]:
     """The jobs of the tree that is shown, from the top."""
-    data = next(json.loads(one.proto.json) for one in app.get("bidi_component") if "tidemark_panel" in one.proto.component_name)
+    data = next(
+        json.loads(component.proto.json) for component in app.get("bidi_component") if "tidemark_panel" in component.proto.component_name
+    )
     names = [note["text"] for note in data["layout"]["annotations"] if note.get("xref") == "paper"]
     return [name.removeprefix("<b>").removesuffix("</b>") for name in names if " · " not in name]
 

@@ -32,8 +32,8 @@ def test_a_small_line_needs_two_numbers() -> None:
 
 def test_diagnostics_point_at_the_fault() -> None:
     assert syntax_diagnostics("x = 1\n") == []
-    found = syntax_diagnostics("x = 1\ny = (\n")
-    assert [(d.line, d.severity) for d in found] == [(2, "error")]
+    diagnostics = syntax_diagnostics("x = 1\ny = (\n")
+    assert [(d.line, d.severity) for d in diagnostics] == [(2, "error")]
 
 
 def _page() -> None:
@@ -61,9 +61,9 @@ def _page() -> None:
 def test_a_page_of_all_pieces_runs() -> None:
     page = AppTest.from_function(_page, default_timeout=30).run()
     assert not page.exception
-    said = "".join(str(element.proto.body) for element in page.get("html"))
+    html = "".join(str(element.proto.body) for element in page.get("html"))
     for words in ("<h1>A page</h1>", "rows/s", "It cannot be &lt;done&gt;.", "a.code", '<code class="tm-mono">it</code>', "Nothing"):
-        assert words in said
+        assert words in html
     assert page.text[0].value == "x = 1"
 
 

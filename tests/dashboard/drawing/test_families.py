@@ -34,7 +34,7 @@ def large(forks: int, live: int = 0) -> Tree:
 def test_those_with_forks_come_first_then_those_that_run_then_the_newest() -> None:
     forked = (lane("parent", 1, ended=2), lane("fork", 3, "sp-parent", ended=4))
     tree = Tree((lane("old", 5), lane("ended", 50, ended=60), lane("new", 6), *forked), (mark("parent", 2),))
-    assert [one.root for one in f.families(tree)] == ["parent", "new", "old", "ended"]
+    assert [family.root for family in f.families(tree)] == ["parent", "new", "old", "ended"]
 
 
 @pytest.mark.parametrize(("reason", "first"), [(Reason.MANUAL, "old"), (Reason.STOP, "new")])
@@ -45,7 +45,7 @@ def test_savepoints_that_come_by_themselves_do_not_reorder(reason: Reason, first
 
 def test_jobs_that_came_from_each_other_are_not_lost() -> None:
     tree = Tree((lane("a", 1, "sp-b"), lane("b", 2, "sp-a")), (mark("a"), mark("b")))
-    assert [[one.job for one in family.lanes] for family in f.families(tree)] == [["a", "b"]]
+    assert [[lane.job for lane in family.lanes] for family in f.families(tree)] == [["a", "b"]]
 
 
 @pytest.mark.parametrize(
@@ -68,21 +68,21 @@ def test_a_family_fits_as_a_whole(choice: str, words: str, roots: list[str]) -> 
         (lane("parent", 1), lane("fork", 3, "sp-parent"), lane("runs", 5), lane("ended", 5, ended=6)), (mark("parent", label="Before Ads"),)
     )
     fitting = f.fitting(f.families(tree), choice, words)
-    assert [one.root for one in fitting] == roots
-    assert all(len(one.lanes) == 2 for one in fitting if one.root == "parent")
+    assert [family.root for family in fitting] == roots
+    assert all(len(family.lanes) == 2 for family in fitting if family.root == "parent")
 
 
 def test_pages_hold_every_family_once_and_none_is_torn() -> None:
     lanes = [lane(f"alone-{n:03d}", n) for n in range(400)]
     forks = [
-        one for n in range(30) for one in (lane(f"parent-{n}", n), *(lane(f"fork-{n}-{k}", n + k, f"sp-parent-{n}") for k in range(4)))
+        fork for n in range(30) for fork in (lane(f"parent-{n}", n), *(lane(f"fork-{n}-{k}", n + k, f"sp-parent-{n}") for k in range(4)))
     ]
     every = f.families(Tree((*lanes, *forks), tuple(mark(f"parent-{n}") for n in range(30))))
     count = f.page_of(every, "1").pages
     pages = [f.page_of(every, str(number)) for number in range(1, count + 1)]
     assert [family for page in pages for family in page.families] == every
-    assert [page.first for page in pages] == [sum(len(one.families) for one in pages[:at]) for at in range(count)]
-    assert all(sum(f.rows_of(one, calm=True) for one in page.families) <= f.ROWS for page in pages)
+    assert [page.first for page in pages] == [sum(len(page.families) for page in pages[:at]) for at in range(count)]
+    assert all(sum(f.rows_of(family, calm=True) for family in page.families) <= f.ROWS for page in pages)
     assert all(len(family.lanes) in (1, 5) for page in pages for family in page.families)
 
 
@@ -99,7 +99,7 @@ def test_the_page_of_what_is_chosen_opens_unless_another_is_asked_for() -> None:
 def test_a_large_family_folds_what_ended_first() -> None:
     every = f.families(large(60, live=3))
     (family,) = f.page_of(every, "", {"fork-20"}).families
-    shown = [one.job for one in family.lanes]
+    shown = [lane.job for lane in family.lanes]
     assert len(shown) <= f.ROWS and len(shown) + family.folded == 61
     assert {"root", "fork-0", "fork-1", "fork-2", "fork-20", "fork-59"} <= set(shown) and "fork-30" not in shown
 
@@ -111,7 +111,7 @@ def test_a_large_family_is_whole_where_all_of_it_runs_or_somebody_wants_it() -> 
 
 def test_a_click_on_folded_lanes_names_their_root() -> None:
     page = f.page_of(f.families(large(60)), "")
-    (note,) = (one for one in tree_chart(page.families, now_ms=NOW).layout["annotations"] if one.get("captureevents"))
+    (note,) = (annotation for annotation in tree_chart(page.families, now_ms=NOW).layout["annotations"] if annotation.get("captureevents"))
     assert note["name"] == f"{FOLDED}root" and note["text"].startswith(f"{page.families[0].folded} jobs of root")
 
 

@@ -56,19 +56,19 @@ def test_a_lane_says_how_its_job_does() -> None:
 
 
 def test_forks_stand_below_their_parent_older_ones_first() -> None:
-    assert [lane.job for one in families(TREE) for lane in one.lanes] == ["parent", "again", "split", "other"]
+    assert [lane.job for family in families(TREE) for lane in family.lanes] == ["parent", "again", "split", "other"]
 
 
 def test_a_fork_of_a_disposed_savepoint_stands_alone() -> None:
     orphan = Tree((lane("orphan", run("orphan", 10), origin="sp-gone"),), ())
-    assert [one.root for one in families(orphan)] == ["orphan"]
+    assert [family.root for family in families(orphan)] == ["orphan"]
     assert tree_chart(families(orphan), now_ms=NOW).traces
 
 
 def test_every_savepoint_can_be_clicked_and_its_shape_says_who_took_it() -> None:
-    found = marks_of(tree_chart(families(TREE), now_ms=NOW))
-    assert set(found) == {"sp-1", "sp-2", "sp-3", "parent", "again", "split", "other"}
-    symbols = {name: trace["marker"]["symbol"][i] for name, (trace, i) in found.items() if name.startswith("sp-")}
+    points = marks_of(tree_chart(families(TREE), now_ms=NOW))
+    assert set(points) == {"sp-1", "sp-2", "sp-3", "parent", "again", "split", "other"}
+    symbols = {name: trace["marker"]["symbol"][i] for name, (trace, i) in points.items() if name.startswith("sp-")}
     assert symbols == {"sp-1": "diamond", "sp-2": "circle", "sp-3": "diamond"}
 
 

@@ -37,22 +37,22 @@ def test_a_single_operator_keeps_the_single_line_of_the_job(operators: tuple[Ope
 
 
 def test_operators_of_one_name_are_told_apart() -> None:
-    found = operator_charts(series(operator("p", 0, "dedupe", 3), operator("p", 1, "dedupe", 2), operator("q", 0, "dedupe", 1)))
-    assert list(legend(found["state_rows"])) == ["p dedupe 0", "p dedupe 1", "q dedupe"]
+    charts = operator_charts(series(operator("p", 0, "dedupe", 3), operator("p", 1, "dedupe", 2), operator("q", 0, "dedupe", 1)))
+    assert list(legend(charts["state_rows"])) == ["p dedupe 0", "p dedupe 1", "q dedupe"]
 
 
 def test_past_the_colours_the_smallest_are_counted() -> None:
     many = [operator("q", at, f"o{at}", at) for at in range(len(COLORS) + 2)]
-    found = operator_charts(series(*many))["state_rows"]
-    assert len(found.traces) == len(COLORS)
-    assert found.legend[-1].name == "and 2 smaller"
+    chart = operator_charts(series(*many))["state_rows"]
+    assert len(chart.traces) == len(COLORS)
+    assert chart.legend[-1].name == "and 2 smaller"
 
 
 def test_the_checkpoint_has_its_parts() -> None:
     mark = TimeMark(T0, "savepoint", "sp")
-    found = operator_charts(series(), [mark], (T0, T0 + 9))["checkpoint"]
-    assert legend(found) == {"total": "8.0 MB", "state": "6.5 MB", "logs": "1.4 MB"}
-    assert found.marks == (mark,) and found.layout["span"] == [T0, T0 + 9]
+    chart = operator_charts(series(), [mark], (T0, T0 + 9))["checkpoint"]
+    assert legend(chart) == {"total": "8.0 MB", "state": "6.5 MB", "logs": "1.4 MB"}
+    assert chart.marks == (mark,) and chart.layout["span"] == [T0, T0 + 9]
 
 
 def test_backlog_is_drawn_by_unit_and_only_where_it_is_known() -> None:
@@ -61,8 +61,8 @@ def test_backlog_is_drawn_by_unit_and_only_where_it_is_known() -> None:
         BacklogSeries("q", 1, "FileStreamSource[file:/data/a/in]", "bytes", T, (0, 2_000)),
     )
     assert not backlog_charts(series())
-    found = backlog_charts(series(backlog=waiting))
-    assert {key: (chart.title, legend(chart)) for key, chart in found.items()} == {
+    charts = backlog_charts(series(backlog=waiting))
+    assert {key: (chart.title, legend(chart)) for key, chart in charts.items()} == {
         "backlog_rows": ("Source backlog, rows", {"Kafka clicks": "1.2k"}),
         "backlog_bytes": ("Source backlog, bytes", {"files in a/in": "2.0 kB"}),
     }

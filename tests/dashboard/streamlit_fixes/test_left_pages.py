@@ -20,8 +20,8 @@ def asked() -> OfOnePage:
 def test_a_switch_is_not_taken_back(asked: OfOnePage) -> None:
     assert asked.request_rerun(NEW)
     assert asked.request_rerun(OF_OLD)
-    wanted = asked.on_scriptrunner_ready().rerun_data
-    assert (wanted.page_script_hash, wanted.query_string, wanted.fragment_id_queue) == ("new", "", [])
+    rerun = asked.on_scriptrunner_ready().rerun_data
+    assert (rerun.page_script_hash, rerun.query_string, rerun.fragment_id_queue) == ("new", "", [])
 
 
 def test_nothing_of_the_old_page_follows_the_new_one(asked: OfOnePage) -> None:
