@@ -88,8 +88,8 @@ def forget(face: FakeFace, change: Forget) -> None:
 def annotate(face: FakeFace, change: Annotate) -> Savepoint:
     s = face.ask(ShowSavepoint(change.savepoint))
     given = {"label": change.label, "note": change.note, "best_before_ms": change.best_before_ms}
-    said = {name: value or None if name == "best_before_ms" else value for name, value in given.items() if value is not None}
-    face.savepoints_by_id[s.id] = replace(s, **said)
+    fields = {name: value or None if name == "best_before_ms" else value for name, value in given.items() if value is not None}
+    face.savepoints_by_id[s.id] = replace(s, **fields)
     return face.savepoints_by_id[s.id]
 
 

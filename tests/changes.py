@@ -123,7 +123,11 @@ def _stop_outcome(face: FakeFace, change: Stop) -> StopOutcome:
 
 def _stopped(face: FakeFace, change: StopJobs) -> JobsStop:
     """Each stop is under way as an operation, which has ended when it is looked at again."""
-    return JobsStop(tuple(replace(one, operation=_stopping(face, one.job)) if one.plan else one for one in face.plan(change).outcomes))
+    return JobsStop(
+        tuple(
+            replace(outcome, operation=_stopping(face, outcome.job)) if outcome.plan else outcome for outcome in face.plan(change).outcomes
+        )
+    )
 
 
 def _stopping(face: FakeFace, job: str) -> Operation:
@@ -143,7 +147,9 @@ def _resume_outcome(face: FakeFace, change: Resume) -> ResumeOutcome:
 
 
 def _resumed(face: FakeFace, change: ResumeJobs) -> JobsResume:
-    return JobsResume(tuple(replace(one, run=begun(one.job)) if one.plan else one for one in face.plan(change).outcomes))
+    return JobsResume(
+        tuple(replace(outcome, run=begun(outcome.job)) if outcome.plan else outcome for outcome in face.plan(change).outcomes)
+    )
 
 
 def _no_job(name: str) -> NotFound:
@@ -327,7 +333,7 @@ ANSWERS: Told = {
     Dispose: _disposal,
     Fork: lambda face, it: begun(it.name, _of(face, it.savepoint).id),
     StartExperiment: lambda face, it: Experiment(
-        ExperimentId("ex-100"), it.name, _of(face, it.savepoint).id, tuple(JobName(one.name) for one in it.variants), samples.NOW_MS
+        ExperimentId("ex-100"), it.name, _of(face, it.savepoint).id, tuple(JobName(variant.name) for variant in it.variants), samples.NOW_MS
     ),
     Rescale: lambda face, it: samples.ended("op-rescale", "rescale", it.job, RUN),
     Promote: lambda face, it: samples.ended("op-promote", "promote", "post_engagement", RUN, it.job),

@@ -57,8 +57,8 @@ class Cluster:
     def kill_worker_of(self, pid: int) -> None:
         """Kills the worker whose executor has started the process `pid`; its executor ends with it."""
         workers = {daemon.pid: daemon for daemon in self._daemons[1:]}
-        above = [one.pid for one in psutil.Process(pid).parents()]
-        worker = next(workers[one] for one in above if one in workers)
+        above = [parent.pid for parent in psutil.Process(pid).parents()]
+        worker = next(workers[parent_pid] for parent_pid in above if parent_pid in workers)
         executor = psutil.Process(above[above.index(worker.pid) - 1])
         worker.kill()
         worker.wait()

@@ -32,8 +32,8 @@ SIDES = {
 def difference() -> StateDifference:
     """Windows ended and others began between batch 7 and batch 9 of a job; one operator has no counterpart."""
     files = _files()
-    said, _ = state_differences.compare([files["a"]], [files["b"]], False, files["difference"], lambda step: None)
-    table = TableDifference(QueryName(samples.QUERY), 0, "stateStoreSave", "default", "", reading_a="st-a", reading_b="st-b", **said)
+    comparison, _ = state_differences.compare([files["a"]], [files["b"]], False, files["difference"], lambda step: None)
+    table = TableDifference(QueryName(samples.QUERY), 0, "stateStoreSave", "default", "", reading_a="st-a", reading_b="st-b", **comparison)
     return StateDifference(
         DIFFERENCE,
         _at(A, SavepointId(A), 7),

@@ -147,7 +147,7 @@ class FakeFace(CannedFace):
         """An operation, and what each further look at it finds."""
         self.now.pop(operation.id, None)
         self.now[operation.id] = operation
-        self.later[operation.id] = [partial(replace, found) for found in later]
+        self.later[operation.id] = [partial(replace, later_operation) for later_operation in later]
         self.outcomes[operation.id] = outcome
         return operation
 

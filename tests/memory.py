@@ -58,7 +58,7 @@ class Memory:
             rows=min(self.rows, limit),
             total=self.rows,
             bytes=48_000,
-            partitions={one: spread[one] for one in range(PARTITIONS)},
+            partitions={partition: spread[partition] for partition in range(PARTITIONS)},
             spark_version="4.3.0",
             read_ms=samples.NOW_MS - MINUTE_MS,
             took_ms=8_200.0,

@@ -145,7 +145,11 @@ def operation(face: FakeFace, asked: ShowOperation) -> Operation:
 
 
 def operations(face: FakeFace, asked: ListOperations) -> tuple[Operation, ...]:
-    return tuple(one for one in reversed(face.now.values()) if not asked.running or one.state is OperationState.RUNNING)
+    return tuple(
+        listed_operation
+        for listed_operation in reversed(face.now.values())
+        if not asked.running or listed_operation.state is OperationState.RUNNING
+    )
 
 
 def tree(face: FakeFace, asked: ShowTree) -> Tree:

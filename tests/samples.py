@@ -328,7 +328,7 @@ def verification(s: Savepoint, level: Trust, *, damaged: bool = False) -> Verifi
     """What a verify of `s` at `level` finds: it reached that level, and those below it before; or one missing file."""
     if damaged:
         return Verification(s.id, level, None, NOW_MS, s.files, s.bytes, (damage(),))
-    reached = {one: NOW_MS - 60_000 for one in Trust if list(Trust).index(one) < list(Trust).index(level)}
+    reached = {trust: NOW_MS - 60_000 for trust in Trust if list(Trust).index(trust) < list(Trust).index(level)}
     levels = {**s.levels, **reached, level: NOW_MS}
     return Verification(
         s.id, level, level, NOW_MS, s.files, s.bytes, sealed_ms=NOW_MS, levels=levels, proof=proof() if level is Trust.PROVED else None
@@ -358,9 +358,9 @@ def diagnosis(subject: str, checkpoint: str, *, query: str = QUERY, damaged: boo
 def space(savepoints: Sequence[Savepoint]) -> Space:
     """As hard links make it: one live checkpoint that holds all but what each savepoint wrote itself."""
     each = tuple(SavepointSpace(s.id, s.bytes, s.new_bytes) for s in savepoints)
-    own = sum(one.frees_bytes for one in each)
-    shared = max((one.shared_bytes for one in each), default=0)
-    return Space(each, sum(one.bytes for one in each), own + shared, own, shared if len(each) > 1 else 0)
+    own = sum(row.frees_bytes for row in each)
+    shared = max((row.shared_bytes for row in each), default=0)
+    return Space(each, sum(row.bytes for row in each), own + shared, own, shared if len(each) > 1 else 0)
 
 
 def schedule_state(
@@ -385,7 +385,7 @@ def alerts(job: str) -> Alerts:
     )
     silences = (Silence("post_events", "", NOW_MS + 3_600_000, "alice", NOW_MS),)
     held = (fires,) if job in ("", fires.job) else ()
-    lasting = tuple(one for one in silences if job in ("", one.job))
+    lasting = tuple(silence for silence in silences if job in ("", silence.job))
     return Alerts(job, rules, held, lasting, (ChannelSeen(Channel("oncall", env="TIDEMARK_ONCALL_URL"), True),))
 
 
@@ -434,13 +434,13 @@ def rescale_plan(job: str, partitions: int) -> RescalePlan:
 
 def intervals() -> tuple[Interval, ...]:
     """One that tells a difference, one that does not, one that is the same, and one that is not known."""
-    found = (
+    examples = (
         Interval(Measure.BATCH_MS, 85, 420.0, 471.0, 0.12, 0.05, 0.19),
         Interval(Measure.PROCESSED_RATE, 85, 240.0, 243.0, 0.0125, -0.04, 0.06),
         Interval(Measure.STATE_ROWS, 85, 116.0, 116.0, 0.0, 0.0, 0.0),
         Interval(Measure.STATE_BYTES, 7, 1_500_000.0, 1_600_000.0),
     )
-    return tuple(replace(one, words=words(one)) for one in found)
+    return tuple(replace(interval, words=words(interval)) for interval in examples)
 
 
 def promote_plan(

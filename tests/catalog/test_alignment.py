@@ -27,10 +27,10 @@ def test_only_what_both_saw_counts(catalog: Catalog) -> None:
         progress.append(writer, ran("a", list(range(20)), batch_ms=100.0))
         progress.append(writer, ran("b", list(range(10, 30)), run="r-2", batch_ms=150.0))
     with catalog.reading() as reader:
-        found = alignment.stretches(reader, "a", "b", "q")
-    assert len(found) == 10
-    assert {(one["a_batch_ms"], one["b_batch_ms"]) for one in found} == {(100.0, 150.0)}
-    assert [one["a_state_rows"] for one in found] == [one["b_state_rows"] for one in found] == list(range(10, 20))
+        stretches = alignment.stretches(reader, "a", "b", "q")
+    assert len(stretches) == 10
+    assert {(stretch["a_batch_ms"], stretch["b_batch_ms"]) for stretch in stretches} == {(100.0, 150.0)}
+    assert [stretch["a_state_rows"] for stretch in stretches] == [stretch["b_state_rows"] for stretch in stretches] == list(range(10, 20))
 
 
 def test_stretches_are_as_many_as_the_fewer_batches_and_average_the_others(catalog: Catalog) -> None:
@@ -39,9 +39,9 @@ def test_stretches_are_as_many_as_the_fewer_batches_and_average_the_others(catal
         progress.append(writer, [(job, run, replace(row, batch_ms=float(row.batch)), s) for job, run, row, s in many])
         progress.append(writer, ran("b", [0, 10, 20], run="r-2"))
     with catalog.reading() as reader:
-        found = alignment.stretches(reader, "a", "b", "q")
-    assert [one["a_batch_ms"] for one in found] == [3.0, 10.0, 17.0]
-    assert [one["a_state_rows"] for one in found] == [6, 13, 20]
+        stretches = alignment.stretches(reader, "a", "b", "q")
+    assert [stretch["a_batch_ms"] for stretch in stretches] == [3.0, 10.0, 17.0]
+    assert [stretch["a_state_rows"] for stretch in stretches] == [6, 13, 20]
 
 
 def test_a_batch_that_ran_again_counts_once_and_other_queries_do_not(catalog: Catalog) -> None:
@@ -51,7 +51,7 @@ def test_a_batch_that_ran_again_counts_once_and_other_queries_do_not(catalog: Ca
         progress.append(writer, ran("a", [0, 1], query="other", batch_ms=5_000.0))
         progress.append(writer, ran("b", [0, 1], run="r-2", batch_ms=100.0))
     with catalog.reading() as reader:
-        assert [one["a_batch_ms"] for one in alignment.stretches(reader, "a", "b", "q")] == [100.0, 100.0]
+        assert [stretch["a_batch_ms"] for stretch in alignment.stretches(reader, "a", "b", "q")] == [100.0, 100.0]
         assert alignment.shared_query(reader, "a", "b") == "q"
         assert alignment.shared_query(reader, "a", "nobody") == ""
         assert alignment.stretches(reader, "a", "nobody", "q") == []

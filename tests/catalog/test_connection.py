@@ -121,10 +121,10 @@ def test_a_newer_schema_is_refused_until_rebuilt(tmp_path: Path) -> None:
 
 def test_settings(catalog: Catalog) -> None:
     with catalog.reading() as reader:
-        found = dict(reader.execute("SELECT name, value FROM duckdb_settings()").fetchall())
-    assert found["threads"] == "1"
-    assert found["autoload_known_extensions"] == found["autoinstall_known_extensions"] == "false"
-    assert found["storage_compatibility_version"] == "v1.5.0"
+        settings = dict(reader.execute("SELECT name, value FROM duckdb_settings()").fetchall())
+    assert settings["threads"] == "1"
+    assert settings["autoload_known_extensions"] == settings["autoinstall_known_extensions"] == "false"
+    assert settings["storage_compatibility_version"] == "v1.5.0"
 
 
 def test_reading_cannot_write(catalog: Catalog) -> None:

@@ -172,7 +172,7 @@ def test_events_that_fit(catalog: Catalog, wanted: ListEvents, found: list[int])
         events.append(writer, HAPPENED)
     with catalog.reading() as reader:
         listed = events.listed(reader, wanted)
-        assert [one.at_ms for one in listed] == found
+        assert [event.at_ms for event in listed] == found
         assert set(listed) <= set(HAPPENED)
 
 
@@ -185,16 +185,16 @@ def test_older_events_go_on_where_the_newer_ones_end(catalog: Catalog, limit: in
         events.append(writer, made)
     with catalog.reading() as reader:
         expected = events.listed(reader, replace(wanted, limit=100))
-    found: list[Event] = []
+    listed: list[Event] = []
     while True:
         with catalog.reading() as reader:
-            page = events.listed(reader, replace(wanted, before=found[-1].cursor if found else "", limit=limit))
+            page = events.listed(reader, replace(wanted, before=listed[-1].cursor if listed else "", limit=limit))
         if not page:
             break
-        found += page
+        listed += page
         with catalog.writing() as writer:
-            events.append(writer, [Event(page[-1].at_ms, "late.event", None, f"late-{len(found)}", "even")])
-    assert found == expected
+            events.append(writer, [Event(page[-1].at_ms, "late.event", None, f"late-{len(listed)}", "even")])
+    assert listed == expected
 
 
 def test_a_place_that_is_none_is_refused(catalog: Catalog) -> None:
@@ -243,9 +243,9 @@ def test_a_reset_can_be_refilled_and_is_seen_whole_or_not_at_all(catalog: Catalo
         jobs.save(writer, [job("b")])
         progress.append(writer, [batch(1, 1), batch(2, 2)])
         with catalog.reading() as reader:
-            assert [one.name for one in jobs.listed(reader)] == ["a"]
+            assert [listed_job.name for listed_job in jobs.listed(reader)] == ["a"]
     with catalog.reading() as reader:
-        assert [one.name for one in jobs.listed(reader)] == ["b"]
+        assert [listed_job.name for listed_job in jobs.listed(reader)] == ["b"]
         assert rebuild.counts(reader)["progress"] == 2
 
 

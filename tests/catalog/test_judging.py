@@ -31,8 +31,8 @@ def counts(folder: Path, *sizes: int) -> tuple[str, ...]:
 def test_fields_of_structs_are_filtered_in_several_files(tmp_path: Path) -> None:
     """DuckDB 2.0.0 fails here unless an optimizer is off."""
     rows = Rows("state", "parquet", counts(tmp_path, 0, 1, 2))
-    found = judging.judge(rows, "SELECT key, value.count FROM state WHERE value.count > 6", 20)
-    assert [column.name for column in found.columns] == ["key.k", "count"] and sorted(found.rows) == [("k0", 7), ("k0", 7), ("k1", 7)]
+    answer = judging.judge(rows, "SELECT key, value.count FROM state WHERE value.count > 6", 20)
+    assert [column.name for column in answer.columns] == ["key.k", "count"] and sorted(answer.rows) == [("k0", 7), ("k0", 7), ("k1", 7)]
 
 
 def test_many_json_files_fit_into_a_worker(tmp_path: Path) -> None:
@@ -42,10 +42,10 @@ def test_many_json_files_fit_into_a_worker(tmp_path: Path) -> None:
     light = judging.as_parquet(Rows("output", "json", tuple(map(str, files))), str(tmp_path / "it's.parquet"))
     pool = Pool(state_worker.TASK)
     try:
-        found = state_worker.judge(pool, light, "SELECT v FROM output WHERE v > 9", 1)
+        answer = state_worker.judge(pool, light, "SELECT v FROM output WHERE v > 9", 1)
     finally:
         pool.close()
-    assert len(found.rows) == 1 and found.more
+    assert len(answer.rows) == 1 and answer.more
 
 
 def test_before_anything_was_written_there_are_columns_and_no_row(tmp_path: Path) -> None:

@@ -56,10 +56,10 @@ def test_however_it_is_cut_the_catalog_holds_each_batch_once(chunks: list[list[i
         apply(db, steps(), len(steps()))  # type: ignore[arg-type]
         for chunk in chunks:
             progress.append(db, [batch(n, 1000 + n, late_rows=n) for n in chunk])  # type: ignore[arg-type]
-        wanted = sorted({n for chunk in chunks for n in chunk})
-        assert [n for (n,) in db.execute("SELECT batch FROM progress ORDER BY 1").fetchall()] == wanted
+        batches = sorted({n for chunk in chunks for n in chunk})
+        assert [n for (n,) in db.execute("SELECT batch FROM progress ORDER BY 1").fetchall()] == batches
         latest = db.execute("SELECT batch, late_rows, at_ms FROM latest_progress").fetchall()
-        assert latest == ([(wanted[-1], sum(wanted), 1000 + wanted[-1])] if wanted else [])
+        assert latest == ([(batches[-1], sum(batches), 1000 + batches[-1])] if batches else [])
 
 
 def test_a_summary_of_a_running_job(catalog: Catalog) -> None:
@@ -83,19 +83,19 @@ def test_a_summary_of_a_running_job(catalog: Catalog) -> None:
         sizes.append(writer, [size(NOW - 2000, 400), size(NOW - 9000, 300)])
         savepoints.save(writer, [savepoint("sp-1", created_ms=77), savepoint("sp-2", created_ms=88)])
     with catalog.reading() as reader:
-        (found,) = summaries.listed(reader, NOW)
+        (summary,) = summaries.listed(reader, NOW)
         detail = summaries.detail(reader, NOW, "a")
-    assert (found.state, found.queries, found.batch, found.restarts) == (RunState.RUNNING, 1, 112, 1)
-    assert (found.batch_ms_p50, found.batch_ms_p99) == (150.0, pytest.approx(198.98, abs=0.05))
-    assert 1 < len(found.latency) <= 60
-    assert max(found.latency) == 200.0
-    assert (found.input_rate, found.processed_rate) == (3.0, 20.0)
-    assert (found.lag_ms, found.watermark_ms) == (3000, NOW - 9000)
-    assert (found.late_rows, found.state_rows, found.state_bytes, found.checkpoint_bytes) == (101, 5, 50, 400)
-    assert (found.last_progress_ms, found.savepoints, found.last_savepoint_ms) == (NOW - 500, 2, 88)
-    assert detail.summary == found
+    assert (summary.state, summary.queries, summary.batch, summary.restarts) == (RunState.RUNNING, 1, 112, 1)
+    assert (summary.batch_ms_p50, summary.batch_ms_p99) == (150.0, pytest.approx(198.98, abs=0.05))
+    assert 1 < len(summary.latency) <= 60
+    assert max(summary.latency) == 200.0
+    assert (summary.input_rate, summary.processed_rate) == (3.0, 20.0)
+    assert (summary.lag_ms, summary.watermark_ms) == (3000, NOW - 9000)
+    assert (summary.late_rows, summary.state_rows, summary.state_bytes, summary.checkpoint_bytes) == (101, 5, 50, 400)
+    assert (summary.last_progress_ms, summary.savepoints, summary.last_savepoint_ms) == (NOW - 500, 2, 88)
+    assert detail.summary == summary
     assert [seen.query for seen in detail.queries] == ["q"]
-    assert [one.id for one in detail.runs] == ["r-1", "r-0"]
+    assert [job_run.id for job_run in detail.runs] == ["r-1", "r-0"]
 
 
 def test_jobs_are_listed_worst_first(catalog: Catalog) -> None:
@@ -113,16 +113,16 @@ def test_jobs_are_listed_worst_first(catalog: Catalog) -> None:
         rows = [(name, batch(1, NOW - 1000, batch_ms=0.0, event_max_ms=NOW - 1000 - lag)) for name, lag in lags.items()]
         progress.append(writer, [(JobName(name), RunId(f"r-{name}"), p, "[]") for name, (_, _, p, _) in rows])
     with catalog.reading() as reader:
-        found = summaries.listed(reader, NOW)
-        said = health.health(reader, NOW, found)
-        assert health.health(reader, NOW) == said
-    assert [summary.job.name for summary in found] == ["broken", "later", "late", "done", "new", "ok"]
-    by_name = {summary.job.name: summary for summary in found}
+        job_summaries = summaries.listed(reader, NOW)
+        overview = health.health(reader, NOW, job_summaries)
+        assert health.health(reader, NOW) == overview
+    assert [summary.job.name for summary in job_summaries] == ["broken", "later", "late", "done", "new", "ok"]
+    by_name = {summary.job.name: summary for summary in job_summaries}
     assert by_name["done"].lag_ms is None
     assert by_name["done"].last_progress_ms == NOW - 1000
     assert (by_name["new"].state, by_name["new"].batch, by_name["new"].restarts) == (None, None, 0)
-    assert (said.jobs, said.running, said.failed, said.input_rate) == (6, 3, 1, 30.0)
-    assert (said.worst_lag_job, said.worst_lag_ms) == ("later", 3 * MINUTE + 1000)
+    assert (overview.jobs, overview.running, overview.failed, overview.input_rate) == (6, 3, 1, 30.0)
+    assert (overview.worst_lag_job, overview.worst_lag_ms) == ("later", 3 * MINUTE + 1000)
     with pytest.raises(NotFound), catalog.reading() as reader:
         summaries.detail(reader, NOW, "missing")
 
@@ -304,18 +304,24 @@ def test_health_lines_cover_fifteen_minutes(catalog: Catalog) -> None:
             writer, [savepoint("sp-1", created_ms=NOW - 20 * MINUTE, bytes=10), savepoint("sp-2", created_ms=NOW - MINUTE, bytes=5)]
         )
     with catalog.reading() as reader:
-        said = health.health(reader, NOW)
-    lines = (said.t, said.running_line, said.input_line, said.batch_line, said.lag_line, said.storage_line)
+        overview = health.health(reader, NOW)
+    lines = (overview.t, overview.running_line, overview.input_line, overview.batch_line, overview.lag_line, overview.storage_line)
     assert [len(line) for line in lines] == [60] * 6
-    assert (said.t[-1], said.t[0]) == (NOW, NOW - 59 * 15_000)
-    assert (said.running_line[0], said.running_line[30], said.running_line[-1]) == (0, 2, 1)
-    assert said.input_line[-2:] == (0.0, 21.0)
-    assert (said.batch_line[-2:], said.lag_line[-1]) == ((None, 500.0), 1250.0)
-    assert (said.storage_line[0], said.storage_line[-1], said.savepoints, said.savepoint_bytes) == (10, 15, 2, 15)
+    assert (overview.t[-1], overview.t[0]) == (NOW, NOW - 59 * 15_000)
+    assert (overview.running_line[0], overview.running_line[30], overview.running_line[-1]) == (0, 2, 1)
+    assert overview.input_line[-2:] == (0.0, 21.0)
+    assert (overview.batch_line[-2:], overview.lag_line[-1]) == ((None, 500.0), 1250.0)
+    assert (overview.storage_line[0], overview.storage_line[-1], overview.savepoints, overview.savepoint_bytes) == (10, 15, 2, 15)
 
 
 def test_health_of_an_empty_workspace(catalog: Catalog) -> None:
     with catalog.reading() as reader:
-        said = health.health(reader, NOW)
+        overview = health.health(reader, NOW)
         assert summaries.listed(reader, NOW) == []
-    assert (said.jobs, said.input_rate, said.worst_batch_ms_p99, said.worst_lag_job, said.storage_line[0]) == (0, 0.0, None, "", 0)
+    assert (overview.jobs, overview.input_rate, overview.worst_batch_ms_p99, overview.worst_lag_job, overview.storage_line[0]) == (
+        0,
+        0.0,
+        None,
+        "",
+        0,
+    )

@@ -64,8 +64,8 @@ def test_of_ten_thousand_columns_the_first_ones_are_kept() -> None:
 def test_names_are_bounded_and_have_one_line() -> None:
     assert metric_name("a b", "count((x > 5))") == "a b.count((x > 5))"
     assert metric_name("a\n\tb", "c  d\x00") == "a\\n\\tb.c d\\x00"
-    one, other = (metric_name("checks", "x" * 500 + end) for end in "ab")
-    assert len(one) == len(other) == LONGEST_NAME and one != other
+    name_a, name_b = (metric_name("checks", "x" * 500 + end) for end in "ab")
+    assert len(name_a) == len(name_b) == LONGEST_NAME and name_a != name_b
     assert [observed.value for observed in read_observed({"observedMetrics": {"a": {"b.c": 1}, "a.b": {"c": 2}}})] == [1.0]
 
 
@@ -87,10 +87,10 @@ def test_it_is_found_with_its_batch_in_the_series_and_as_of_now(catalog: Catalog
         progress.append(writer, [saw(1, NOW - 3000, 4.0), saw(2, NOW - 2000, 5.0)])
         progress.append(writer, [saw(2, NOW - 2000, 5.0), saw(3, NOW - 1000), saw(1, NOW - 1500, 7.0, query="p", query_id="id-p")])
     with catalog.reading() as reader:
-        found = series.series(reader, "a", from_ms=0, to_ms=NOW)
+        job_series = series.series(reader, "a", from_ms=0, to_ms=NOW)
         newest = batches.newest(reader, "a", query="q")
         (summary,) = summaries.listed(reader, NOW)
-    assert [(one.query, one.name, one.t, one.value) for one in found.observed] == [
+    assert [(line.query, line.name, line.t, line.value) for line in job_series.observed] == [
         ("p", "checks.bad", (NOW - 1000.0,), (7.0,)),
         ("q", "checks.bad", (NOW - 2500.0, NOW - 1500.0), (4.0, 5.0)),
     ]
@@ -114,8 +114,8 @@ def test_a_batch_that_ran_again_counts_once_over_event_time(catalog: Catalog) ->
         progress.append(writer, [saw(n, n * 1000, float(n), event_max_ms=n * 10) for n in range(1, 4)])
         progress.append(writer, [saw(n, 9000 + n, 10.0 * n, event_max_ms=n * 10, spark_run_id="spark-2") for n in range(2, 4)])
     with catalog.reading() as reader:
-        (found,) = series.event_series(reader, "a").observed
-    assert (found.t, found.value) == ((10.0, 20.0, 30.0), (1.0, 20.0, 30.0))
+        (line,) = series.event_series(reader, "a").observed
+    assert (line.t, line.value) == ((10.0, 20.0, 30.0), (1.0, 20.0, 30.0))
 
 
 @pytest.mark.parametrize("points", [6, 30, 600])
@@ -123,9 +123,9 @@ def test_peaks_survive_a_long_series(catalog: Catalog, points: int) -> None:
     with catalog.writing() as writer:
         progress.append(writer, [saw(n, n * 1000, {700: 99.0, 1501: -7.0, 2999: 3.0}.get(n, 1.0)) for n in range(3000)])
     with catalog.reading() as reader:
-        (found,) = series.series(reader, "a", from_ms=0, to_ms=NOW, points=points).observed
-    assert len(found.t) <= points and list(found.t) == sorted(set(found.t))
-    assert (max(found.value), min(found.value), found.value[-1]) == (99.0, -7.0, 3.0)
+        (line,) = series.series(reader, "a", from_ms=0, to_ms=NOW, points=points).observed
+    assert len(line.t) <= points and list(line.t) == sorted(set(line.t))
+    assert (max(line.value), min(line.value), line.value[-1]) == (99.0, -7.0, 3.0)
 
 
 def test_many_names_are_bounded_in_a_series(catalog: Catalog) -> None:
@@ -135,8 +135,8 @@ def test_many_names_are_bounded_in_a_series(catalog: Catalog) -> None:
     with catalog.writing() as writer:
         progress.append(writer, [one(1), one(2)])
     with catalog.reading() as reader:
-        found = series.series(reader, "a", from_ms=0, to_ms=NOW).observed
-    assert len(found) == MOST and {line.name.partition(".")[0] for line in found} == {"2"}
+        lines = series.series(reader, "a", from_ms=0, to_ms=NOW).observed
+    assert len(lines) == MOST and {line.name.partition(".")[0] for line in lines} == {"2"}
 
 
 def test_rows_of_before_have_none(catalog: Catalog) -> None:

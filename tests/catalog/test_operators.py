@@ -69,9 +69,9 @@ BACKLOG = [
 
 @pytest.mark.parametrize(("said", "waiting"), BACKLOG)
 def test_backlog_is_known_where_a_source_says_so(said: dict[str, Any], waiting: list[tuple[int, str]]) -> None:
-    found = read_progress({**EVENT, "sources": [said]}).backlog
-    assert [(one.amount, one.unit) for one in found] == waiting
-    assert {(one.source, one.name) for one in found} <= {(0, said["description"])}
+    backlogs = read_progress({**EVENT, "sources": [said]}).backlog
+    assert [(backlog.amount, backlog.unit) for backlog in backlogs] == waiting
+    assert {(backlog.source, backlog.name) for backlog in backlogs} <= {(0, said["description"])}
 
 
 def test_a_series_has_a_line_for_each_operator_and_source(catalog: Catalog) -> None:
@@ -80,18 +80,18 @@ def test_a_series_has_a_line_for_each_operator_and_source(catalog: Catalog) -> N
         progress.append(writer, [batch(n, n * 1000, operators=(SAVE, DEDUPE), backlog=behind) for n in range(3)])
         progress.append(writer, [batch(9, 9000), batch(1, 1500, query="p", query_id="id-p", operators=(DEDUPE,))])
     with catalog.reading() as reader:
-        found = series.series(reader, "a", from_ms=0, to_ms=10_000)
+        job_series = series.series(reader, "a", from_ms=0, to_ms=10_000)
         few = series.series(reader, "a", from_ms=0, to_ms=10_000, points=6)
         over_events = series.event_series(reader, "a")
-    assert [(one.query, one.operator, one.name, one.rows, one.memory_bytes) for one in found.operators] == [
+    assert [(line.query, line.operator, line.name, line.rows, line.memory_bytes) for line in job_series.operators] == [
         ("p", 0, "dedupe", (10,), (0,)),
         ("q", 0, "stateStoreSave", (6, 6, 6), (12572,) * 3),
         ("q", 1, "dedupe", (10, 10, 10), (0, 0, 0)),
     ]
-    assert found.operators[1].t == (500.0, 1500.0, 2500.0)
-    assert [(one.query, one.name, one.unit, one.amount) for one in found.backlog] == [("q", KAFKA, "rows", (5, 5, 5))]
-    assert len(found.columns["t"]) == 5 and "place_in_table" not in found.columns
-    assert max(len(one.t) for one in few.operators) <= 6
+    assert job_series.operators[1].t == (500.0, 1500.0, 2500.0)
+    assert [(line.query, line.name, line.unit, line.amount) for line in job_series.backlog] == [("q", KAFKA, "rows", (5, 5, 5))]
+    assert len(job_series.columns["t"]) == 5 and "place_in_table" not in job_series.columns
+    assert max(len(line.t) for line in few.operators) <= 6
     assert over_events.operators == ()
 
 
@@ -101,8 +101,8 @@ def test_rows_of_before_have_none(catalog: Catalog) -> None:
         writer.execute("UPDATE progress SET operators = NULL, backlog = NULL")
     with catalog.reading() as reader:
         assert series.series(reader, "a", from_ms=0, to_ms=9000).operators == ()
-        (found,) = operators.newest(reader, A)
-    assert (found.operators, found.sources, found.sink) == ((), (), "")
+        (newest,) = operators.newest(reader, A)
+    assert (newest.operators, newest.sources, newest.sink) == ((), (), "")
 
 
 def test_the_newest_batch_that_ran_is_told(catalog: Catalog) -> None:
@@ -121,11 +121,11 @@ def test_the_newest_batch_that_ran_is_told(catalog: Catalog) -> None:
         progress.append(writer, [batch(3, 3000), (*ran[:3], json.dumps(read)), idle])
         runs.save_queries(writer, [(A, RUN, QuerySeen("q", "id-q", "parquet", "/out", "", ""))])
     with catalog.reading() as reader:
-        (found,) = operators.newest(reader, A)
+        (newest,) = operators.newest(reader, A)
         assert operators.newest(reader, "nobody") == []  # type: ignore[arg-type]
-    assert (found.query, found.batch, found.operators, found.output_rows) == ("q", 4, (SAVE,), 12)
-    assert (found.sink, found.sink_path) == ("parquet", "/out")
-    (source,) = found.sources
+    assert (newest.query, newest.batch, newest.operators, newest.output_rows) == ("q", 4, (SAVE,), 12)
+    assert (newest.sink, newest.sink_path) == ("parquet", "/out")
+    (source,) = newest.sources
     assert (source.start, source.end, source.latest, source.rows) == ("", '{"clicks":{"0":7}}', '{"clicks":{"0":9}}', 7)
     assert source.backlog == (Backlog(0, KAFKA, 2, "rows"),)
 

@@ -56,51 +56,51 @@ B_ROWS: list[Row] = [(minute(0), "p1", 1, 0.5), (minute(0), "p2", 5, None), (min
 
 def test_rows_are_matched_by_the_key_that_is_found(tmp_path: Path) -> None:
     a = [written(tmp_path / "a1", A_ROWS[:2]), written(tmp_path / "a2", A_ROWS[2:])]
-    found = compare(a, [written(tmp_path / "b", B_ROWS)])
-    assert found.columns == ("window_end", "post_id", "views", "score")
-    assert found.keys == ("window_end", "post_id")
-    assert numbers(found) == (4, 4, 2, 1, 1, 1)
-    assert found.examples["changed"] == [
+    comparison = compare(a, [written(tmp_path / "b", B_ROWS)])
+    assert comparison.columns == ("window_end", "post_id", "views", "score")
+    assert comparison.keys == ("window_end", "post_id")
+    assert numbers(comparison) == (4, 4, 2, 1, 1, 1)
+    assert comparison.examples["changed"] == [
         {"window_end": "2026-01-01 12:00:00+00", "post_id": "p2", "a.views": 2, "b.views": 5},
     ]
-    assert found.examples["only_a"] == [{"window_end": "2026-01-01 12:02:00+00", "post_id": "p9", "views": 9, "score": 9.0}]
-    assert [row["post_id"] for row in found.examples["only_b"]] == ["p7"]
-    assert found.note == ""
-    assert found.over_time is not None
-    assert found.over_time.time_column == "window_end"
-    assert found.over_time.t == tuple(NOON_MS + n * 60_000 for n in range(4))
-    assert found.over_time.a["views"] == (3.0, 3.0, 9.0, None)
-    assert found.over_time.b["views"] == (6.0, 3.0, None, 7.0)
-    json.dumps(found.examples, allow_nan=False)
-    whole = found.of(JobName("x"), JobName("y"), "q")
+    assert comparison.examples["only_a"] == [{"window_end": "2026-01-01 12:02:00+00", "post_id": "p9", "views": 9, "score": 9.0}]
+    assert [row["post_id"] for row in comparison.examples["only_b"]] == ["p7"]
+    assert comparison.note == ""
+    assert comparison.over_time is not None
+    assert comparison.over_time.time_column == "window_end"
+    assert comparison.over_time.t == tuple(NOON_MS + n * 60_000 for n in range(4))
+    assert comparison.over_time.a["views"] == (3.0, 3.0, 9.0, None)
+    assert comparison.over_time.b["views"] == (6.0, 3.0, None, 7.0)
+    json.dumps(comparison.examples, allow_nan=False)
+    whole = comparison.of(JobName("x"), JobName("y"), "q")
     assert (whole.a, whole.b, whole.query, whole.changed) == ("x", "y", "q", 1)
 
 
 def test_only_rows_that_both_reached_count(tmp_path: Path) -> None:
     a, b = [written(tmp_path / "a", [*A_ROWS, (None, "p0", 0, 0.0)])], [written(tmp_path / "b", B_ROWS)]
-    found = compare(a, b, until_ms=NOON_MS + 60_000)
-    assert numbers(found) == (3, 3, 2, 0, 0, 1)
-    assert found.until_ms == NOON_MS + 60_000
+    comparison = compare(a, b, until_ms=NOON_MS + 60_000)
+    assert numbers(comparison) == (3, 3, 2, 0, 0, 1)
+    assert comparison.until_ms == NOON_MS + 60_000
     assert numbers(compare(a, b, until_ms=NOON_MS - 1)) == (0, 0, 0, 0, 0, 0)
 
 
 def test_without_a_unique_key_rows_are_a_multiset(tmp_path: Path) -> None:
     rows: list[Row] = [(minute(0), "p1", 1, 1.0)] * 3
-    found = compare([written(tmp_path / "a", rows)], [written(tmp_path / "b", [*rows[:1], (minute(0), "p1", 2, 1.0)])])
-    assert found.keys == ()
-    assert numbers(found) == (3, 2, 1, 2, 1, 0)
-    assert "window_end, post_id have the same values in several rows" in found.note
-    assert len(found.examples["only_a"]) == len(found.examples["only_b"]) == 1
-    assert found.examples["changed"] == []
+    comparison = compare([written(tmp_path / "a", rows)], [written(tmp_path / "b", [*rows[:1], (minute(0), "p1", 2, 1.0)])])
+    assert comparison.keys == ()
+    assert numbers(comparison) == (3, 2, 1, 2, 1, 0)
+    assert "window_end, post_id have the same values in several rows" in comparison.note
+    assert len(comparison.examples["only_a"]) == len(comparison.examples["only_b"]) == 1
+    assert comparison.examples["changed"] == []
 
 
 def test_keys_that_are_asked_for(tmp_path: Path) -> None:
     a = [table(tmp_path / "a", n=[1, 2], v=[1.0, math.nan])]
     b = [table(tmp_path / "b", n=[1, 2], v=[2.0, math.nan])]
     assert "No column can be a key" in compare(a, b).note
-    found = compare(a, b, keys=["n"])
-    assert (found.keys, numbers(found)) == (("n",), (2, 2, 1, 0, 0, 1))
-    assert found.examples["changed"] == [{"n": 1, "a.v": 1.0, "b.v": 2.0}]
+    comparison = compare(a, b, keys=["n"])
+    assert (comparison.keys, numbers(comparison)) == (("n",), (2, 2, 1, 0, 0, 1))
+    assert comparison.examples["changed"] == [{"n": 1, "a.v": 1.0, "b.v": 2.0}]
     with pytest.raises(Invalid) as refused:
         compare(a, b, keys=["n", "missing"])
     assert refused.value.code == "compare.keys"
@@ -108,29 +108,29 @@ def test_keys_that_are_asked_for(tmp_path: Path) -> None:
 
 def test_examples_are_few_and_json(tmp_path: Path) -> None:
     odd = {"id": list(range(50)), "b": [b"\xff"] * 50, "n": [math.inf] * 50, "l": [[1, None]] * 50, "d": [NOON.date()] * 50}
-    found = compare([table(tmp_path / "a", **odd)], [], examples=3)
-    assert [row["id"] for row in found.examples["only_a"]] == [0, 1, 2]
-    assert found.examples["only_a"][0]["d"] == "2026-01-01"
-    assert found.examples["only_a"][0]["n"] == "Infinity"
-    json.dumps(found.examples, allow_nan=False)
+    comparison = compare([table(tmp_path / "a", **odd)], [], examples=3)
+    assert [row["id"] for row in comparison.examples["only_a"]] == [0, 1, 2]
+    assert comparison.examples["only_a"][0]["d"] == "2026-01-01"
+    assert comparison.examples["only_a"][0]["n"] == "Infinity"
+    json.dumps(comparison.examples, allow_nan=False)
     assert compare([table(tmp_path / "a", **odd)], [], examples=0).examples["only_a"] == []
 
 
 def test_columns_of_one_side_are_named_and_left_out(tmp_path: Path) -> None:
     a = [table(tmp_path / "a", post_id=["p"], views=pa.array([1], pa.int32()), kind=["x"])]
     b = [table(tmp_path / "b", paid=[4], views=[1.0], post_id=["p"])]
-    found = compare(a, b)
-    assert (found.columns, numbers(found)) == (("post_id", "views"), (1, 1, 1, 0, 0, 0))
-    assert "Only A has the columns kind" in found.note
-    assert "Only B has the columns paid" in found.note
-    assert "views (INTEGER in A, DOUBLE in B)" in found.note
+    comparison = compare(a, b)
+    assert (comparison.columns, numbers(comparison)) == (("post_id", "views"), (1, 1, 1, 0, 0, 0))
+    assert "Only A has the columns kind" in comparison.note
+    assert "Only B has the columns paid" in comparison.note
+    assert "views (INTEGER in A, DOUBLE in B)" in comparison.note
 
 
 def test_names_of_ours_in_their_columns_do_no_harm(tmp_path: Path) -> None:
     columns = {"t": ["x"], "is_b": [1], "c1": [2], "in_a": [3], 'quo"te': [4], "select": [5]}
-    found = compare([table(tmp_path / "a", **columns)], [table(tmp_path / "b", **columns | {"in_a": [9]})])
-    assert (found.keys, numbers(found)) == (("t",), (1, 1, 0, 0, 0, 1))
-    assert found.examples["changed"] == [{"t": "x", "a.in_a": 3, "b.in_a": 9}]
+    comparison = compare([table(tmp_path / "a", **columns)], [table(tmp_path / "b", **columns | {"in_a": [9]})])
+    assert (comparison.keys, numbers(comparison)) == (("t",), (1, 1, 0, 0, 0, 1))
+    assert comparison.examples["changed"] == [{"t": "x", "a.in_a": 3, "b.in_a": 9}]
 
 
 def test_no_output_yet(tmp_path: Path) -> None:
@@ -191,33 +191,33 @@ def test_json_at_a_home_is_compared(tmp_path: Path, home: str, request: pytest.F
         ("b/0.json", '{"k":"p","v":2}\n{"k":"q","v":3}\n'),
     ):
         storage.write(name, text.encode())
-    found = compare([f"{storage.url}/a/0.json", f"{storage.url}/a/1.json"], [f"{storage.url}/b/0.json"], format="json")
-    assert numbers(found) == (2, 2, 1, 0, 0, 1)
+    comparison = compare([f"{storage.url}/a/0.json", f"{storage.url}/a/1.json"], [f"{storage.url}/b/0.json"], format="json")
+    assert numbers(comparison) == (2, 2, 1, 0, 0, 1)
 
 
 def test_a_window_struct_is_key_and_time(tmp_path: Path) -> None:
     def windows(views: int) -> dict[str, Any]:
         return {"window": [{"start": minute(n), "end": minute(n + 1)} for n in range(2)], "views": [1, views]}
 
-    found = compare([table(tmp_path / "a", **windows(2))], [table(tmp_path / "b", **windows(3))])
-    assert (found.keys, numbers(found)) == (("window",), (2, 2, 1, 0, 0, 1))
-    assert found.over_time is not None
-    assert (found.over_time.time_column, found.over_time.t[0]) == ("window.end", NOON_MS + 60_000)
+    comparison = compare([table(tmp_path / "a", **windows(2))], [table(tmp_path / "b", **windows(3))])
+    assert (comparison.keys, numbers(comparison)) == (("window",), (2, 2, 1, 0, 0, 1))
+    assert comparison.over_time is not None
+    assert (comparison.over_time.time_column, comparison.over_time.t[0]) == ("window.end", NOON_MS + 60_000)
     assert numbers(compare([table(tmp_path / "c", **windows(2))], [], until_ms=NOON_MS + 60_000, time_column="window"))[0] == 1
 
 
 def test_times_as_int96_are_the_same_times(tmp_path: Path) -> None:
     b = tmp_path / "b"
     pq.write_table(pq.read_table(written(tmp_path / "a", A_ROWS)), b, use_deprecated_int96_timestamps=True)
-    found = compare([str(tmp_path / "a")], [str(b)], until_ms=NOON_MS + 120_000)
-    assert numbers(found) == (4, 4, 4, 0, 0, 0)
+    comparison = compare([str(tmp_path / "a")], [str(b)], until_ms=NOON_MS + 120_000)
+    assert numbers(comparison) == (4, 4, 4, 0, 0, 0)
 
 
 def test_variants_are_compared_by_their_values_whichever_spark_wrote_them() -> None:
     older, newer = (str(VARIANTS / f"spark-{version}.parquet") for version in ("4.0.1", "4.1.4"))
-    found = compare([older], [newer])
-    assert (numbers(found), found.columns_apart, found.note) == ((6, 6, 5, 0, 0, 1), (), "")
-    assert found.examples["changed"] == [{"id": 5, "a.v": "4.0.1", "b.v": "4.1.4"}]
+    comparison = compare([older], [newer])
+    assert (numbers(comparison), comparison.columns_apart, comparison.note) == ((6, 6, 5, 0, 0, 1), (), "")
+    assert comparison.examples["changed"] == [{"id": 5, "a.v": "4.0.1", "b.v": "4.1.4"}]
     both = compare([older, newer], [newer, older])
     assert numbers(both) == (12, 12, 12, 0, 0, 0)
 
@@ -246,11 +246,11 @@ def test_json_and_csv_as_spark_writes_them(tmp_path: Path) -> None:
     for kind in ("json", "csv"):
         empty = tmp_path / f"empty.{kind}"
         empty.write_text("")
-        found = compare([str(tmp_path / f"0.{kind}"), str(empty)], [str(tmp_path / f"1.{kind}")], format=kind)
-        assert numbers(found) == (2, 2, 1, 0, 0, 1), kind
+        comparison = compare([str(tmp_path / f"0.{kind}"), str(empty)], [str(tmp_path / f"1.{kind}")], format=kind)
+        assert numbers(comparison) == (2, 2, 1, 0, 0, 1), kind
         assert compare([str(empty)], [], format=kind).rows_a == 0
-        assert found.over_time is not None
-        assert len(found.over_time.t) == 2
+        assert comparison.over_time is not None
+        assert len(comparison.over_time.t) == 2
 
 
 def test_only_the_files_given_are_read_and_partitions_above_are_no_columns(tmp_path: Path) -> None:
@@ -260,20 +260,20 @@ def test_only_the_files_given_are_read_and_partitions_above_are_no_columns(tmp_p
     a, b = side("a"), side("b")
     written(tmp_path / "run=a" / "out[1]*" / "kind=x" / "part2", A_ROWS)
     written(tmp_path / "run=a" / "out1-more" / "kind=x" / "part", A_ROWS)
-    found = compare(a, [f"file://{file.replace('[', '%5B')}" for file in b])
-    assert (found.columns[-1], found.keys) == ("kind", ("window_end", "post_id", "kind"))
-    assert numbers(found) == (8, 8, 8, 0, 0, 0)
+    comparison = compare(a, [f"file://{file.replace('[', '%5B')}" for file in b])
+    assert (comparison.columns[-1], comparison.keys) == ("kind", ("window_end", "post_id", "kind"))
+    assert numbers(comparison) == (8, 8, 8, 0, 0, 0)
     assert compare(a[:1], b[:1]).columns[-1] == "kind"
 
 
 def test_over_time_has_at_most_600_points_and_loses_no_sum(tmp_path: Path) -> None:
     rows: list[Row] = [(minute(n), "p", n, math.nan if n == 3 else 1.0) for n in range(5000)]
-    found = compare([written(tmp_path / "a", rows)], []).over_time
-    assert found is not None
-    assert 300 <= len(found.t) <= 600
-    assert sum(v or 0 for v in found.a["views"]) == sum(range(5000))
-    assert found.a["score"][0] is None
-    assert set(found.b["views"]) == {None}
+    over_time = compare([written(tmp_path / "a", rows)], []).over_time
+    assert over_time is not None
+    assert 300 <= len(over_time.t) <= 600
+    assert sum(v or 0 for v in over_time.a["views"]) == sum(range(5000))
+    assert over_time.a["score"][0] is None
+    assert set(over_time.b["views"]) == {None}
 
 
 cells = st.tuples(
@@ -301,30 +301,37 @@ def test_compare_is_the_difference_of_counters(a: list[Row], b: list[Row], disti
     if distinct:
         a, b = (list({row[:2]: row for row in side}.values()) for side in (a, b))
     with TemporaryDirectory() as folder:
-        found = compare([written(Path(folder) / "a", a)], [written(Path(folder) / "b", b)], until_ms=until_ms, examples=100)
-    assert numbers(found) == reference(a, b, until_ms)
-    assert (found.rows_a, found.rows_b) == (found.equal + found.only_a + found.changed, found.equal + found.only_b + found.changed)
+        comparison = compare([written(Path(folder) / "a", a)], [written(Path(folder) / "b", b)], until_ms=until_ms, examples=100)
+    assert numbers(comparison) == reference(a, b, until_ms)
+    assert (comparison.rows_a, comparison.rows_b) == (
+        comparison.equal + comparison.only_a + comparison.changed,
+        comparison.equal + comparison.only_b + comparison.changed,
+    )
     if not distinct:
         return
-    assert [len(found.examples[kind]) for kind in ("only_a", "only_b", "changed")] == [found.only_a, found.only_b, found.changed]
+    assert [len(comparison.examples[kind]) for kind in ("only_a", "only_b", "changed")] == [
+        comparison.only_a,
+        comparison.only_b,
+        comparison.changed,
+    ]
 
 
 def test_where_outputs_first_part(tmp_path: Path) -> None:
-    found = compare([written(tmp_path / "a", [*A_ROWS, (None, "p0", 0, 0.0)])], [written(tmp_path / "b", B_ROWS)]).parting
-    assert found is not None
-    assert (found.at_ms, found.time_column, found.equal_until_ms, found.kind) == (NOON_MS, "window_end", None, "changed")
-    assert found.a == {"window_end": "2026-01-01 12:00:00+00", "post_id": "p2", "views": 2, "score": None}
-    assert found.b is not None and found.b["views"] == 5
+    parting = compare([written(tmp_path / "a", [*A_ROWS, (None, "p0", 0, 0.0)])], [written(tmp_path / "b", B_ROWS)]).parting
+    assert parting is not None
+    assert (parting.at_ms, parting.time_column, parting.equal_until_ms, parting.kind) == (NOON_MS, "window_end", None, "changed")
+    assert parting.a == {"window_end": "2026-01-01 12:00:00+00", "post_id": "p2", "views": 2, "score": None}
+    assert parting.b is not None and parting.b["views"] == 5
 
 
 def test_where_one_side_first_has_a_row_that_the_other_lacks(tmp_path: Path) -> None:
     common: list[Row] = [(minute(0), "p1", 1, 0.5), (minute(1), "p1", 3, 1.0), (minute(2), "p1", 3, 1.0)]
     late: list[Row] = [(minute(2), "p9", 9, 9.0), (minute(3), "p7", 7, 7.0)]
     a, b = [written(tmp_path / "a", common)], [written(tmp_path / "b", common + late)]
-    found, turned = compare(a, b).parting, compare(b, a).parting
-    assert found is not None and turned is not None
-    assert (found.kind, found.a, (found.b or {})["post_id"]) == ("only_b", None, "p9")
-    assert (found.at_ms, found.equal_until_ms) == (NOON_MS + 120_000, NOON_MS + 60_000)
+    parting, turned = compare(a, b).parting, compare(b, a).parting
+    assert parting is not None and turned is not None
+    assert (parting.kind, parting.a, (parting.b or {})["post_id"]) == ("only_b", None, "p9")
+    assert (parting.at_ms, parting.equal_until_ms) == (NOON_MS + 120_000, NOON_MS + 60_000)
     assert (turned.kind, turned.b) == ("only_a", None)
 
 

@@ -20,13 +20,13 @@ def test_a_short_series_is_whole_with_sizes_as_of_each_batch(catalog: Catalog) -
         progress.append(writer, [batch(n, n * 1000, event_max_ms=n * 1000 - 500) for n in range(10)])
         sizes.append(writer, [size(2500, 25), size(5400, 54)])
     with catalog.reading() as reader:
-        found = series.series(reader, "a", from_ms=1000, to_ms=8000).columns
+        columns = series.series(reader, "a", from_ms=1000, to_ms=8000).columns
         assert series.series(reader, "b", from_ms=0, to_ms=NOW).columns["t"] == ()
-    assert found["batch_id"] == tuple(range(1, 9))
-    assert found["t"] == tuple(n * 1000.0 + 500 for n in range(1, 9))
-    assert found["event_lag_ms"] == (1000.0,) * 8
-    assert found["checkpoint_bytes"] == (None, 25, 25, 25, 54, 54, 54, 54)
-    assert found["commit_batch_ms"] == (None,) * 8
+    assert columns["batch_id"] == tuple(range(1, 9))
+    assert columns["t"] == tuple(n * 1000.0 + 500 for n in range(1, 9))
+    assert columns["event_lag_ms"] == (1000.0,) * 8
+    assert columns["checkpoint_bytes"] == (None, 25, 25, 25, 54, 54, 54, 54)
+    assert columns["commit_batch_ms"] == (None,) * 8
 
 
 def test_a_batch_without_events_has_no_lag(catalog: Catalog) -> None:
@@ -50,13 +50,13 @@ def test_peaks_survive_a_long_series(catalog: Catalog, points: int) -> None:
     with catalog.writing() as writer:
         progress.append(writer, rows)
     with catalog.reading() as reader:
-        found = series.series(reader, "a", from_ms=0, to_ms=NOW, points=points).columns
-    assert {len(column) for column in found.values()} == {len(found["t"])}
-    assert len(found["t"]) <= points
-    assert (max(found["batch_ms"]), min(found["batch_ms"]), max(found["input_rate"])) == (99_000.0, 1.0, 5000.0)  # type: ignore[type-var]
-    assert max(found["late_rows"]) == 77  # type: ignore[type-var]
-    assert list(found["t"]) == sorted(found["t"])  # type: ignore[type-var]
-    assert found["batch_id"][-1] == 2999
+        columns = series.series(reader, "a", from_ms=0, to_ms=NOW, points=points).columns
+    assert {len(column) for column in columns.values()} == {len(columns["t"])}
+    assert len(columns["t"]) <= points
+    assert (max(columns["batch_ms"]), min(columns["batch_ms"]), max(columns["input_rate"])) == (99_000.0, 1.0, 5000.0)  # type: ignore[type-var]
+    assert max(columns["late_rows"]) == 77  # type: ignore[type-var]
+    assert list(columns["t"]) == sorted(columns["t"])  # type: ignore[type-var]
+    assert columns["batch_id"][-1] == 2999
 
 
 def test_too_few_points_are_refused(catalog: Catalog) -> None:
@@ -70,8 +70,8 @@ def test_over_event_time_the_newest_of_a_repeated_batch_counts(catalog: Catalog)
         progress.append(writer, [batch(n, 50_000 + n, event_max_ms=n * 10, batch_ms=2.0, spark_run_id="spark-2") for n in (2, 3)])
         progress.append(writer, [batch(4, 60_000)])
     with catalog.reading() as reader:
-        found = series.event_series(reader, "a").columns
-    assert (found["t"], found["batch_ms"]) == ((0.0, 10.0, 20.0, 30.0), (1.0, 1.0, 2.0, 2.0))
+        columns = series.event_series(reader, "a").columns
+    assert (columns["t"], columns["batch_ms"]) == ((0.0, 10.0, 20.0, 30.0), (1.0, 1.0, 2.0, 2.0))
 
 
 def test_a_series_of_one_query(catalog: Catalog) -> None:
@@ -89,11 +89,11 @@ def test_batches_are_newest_first_however_old(catalog: Catalog) -> None:
         a, r, newest, _ = batch(5, 5 * day - 1000, watermark_ms=3, state_rows=4, late_rows=2)
         progress.append(writer, [(a, r, newest, '[{"description":"x"}]')])
     with catalog.reading() as reader:
-        found = batches.newest(reader, "a")
+        rows = batches.newest(reader, "a")
         assert [row.batch for row in batches.newest(reader, "a", limit=2)] == [5, 4]
-    assert [row.batch for row in found] == [5, 4, 3, 2, 1, 0]
-    assert (found[0].watermark_ms, found[0].state_rows, found[0].late_rows, found[0].sources) == (3, 4, 2, '[{"description":"x"}]')
-    assert found[0].phases == {
+    assert [row.batch for row in rows] == [5, 4, 3, 2, 1, 0]
+    assert (rows[0].watermark_ms, rows[0].state_rows, rows[0].late_rows, rows[0].sources) == (3, 4, 2, '[{"description":"x"}]')
+    assert rows[0].phases == {
         "latestOffset": 2.0,
         "getBatch": 1.0,
         "queryPlanning": 3.0,

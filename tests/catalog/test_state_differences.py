@@ -51,14 +51,14 @@ def compared(folder: Path, a: str, b: str, several: bool = False, limit: int = 5
     ],
 )
 def test_keys_that_differ_are_counted(tmp_path: Path, table: str, a: str, b: str, changes: KeyChanges, same: int) -> None:
-    said, _ = compared(tmp_path, table.format(rows=a), table.format(rows=b))
-    assert (said["changes"], said["keys_a"] - said["changes"].removed - said["changes"].changed) == (changes, same)
+    comparison, _ = compared(tmp_path, table.format(rows=a), table.format(rows=b))
+    assert (comparison["changes"], comparison["keys_a"] - comparison["changes"].removed - comparison["changes"].changed) == (changes, same)
 
 
 def test_of_several_rows_of_a_key_their_order_is_nothing_and_their_number_counts(tmp_path: Path) -> None:
     a, b = LISTS.format(rows="('x', 1), ('x', 2), ('y', 1), ('y', 1)"), LISTS.format(rows="('x', 2), ('x', 1), ('y', 1), ('z', 1)")
-    said, shown = compared(tmp_path, a, b, several=True)
-    assert (said["keys_a"], said["keys_b"], said["changes"]) == (2, 3, KeyChanges(1, 0, 1))
+    comparison, shown = compared(tmp_path, a, b, several=True)
+    assert (comparison["keys_a"], comparison["keys_b"], comparison["changes"]) == (2, 3, KeyChanges(1, 0, 1))
     assert shown.columns == ("rows",)
     (changed,) = shown.rows["changed"]
     assert (changed["key.k"], len(changed["a.rows"]), len(changed["b.rows"])) == ("y", 2, 1)
@@ -75,11 +75,11 @@ def test_examples_are_the_first_keys_with_the_columns_that_differ(tmp_path: Path
 
 
 def test_a_column_of_one_side_or_of_another_type_is_apart(tmp_path: Path) -> None:
-    one = "SELECT {'k': 1} AS key, {'n': 1::INTEGER, 'old': 1, 't': 'x'} AS value, 0 AS partition_id"
-    other = "SELECT {'k': 1} AS key, {'n': 1::BIGINT, 'new': 1, 't': 5} AS value, 0 AS partition_id"
-    said, shown = compared(tmp_path, one, other)
-    assert said["changes"] == KeyChanges(0, 0, 0) and shown.columns == ("value.n",)
-    assert shown.apart == ("value.n", "value.new", "value.old", "value.t") and len(said["notes"]) == 3
+    a = "SELECT {'k': 1} AS key, {'n': 1::INTEGER, 'old': 1, 't': 'x'} AS value, 0 AS partition_id"
+    b = "SELECT {'k': 1} AS key, {'n': 1::BIGINT, 'new': 1, 't': 5} AS value, 0 AS partition_id"
+    comparison, shown = compared(tmp_path, a, b)
+    assert comparison["changes"] == KeyChanges(0, 0, 0) and shown.columns == ("value.n",)
+    assert shown.apart == ("value.n", "value.new", "value.old", "value.t") and len(comparison["notes"]) == 3
 
 
 def test_keys_of_other_columns_are_refused(tmp_path: Path) -> None:

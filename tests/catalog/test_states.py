@@ -26,8 +26,8 @@ def ask(rows: str, **asked: Any) -> StateRows:
 
 
 def test_structs_are_columns_and_times_are_epoch_ms(rows: str) -> None:
-    found = ask(rows, limit=1)
-    assert [(one.name, one.kind) for one in found.columns] == [
+    answer = ask(rows, limit=1)
+    assert [(column.name, column.kind) for column in answer.columns] == [
         ("key.window.start", "time"),
         ("key.window.end", "time"),
         ("key.post", "text"),
@@ -36,9 +36,9 @@ def test_structs_are_columns_and_times_are_epoch_ms(rows: str) -> None:
         ("value.share", "number"),
         ("partition_id", "number"),
     ]
-    start, end, *_ = found.rows[0]
+    start, end, *_ = answer.rows[0]
     assert end - start == 600_000
-    assert (found.matches, found.more) == (100, True)
+    assert (answer.matches, answer.more) == (100, True)
 
 
 def test_pages_follow_each_other_in_order(rows: str) -> None:
@@ -49,8 +49,8 @@ def test_pages_follow_each_other_in_order(rows: str) -> None:
 
 
 def test_a_filter_is_text_in_any_column_and_no_pattern(rows: str) -> None:
-    found = ask(rows, filter="P42")
-    assert found.matches == len(found.rows) > 0 and {row[2] for row in found.rows} == {"p42"}
+    answer = ask(rows, filter="P42")
+    assert answer.matches == len(answer.rows) > 0 and {row[2] for row in answer.rows} == {"p42"}
     assert ask(rows, filter="%").matches == 0
 
 
@@ -73,8 +73,8 @@ def test_sql_of_ones_own(rows: str, sql: str, answer: list[tuple[Any, ...]]) -> 
 
 
 def test_an_answer_is_bounded(rows: str) -> None:
-    found = ask(rows, sql="SELECT * FROM range(1000000)", limit=5)
-    assert (len(found.rows), found.more, found.matches) == (5, True, None)
+    answer = ask(rows, sql="SELECT * FROM range(1000000)", limit=5)
+    assert (len(answer.rows), answer.more, answer.matches) == (5, True, None)
 
 
 @pytest.mark.parametrize(

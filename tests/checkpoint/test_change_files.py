@@ -21,9 +21,9 @@ def chosen(golden: str, since: int, newest: int = NEWEST) -> ChangeFiles:
 
 @pytest.mark.parametrize(("golden", "kind"), [("hdfs", "delta"), ("rocksdb_format2", "changelog"), ("rocksdb_changelog", "changelog")])
 def test_changes_are_those_of_one_partition_with_the_logs_of_their_batches(golden: str, kind: str) -> None:
-    found = chosen(golden, 10)
-    assert found.since == 10
-    names = [entry.path for entry in found.files if not entry.path.endswith(".crc")]
+    changes = chosen(golden, 10)
+    assert changes.since == 10
+    names = [entry.path for entry in changes.files if not entry.path.endswith(".crc")]
     state = sorted(name for name in names if name.startswith("state/"))
     assert {name.rpartition("/")[0] for name in state} == {"state/0/1"} and all(name.endswith(kind) for name in state)
     assert [int(name.rpartition("/")[2].partition(".")[0].partition("_")[0]) for name in state] == [12, 13, 14]

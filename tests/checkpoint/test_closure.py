@@ -45,41 +45,44 @@ def test_every_retained_batch_has_a_closure(name: str) -> None:
     storage = checkpoint(name)
     batches = retained(storage)
     assert batches[-1].batch == newest_committed(storage)
-    for one in batches:
-        found = closure(storage, one.batch)
-        stores = sum(len(operator.stores) for operator in found.operators)
-        assert (found.provider, found.format_version, stores) == KINDS[name]
-        assert (found.offsets.batch_timestamp_ms, found.offsets.batch_watermark_ms) == (one.timestamp_ms, one.watermark_ms)
-        assert found.total_bytes == sum(entry.bytes for entry in found.clone) + sum(map(len, found.write.values()))
-        assert all(operator.partitions == (1 if operator.name == "globalLimit" else 2) for operator in found.operators)
+    for batch in batches:
+        batch_closure = closure(storage, batch.batch)
+        stores = sum(len(operator.stores) for operator in batch_closure.operators)
+        assert (batch_closure.provider, batch_closure.format_version, stores) == KINDS[name]
+        assert (batch_closure.offsets.batch_timestamp_ms, batch_closure.offsets.batch_watermark_ms) == (
+            batch.timestamp_ms,
+            batch.watermark_ms,
+        )
+        assert batch_closure.total_bytes == sum(entry.bytes for entry in batch_closure.clone) + sum(map(len, batch_closure.write.values()))
+        assert all(operator.partitions == (1 if operator.name == "globalLimit" else 2) for operator in batch_closure.operators)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_closure_is_self_contained(name: str) -> None:
     """What was made from a closure has the same closure again, and nothing beside it."""
     source = checkpoint(name)
-    for one in retained(source):
+    for batch in retained(source):
         target = MemoryStorage({})
-        materialise(closure(source, one.batch), source, target)
-        again = closure(target, one.batch)
+        materialise(closure(source, batch.batch), source, target)
+        again = closure(target, batch.batch)
         assert {entry.path for entry in again.clone} | again.write.keys() == target.files.keys()
         assert dict(again.write) == {path: target.files[path] for path in again.write}
-        assert newest_committed(target) == one.batch
-        assert [batch.batch for batch in retained(target)][-1] == one.batch
+        assert newest_committed(target) == batch.batch
+        assert [restored.batch for restored in retained(target)][-1] == batch.batch
 
 
 @pytest.mark.parametrize("name", STATEFUL)
 def test_every_state_file_of_a_closure_is_needed(name: str) -> None:
     source = checkpoint(name)
-    for one in retained(source):
+    for batch in retained(source):
         target = MemoryStorage({})
-        materialise(closure(source, one.batch), source, target)
+        materialise(closure(source, batch.batch), source, target)
         needed = [path for path in target.files if is_state(path)]
         assert needed
         for path in needed:
             without = MemoryStorage({file: data for file, data in target.files.items() if file != path})
             with pytest.raises(Corrupt) as caught:
-                closure(without, one.batch)
+                closure(without, batch.batch)
             assert caught.value.code == "checkpoint.missing_file"
 
 
@@ -89,9 +92,9 @@ def test_one_listing_and_few_reads(name: str) -> None:
     batch = newest_committed(storage)
     assert batch is not None
     storage.lists = storage.reads = 0
-    found = closure(storage, batch)
+    batch_closure = closure(storage, batch)
     assert storage.lists == 1
-    assert storage.reads < 6 + len(found.clone)
+    assert storage.reads < 6 + len(batch_closure.clone)
 
 
 def test_hdfs_takes_the_newest_snapshot_and_later_deltas() -> None:
@@ -101,10 +104,10 @@ def test_hdfs_takes_the_newest_snapshot_and_later_deltas() -> None:
 
 def test_format_2_takes_only_the_ids_of_the_commit() -> None:
     source = in_memory(checkpoint("rocksdb_format2"))
-    found = closure(source, 9)
+    batch_closure = closure(source, 9)
     stray = "state/0/0/10_00000000-0000-0000-0000-000000000000.changelog"
     source.files[stray] = b"left by an attempt that failed"
-    assert closure(source, 9).clone == found.clone
+    assert closure(source, 9).clone == batch_closure.clone
 
 
 @pytest.mark.parametrize("name", ROCKSDB)
@@ -140,11 +143,11 @@ def test_before_it_was_rescaled_a_batch_has_fewer_partitions(name: str) -> None:
     for path in [path for path in source.files if path.startswith("state/0/1/")]:
         for partition in (2, 3):
             source.files[path.replace("state/0/1/", f"state/0/{partition}/")] = source.files[path]
-    found = closure(source, 9)
-    assert found.operators[0].partitions == 2
-    states = [entry.path for entry in found.clone if is_state(entry.path)]
+    batch_closure = closure(source, 9)
+    assert batch_closure.operators[0].partitions == 2
+    states = [entry.path for entry in batch_closure.clone if is_state(entry.path)]
     assert states == [entry.path for entry in before if is_state(entry.path)]
-    assert 9 in {one.batch for one in retained(source)}
+    assert 9 in {batch.batch for batch in retained(source)}
 
 
 def test_a_lost_partition_is_missing() -> None:
@@ -157,10 +160,10 @@ def test_a_lost_partition_is_missing() -> None:
 
 
 def test_batch_0() -> None:
-    found = closure(checkpoint("hdfs"), 0)
-    logs = [entry.path for entry in found.clone if entry.path.startswith(("offsets/", "commits/"))]
+    batch_closure = closure(checkpoint("hdfs"), 0)
+    logs = [entry.path for entry in batch_closure.clone if entry.path.startswith(("offsets/", "commits/"))]
     assert [path for path in logs if not path.endswith(".crc")] == ["commits/0", "offsets/0"]
-    assert list(found.write) == ["sources/0/0"]
+    assert list(batch_closure.write) == ["sources/0/0"]
 
 
 def test_checksums_come_along() -> None:
@@ -180,21 +183,21 @@ def test_gaps_of_async_progress() -> None:
             source.delete([f"{folder}/{batch}", f"{folder}/.{batch}.crc"])
     paths = {entry.path for entry in closure(source, 9).clone}
     assert {"offsets/5", "offsets/9", "commits/5", "commits/9"} <= paths
-    assert [one.batch for one in retained(source)] == [0, 1, 2, 3, 4, 5, 9, 10, 11, 12]
+    assert [retained_batch.batch for retained_batch in retained(source)] == [0, 1, 2, 3, 4, 5, 9, 10, 11, 12]
 
 
 def test_other_sources_are_cloned_whole() -> None:
-    found = closure(checkpoint("rate"), 1)
-    assert {"sources/0/0", "sources/0/.0.crc"} <= {entry.path for entry in found.clone}
-    assert found.write == {}
+    batch_closure = closure(checkpoint("rate"), 1)
+    assert {"sources/0/0", "sources/0/.0.crc"} <= {entry.path for entry in batch_closure.clone}
+    assert batch_closure.write == {}
 
 
 def test_named_sources_are_cut_by_name() -> None:
-    found = closure(checkpoint("named"), 11)
-    assert found.offsets.version == 2
-    assert dict(found.offsets.offsets) == {"clicks": '{"logOffset":11}', "views": '{"logOffset":11}'}
-    assert {"sources/clicks/9.compact", "sources/views/9.compact", "sources/views/11"} <= found.write.keys()
-    assert not any(entry.path.startswith("sources/") for entry in found.clone)
+    batch_closure = closure(checkpoint("named"), 11)
+    assert batch_closure.offsets.version == 2
+    assert dict(batch_closure.offsets.offsets) == {"clicks": '{"logOffset":11}', "views": '{"logOffset":11}'}
+    assert {"sources/clicks/9.compact", "sources/views/9.compact", "sources/views/11"} <= batch_closure.write.keys()
+    assert not any(entry.path.startswith("sources/") for entry in batch_closure.clone)
 
 
 def test_a_planned_batch_is_no_committed_one() -> None:
@@ -205,7 +208,7 @@ def test_a_planned_batch_is_no_committed_one() -> None:
 
 
 def test_a_purged_batch_is_not_retained() -> None:
-    assert [one.batch for one in retained(checkpoint("hdfs_purged"))] == [10, 11, 12, 13]
+    assert [batch.batch for batch in retained(checkpoint("hdfs_purged"))] == [10, 11, 12, 13]
     with pytest.raises(Corrupt) as caught:
         closure(checkpoint("hdfs_purged"), 9)
     assert caught.value.code == "checkpoint.missing_file"
@@ -254,14 +257,14 @@ def test_another_state_store_is_refused() -> None:
 
 def test_the_schema_files_of_transform_with_state_move_along() -> None:
     source = checkpoint("transform")
-    found = closure(source, 5)
-    assert found.relocate == ("state/0/_metadata/v2/0",)
-    moved = relocation.relocated(found.relocate[0], source.read(found.relocate[0]), "file:/elsewhere/c")
+    batch_closure = closure(source, 5)
+    assert batch_closure.relocate == ("state/0/_metadata/v2/0",)
+    moved = relocation.relocated(batch_closure.relocate[0], source.read(batch_closure.relocate[0]), "file:/elsewhere/c")
     body = json.loads(moved.partition(b"\n")[2])
     (path,) = body["stateStoreInfo"][0]["stateSchemaFilePaths"]
     assert path.startswith("file:/elsewhere/c/state/0/_stateSchema/default/0_")
-    assert path.removeprefix("file:/elsewhere/c/") in {entry.path for entry in found.clone}
-    before = json.loads(source.read(found.relocate[0]).partition(b"\n")[2])
+    assert path.removeprefix("file:/elsewhere/c/") in {entry.path for entry in batch_closure.clone}
+    before = json.loads(source.read(batch_closure.relocate[0]).partition(b"\n")[2])
     before["stateStoreInfo"][0]["stateSchemaFilePaths"] = body["stateStoreInfo"][0]["stateSchemaFilePaths"]
     assert before == body
 

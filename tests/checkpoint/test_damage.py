@@ -84,8 +84,8 @@ def test_missing_files_give_typed_errors_only(name: str, data: st.DataObject) ->
     storage = MemoryStorage({path: content for path, content in files.items() if path not in gone})
     try:
         batches = retained(storage)
-        for one in batches[-2:]:
-            closure(storage, one.batch)
+        for batch in batches[-2:]:
+            closure(storage, batch.batch)
     except TidemarkError as error:
         assert error.hint
 

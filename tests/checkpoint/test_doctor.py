@@ -130,10 +130,10 @@ def cases(name: str) -> Iterator[tuple[str, str, dict[str, bytes]]]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_healthy_checkpoint_has_no_findings(name: str) -> None:
-    found = examined(files(name))
-    assert found.findings == ()
-    assert found.files == len(files(name))
-    assert found.restorable and all(possible(files(name), batch) for batch in found.restorable)
+    examination = examined(files(name))
+    assert examination.findings == ()
+    assert examination.files == len(files(name))
+    assert examination.restorable and all(possible(files(name), batch) for batch in examination.restorable)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -141,16 +141,16 @@ def test_no_damage_is_missed(name: str) -> None:
     healthy = examined(files(name)).restorable
     wrong: list[str] = []
     for victim, harm, held in cases(name):
-        found = examined(held)
+        examination = examined(held)
         truth = true_batches(name, victim, harm, held, healthy)
         lost = set(healthy) - truth
-        if set(found.restorable) != truth:
-            wrong.append(f"{harm} {victim}: restorable {found.restorable}, in truth {sorted(truth)}")
-        said = mentions(found, victim)
-        if said is None and lost and not undetectable(victim, harm) and not seems_purged(name, victim, harm):
-            wrong.append(f"{harm} {victim}: not named, though {sorted(lost)} depend on it: {found.findings[:2]}")
-        if said is not None and said & set(healthy) != lost and harm != "delete":
-            wrong.append(f"{harm} {victim}: said to be needed by {sorted(said)}, in truth by {sorted(lost)}")
+        if set(examination.restorable) != truth:
+            wrong.append(f"{harm} {victim}: restorable {examination.restorable}, in truth {sorted(truth)}")
+        batches = mentions(examination, victim)
+        if batches is None and lost and not undetectable(victim, harm) and not seems_purged(name, victim, harm):
+            wrong.append(f"{harm} {victim}: not named, though {sorted(lost)} depend on it: {examination.findings[:2]}")
+        if batches is not None and batches & set(healthy) != lost and harm != "delete":
+            wrong.append(f"{harm} {victim}: said to be needed by {sorted(batches)}, in truth by {sorted(lost)}")
     assert wrong == []
 
 
@@ -159,9 +159,9 @@ FORMAT_2 = "rocksdb_format2"
 
 def test_a_file_that_only_a_planned_batch_needs_is_named_and_affects_none() -> None:
     held = files("hdfs") | {"offsets/14": b"v1\nbroken", "state/0/0/15.delta": b"half"}
-    found = examined(held)
-    assert {finding.damage.path: finding.batches for finding in found.findings} == {"offsets/14": (), "state/0/0/15.delta": ()}
-    assert found.restorable == examined(files("hdfs")).restorable
+    examination = examined(held)
+    assert {finding.damage.path: finding.batches for finding in examination.findings} == {"offsets/14": (), "state/0/0/15.delta": ()}
+    assert examination.restorable == examined(files("hdfs")).restorable
 
 
 def test_a_finding_says_what_it_is_and_what_depends_on_it() -> None:
@@ -175,26 +175,26 @@ def test_a_finding_says_what_it_is_and_what_depends_on_it() -> None:
 def test_an_sst_of_another_size_is_damage_without_any_checksum() -> None:
     victim = next(path for path in files("rocksdb") if path.endswith(".sst"))
     held = {path: data for path, data in files("rocksdb").items() if not path.endswith(".crc")}
-    found = examined(held | {victim: held[victim] + b"more"})
-    assert [(finding.damage.path, finding.damage.kind) for finding in found.findings] == [(victim, "size")]
+    examination = examined(held | {victim: held[victim] + b"more"})
+    assert [(finding.damage.path, finding.damage.kind) for finding in examination.findings] == [(victim, "size")]
 
 
 @pytest.mark.parametrize("name", ["hdfs", "rocksdb_changelog", FORMAT_2])
 def test_a_shortened_state_file_is_damage_without_any_checksum(name: str) -> None:
     held = {path: data for path, data in files(name).items() if not path.endswith(".crc")}
     for victim in [path for path in victims(name) if re.search(r"\.(delta|snapshot|changelog|zip)$", path)]:
-        found = examined(held | {victim: held[victim][:-7]})
-        assert [finding.damage.path for finding in found.findings] == [victim]
+        examination = examined(held | {victim: held[victim][:-7]})
+        assert [finding.damage.path for finding in examination.findings] == [victim]
 
 
 def test_only_the_batch_of_a_savepoint_is_judged() -> None:
     made = closure(checkpoint(FORMAT_2), 11)
     held = {entry.path: checkpoint(FORMAT_2).read(entry.path) for entry in made.clone} | dict(made.write)
-    found = doctor.examine(Subject(MemoryStorage(held), None, (11,)))
-    assert (found.restorable, found.findings) == ((11,), ())
+    examination = doctor.examine(Subject(MemoryStorage(held), None, (11,)))
+    assert (examination.restorable, examination.findings) == ((11,), ())
     del held["commits/11"]
-    found = doctor.examine(Subject(MemoryStorage(held), None, (11,)))
-    assert (found.restorable, [finding.damage.path for finding in found.findings]) == ((), ["commits/11"])
+    examination = doctor.examine(Subject(MemoryStorage(held), None, (11,)))
+    assert (examination.restorable, [finding.damage.path for finding in examination.findings]) == ((), ["commits/11"])
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if "purged" not in name])
@@ -203,8 +203,8 @@ def test_what_a_savepoint_left_behind_is_no_damage(name: str, batch: int) -> Non
     """A checkpoint restored from it has the batch before in its logs, and need not have its state."""
     made = closure(checkpoint(name), batch)
     held = {entry.path: checkpoint(name).read(entry.path) for entry in made.clone} | dict(made.write)
-    found = doctor.examine(Subject(MemoryStorage(held)))
-    assert found.findings == () and batch in found.restorable
+    examination = doctor.examine(Subject(MemoryStorage(held)))
+    assert examination.findings == () and batch in examination.restorable
 
 
 class Purging(MemoryStorage):
@@ -226,7 +226,7 @@ def test_what_is_purged_meanwhile_is_no_damage() -> None:
     kept = {path for batch in range(9, 14) for path in needed("hdfs", batch)}
     old = frozenset(path for path in whole if path not in kept and re.search(r"^(offsets|commits)/\.?[0-7]\b|^state/0/\d/\.?[0-7]\.", path))
     assert "offsets/3" in old
-    found = doctor.examine(Subject(Purging(whole, old)))
-    assert found.findings == ()
-    assert set(range(9, 14)) <= set(found.restorable)
-    assert not set(range(7)) & set(found.restorable)
+    examination = doctor.examine(Subject(Purging(whole, old)))
+    assert examination.findings == ()
+    assert set(range(9, 14)) <= set(examination.restorable)
+    assert not set(range(7)) & set(examination.restorable)

@@ -89,7 +89,7 @@ def test_a_snapshot_names_its_ssts() -> None:
     storage = checkpoint("rocksdb")
     named = state_files.immutables("9.zip", storage.read("state/0/0/9.zip"))
     assert named
-    assert all(len(storage.read(f"state/0/0/{one.path}")) == one.bytes for one in named)
+    assert all(len(storage.read(f"state/0/0/{sst.path}")) == sst.bytes for sst in named)
 
 
 def test_the_lineage_of_a_changelog_goes_back_to_the_last_snapshot() -> None:

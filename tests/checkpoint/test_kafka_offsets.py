@@ -37,11 +37,11 @@ def checkpoint(folder: Path, name: str, *offsets: str, version: int = 1) -> Loca
 
 @pytest.mark.parametrize(("name", "log_version"), [("0", 1), ("orders", 2)])
 def test_the_offsets_are_read_as_they_are(tmp_path: Path, name: str, log_version: int) -> None:
-    found = closure(checkpoint(tmp_path, name, FIRST, SECOND, version=log_version), 1)
-    assert found.offsets.offsets == {name: SECOND}
-    assert json.loads(found.offsets.offsets[name] or "")["views"] == {"0": 9007199254740999}
-    assert f"sources/{name}/0" in [entry.path for entry in found.clone]
-    assert found.write == {}
+    batch_closure = closure(checkpoint(tmp_path, name, FIRST, SECOND, version=log_version), 1)
+    assert batch_closure.offsets.offsets == {name: SECOND}
+    assert json.loads(batch_closure.offsets.offsets[name] or "")["views"] == {"0": 9007199254740999}
+    assert f"sources/{name}/0" in [entry.path for entry in batch_closure.clone]
+    assert batch_closure.write == {}
 
 
 def test_a_savepoint_shows_them_and_keeps_where_the_source_began(tmp_path: Path) -> None:
@@ -50,11 +50,11 @@ def test_a_savepoint_shows_them_and_keeps_where_the_source_began(tmp_path: Path)
     job = JobSource(JobName("job"), RunId("r-1"), version("job.py", "print()\n"), "4.3.0", (place,))
     library = LocalStorage(tmp_path / "savepoints")
     taken = take.take(job, Newest(), library, take.Naming(SavepointId("sp-1"), 1))
-    assert [(one.source, one.offset) for one in taken.queries[0].offsets] == [("0", SECOND)]
+    assert [(offset.source, offset.offset) for offset in taken.queries[0].offsets] == [("0", SECOND)]
     assert library.read("sp-1/queries/orders/checkpoint/sources/0/0") == INITIAL
 
 
 def test_a_topic_may_be_called_like_a_file_sources_offset(tmp_path: Path) -> None:
-    found = closure(checkpoint(tmp_path, "0", TOPIC_CALLED_LIKE_A_FILE_OFFSET, TOPIC_CALLED_LIKE_A_FILE_OFFSET), 1)
-    assert found.write == {}
-    assert "sources/0/0" in [entry.path for entry in found.clone]
+    batch_closure = closure(checkpoint(tmp_path, "0", TOPIC_CALLED_LIKE_A_FILE_OFFSET, TOPIC_CALLED_LIKE_A_FILE_OFFSET), 1)
+    assert batch_closure.write == {}
+    assert "sources/0/0" in [entry.path for entry in batch_closure.clone]

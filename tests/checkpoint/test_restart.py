@@ -40,8 +40,8 @@ def test_a_restart_from_a_past_batch_equals_the_uninterrupted_run(spark: Any, tm
     expected = rows(session, tmp_path / "output")
 
     source = LocalStorage(tmp_path / "checkpoint")
-    found = closure(source, FORKED_AT)
-    materialise(found, source, LocalStorage(tmp_path / "fork"))
+    batch_closure = closure(source, FORKED_AT)
+    materialise(batch_closure, source, LocalStorage(tmp_path / "fork"))
     carry_sink_log(LocalStorage(tmp_path / "output/_spark_metadata"), LocalStorage(tmp_path / "fork-output/_spark_metadata"), FORKED_AT)
     # Spark's maintenance may still write a snapshot into it, so it cannot be deleted reliably: out of the fork's reach is enough.
     (tmp_path / "checkpoint").rename(tmp_path / "out-of-reach")

@@ -34,7 +34,7 @@ def test_a_cut_log_shows_the_same_files(name: str, batch: int) -> None:
     whole = sink_log.read(storage, batch)
     made = MemoryStorage(dict(sink_log.cut(whole, batch)))
     assert sink_log.live_files(sink_log.read(made, batch), batch) == sink_log.live_files(whole, batch)
-    assert {path.partition(".")[0] for path in made.files} <= {str(one) for one in range(batch + 1)}
+    assert {path.partition(".")[0] for path in made.files} <= {str(number) for number in range(batch + 1)}
     assert ("9.compact" in made.files) == (batch >= 9)
 
 

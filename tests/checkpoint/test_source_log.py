@@ -69,12 +69,12 @@ def test_a_cut_log_holds_every_entry_and_reads_again(interval: int, length: int,
     made = source_log.cut(log, offset)
     again = MemoryStorage({f"{FOLDER}/{name}": data for name, data in made.items()})
     assert read(again, offset).entries == log.entries
-    found = names_in(again)
-    assert found.newest == offset
-    assert all(batch % interval == interval - 1 for batch in found.compacts)
+    log_names = names_in(again)
+    assert log_names.newest == offset
+    assert all(batch % interval == interval - 1 for batch in log_names.compacts)
     if offset >= interval - 1:
-        assert (offset + 1) // interval * interval - 1 in found.compacts
-    assert compact_log.interval(found.compacts, offset) in (None, interval)
+        assert (offset + 1) // interval * interval - 1 in log_names.compacts
+    assert compact_log.interval(log_names.compacts, offset) in (None, interval)
 
 
 def spark_log(interval: int, length: int, purged: int) -> MemoryStorage:
@@ -83,7 +83,7 @@ def spark_log(interval: int, length: int, purged: int) -> MemoryStorage:
     files: dict[str, bytes] = {}
     for batch in range(length):
         compact = batch % interval == interval - 1
-        lines = [line.format(one) for one in (range(batch + 1) if compact else [batch])]
+        lines = [line.format(number) for number in (range(batch + 1) if compact else [batch])]
         files[f"{FOLDER}/{compact_log.name(batch, compact)}"] = compact_log.serialized(lines)
     kept = max((batch for batch in range(length) if batch % interval == interval - 1 and batch <= purged), default=-1)
     last_two = kept - interval

@@ -24,7 +24,7 @@ CASES = {
 
 
 def files(checkpoint: Path) -> list[str]:
-    return [one.relative_to(checkpoint).as_posix() for one in checkpoint.rglob("*") if one.is_file()]
+    return [path.relative_to(checkpoint).as_posix() for path in checkpoint.rglob("*") if path.is_file()]
 
 
 @pytest.mark.parametrize(("golden", "operator", "store", "expected"), CASES.values(), ids=CASES)
@@ -32,8 +32,8 @@ def test_what_spark_wrote(golden: str, operator: int, store: str, expected: list
     checkpoint = GOLDEN / golden / "checkpoint"
     path = state_schema.path(files(checkpoint), operator, store)
     assert path is not None
-    found = state_schema.parse(path, (checkpoint / path).read_bytes())
-    assert [(one.family, one.key, one.value) for one in found] == expected
+    schemas = state_schema.parse(path, (checkpoint / path).read_bytes())
+    assert [(schema.family, schema.key, schema.value) for schema in schemas] == expected
 
 
 def test_the_newest_schema_counts_and_none_is_none() -> None:

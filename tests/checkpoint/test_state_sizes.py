@@ -17,12 +17,12 @@ from tests.checkpoint.golden import checkpoint
 @pytest.mark.parametrize("name", ["hdfs", "rocksdb", "rocksdb_changelog", "rocksdb_format2", "join"])
 def test_every_kept_batch_has_what_it_wrote(name: str) -> None:
     storage = checkpoint(name)
-    found, newest = written(listed(storage, "state"), 0), newest_committed(storage)
-    assert newest == max(found)
+    sizes, newest = written(listed(storage, "state"), 0), newest_committed(storage)
+    assert newest == max(sizes)
     partitions = logs.batch_ids(listed(storage, "state").subfolders("state/0"))
-    assert sorted(found[newest].bytes) == partitions
-    assert all(size > 0 for size in found[newest].bytes.values())
-    assert found[newest].at_ms > 0
+    assert sorted(sizes[newest].bytes) == partitions
+    assert all(size > 0 for size in sizes[newest].bytes.values())
+    assert sizes[newest].at_ms > 0
 
 
 def test_of_a_version_that_was_written_twice_the_change_counts(tmp_path: Path) -> None:

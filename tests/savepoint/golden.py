@@ -91,7 +91,7 @@ def lay_output(name: str, sink: Path) -> None:
             text = entry.read_text().replace(f"file:///tmp/tidemark-golden/{name}/output", sink.as_uri())
             (log / entry.name).write_text(text)
             for line in text.splitlines()[1:]:
-                said = json.loads(line)
-                data = Path(unquote(urlsplit(said["path"]).path))
+                file = json.loads(line)
+                data = Path(unquote(urlsplit(file["path"]).path))
                 data.touch()
-                os.truncate(data, said["size"])
+                os.truncate(data, file["size"])

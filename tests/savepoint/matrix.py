@@ -221,8 +221,8 @@ def since(rows: Rows, first: int, last: int | None = None) -> Rows:
 
 def difference(ours: Rows, reference: Rows) -> dict[str, Iterable[object]]:
     """Rows that one side has more often than the other; empty where both are equal as multisets."""
-    found = {"only ours": sorted((ours - reference).items()), "only reference": sorted((reference - ours).items())}
-    return {side: rows for side, rows in found.items() if rows}
+    sides = {"only ours": sorted((ours - reference).items()), "only reference": sorted((reference - ours).items())}
+    return {side: rows for side, rows in sides.items() if rows}
 
 
 def held(batch: int) -> matrix_sinks.Gate:

@@ -122,11 +122,11 @@ def read(sink: str, spark: Any, output: Path, job: str) -> Counter[tuple[int, st
         return Counter((-1, text(row)) for row in spark.read.format(sink).load(str(output)).collect())
     if sink == "memory":
         return Counter((-1, text(row)) for row in spark.table(table(job)).collect())
-    found: Counter[tuple[int, str]] = Counter()
+    rows: Counter[tuple[int, str]] = Counter()
     for file in output.glob("[0-9]*.rows"):
         batch = int(file.stem.partition("-")[0])
-        found.update((batch, line) for line in file.read_text().splitlines())
-    return found
+        rows.update((batch, line) for line in file.read_text().splitlines())
+    return rows
 
 
 def events(folder: Path) -> list[str]:

@@ -65,8 +65,8 @@ def _versions(checkpoint: Path, first: int, partition: str = "*") -> Iterator[Pa
     """Files of state versions `first` and later, with their checksums."""
     for file in checkpoint.glob(f"state/*/{partition}/**/*"):
         name = re.sub(r"^\.?(.*?)(\.crc)*$", r"\1", file.name)
-        found = parse_name(Entry(name, 0, 0)) if file.is_file() else None
-        if found and found.version >= first:
+        state_file = parse_name(Entry(name, 0, 0)) if file.is_file() else None
+        if state_file and state_file.version >= first:
             yield file
 
 

@@ -117,13 +117,13 @@ def _batch(path: Path, snapshots: dict[str, int]) -> int:
 @cache
 def _first_snapshots(folder: Path) -> dict[str, int]:
     """RocksDB file -> the first version whose snapshot names it."""
-    found: dict[str, int] = {}
+    first_versions: dict[str, int] = {}
     for path in folder.rglob("*.zip"):
         version = int(path.name.partition(".")[0].partition("_")[0])
-        for one in immutables(path.name, path.read_bytes()):
-            name = Path(one.path).name
-            found[name] = min(version, found.get(name, version))
-    return found
+        for file in immutables(path.name, path.read_bytes()):
+            name = Path(file.path).name
+            first_versions[name] = min(version, first_versions.get(name, version))
+    return first_versions
 
 
 def _purged(path: Path, oldest: int, golden: Path) -> bool:
@@ -141,7 +141,7 @@ def _snapshot(store: Path, version: int) -> int:
     wholes = {
         int(path.name.partition(".")[0].partition("_")[0]) for ending in ("snapshot", "zip") for path in store.glob(f"[0-9]*.{ending}")
     }
-    return max((one for one in wholes if one <= version), default=0)
+    return max((whole for whole in wholes if whole <= version), default=0)
 
 
 def _numbers(folder: Path) -> list[int]:

@@ -47,7 +47,7 @@ def _processor(columns: Columns, pandas: bool, ttl_ms: int | None) -> Any:
     from pyspark.sql.streaming import StatefulProcessor
 
     held_names, last_names, seen_names = (
-        [one.split()[0] for one in text.split(", ")] for text in (columns.held, columns.last, columns.seen)
+        [column.split()[0] for column in text.split(", ")] for text in (columns.held, columns.last, columns.seen)
     )
 
     class Everything(StatefulProcessor):

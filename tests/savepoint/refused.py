@@ -74,9 +74,9 @@ def main(refusal: str, verb: str, folder: Path) -> None:
     before = bench.files(place)
     error = run(verb, bench)
     after = bench.files(place)
-    listed = [one.id for one in library.shelf(bench.library).savepoints]
-    said = {} if error is None else error.as_json()["error"]
-    print(json.dumps({"error": said, "left": sorted(after - before), "lost": sorted(before - after), "listed": listed}))
+    listed = [savepoint.id for savepoint in library.shelf(bench.library).savepoints]
+    error_json = {} if error is None else error.as_json()["error"]
+    print(json.dumps({"error": error_json, "left": sorted(after - before), "lost": sorted(before - after), "listed": listed}))
 
 
 if __name__ == "__main__":

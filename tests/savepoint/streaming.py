@@ -93,9 +93,9 @@ class Lab:
     def kill(self, driver: Driver) -> None:
         """SIGKILL for the driver and its JVM, as when the machine fails."""
         process = psutil.Process(driver.process.pid)
-        for one in (*process.children(recursive=True), process):
+        for victim in (*process.children(recursive=True), process):
             with suppress(psutil.NoSuchProcess):  # a worker that has ended meanwhile
-                one.kill()
+                victim.kill()
         driver.process.wait()
 
     def await_batch(self, driver: Driver, job: str, batch: int, query: str = "engagement") -> None:

@@ -110,7 +110,7 @@ def test_a_document_that_is_not_ours_is_told(bench: Bench, change: Callable[[dic
     path.write_text(json.dumps(raw))
     with pytest.raises(error):
         library.load(bench.library, SP)
-    assert [one.id for one in library.shelf(bench.library).unreadable] == [SP]
+    assert [unreadable.id for unreadable in library.shelf(bench.library).unreadable] == [SP]
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -131,7 +131,7 @@ def test_cancelled_at_every_word(verb: Verb, two_disks: None, tmp_path: Path) ->
 def assert_exact(bench: Bench, whole: Bench) -> None:
     """What is made after a cancel is, file for file, what is made without one."""
     assert verify.verify(bench.library, SP, Trust.INTACT, NOW_MS).damages == ()
-    here, there = ({path: data for path, data in contents(one).items() if _is_of_spark(path)} for one in (bench, whole))
+    here, there = ({path: data for path, data in contents(side).items() if _is_of_spark(path)} for side in (bench, whole))
     assert here == there
 
 

@@ -90,9 +90,9 @@ def assert_whole(bench: Bench) -> None:
 def assert_clean(bench: Bench) -> None:
     """In the library's folder is what its savepoints list, and no more; beside the forks is nothing half."""
     listed = {
-        f"{one.id}/{path}"
-        for one in library.shelf(bench.library).savepoints
-        for path in (*(file.path for file in library.manifest(bench.library, one.id).files), "manifest.json", "verified.json")
+        f"{savepoint.id}/{path}"
+        for savepoint in library.shelf(bench.library).savepoints
+        for path in (*(file.path for file in library.manifest(bench.library, savepoint.id).files), "manifest.json", "verified.json")
     }
     assert bench.files() <= listed
     forks = bench.folder / "forks"

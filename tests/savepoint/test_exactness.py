@@ -107,13 +107,13 @@ def test_forks_and_a_killed_job_give_the_uninterrupted_output(reference: Referen
     taken = take_while_running(here, main)
     await_batch(here, main, 6)
     here.kill(main)
-    starts = {"main": partial(here.start, "main")} | {one.id: partial(here.fork, one, one.id) for one in taken}
+    starts = {"main": partial(here.start, "main")} | {savepoint.id: partial(here.fork, savepoint, savepoint.id) for savepoint in taken}
     for job, begin in starts.items():
         here.finish(begin())
         for store in KEPT_IN:
             assert differences(here.output(job, store), reference.output) == [], (job, store)
-    for one in taken:
-        assert verify.verify(here.library, one.id, Trust.INTACT, 1).reached is Trust.INTACT
+    for savepoint in taken:
+        assert verify.verify(here.library, savepoint.id, Trust.INTACT, 1).reached is Trust.INTACT
 
 
 def test_a_resume_from_a_savepoint_goes_back_and_gives_the_same_output(reference: Reference, drivers: Drivers) -> None:

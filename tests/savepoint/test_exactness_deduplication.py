@@ -150,9 +150,9 @@ def test_a_function_makes_the_keys_that_were_seen(spark: Any, tmp_path: Path, na
 
 def refused(bench: Bench, savepoint: Any) -> None:
     """What the old state does not determine: the copy is as it was."""
-    for new, said in ((distinct("key", "n"), "no event time any more"), (distinct("key", "n", "ts", "more"), "more is new in its key")):
+    for new, message in ((distinct("key", "n"), "no event time any more"), (distinct("key", "n", "ts", "more"), "more is new in its key")):
         was = contents(bench.folder / "fork") if (bench.folder / "fork").is_dir() else {}
-        with pytest.raises(Unsupported, match=said) as error:
+        with pytest.raises(Unsupported, match=message) as error:
             migrate(bench, savepoint, "fork", new)
         assert error.value.code == "migrate.operators" and "--drop" in error.value.hint
         assert was == (contents(bench.folder / "fork") if (bench.folder / "fork").is_dir() else {})

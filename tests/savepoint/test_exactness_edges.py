@@ -110,7 +110,7 @@ def test_a_rescaled_checkpoint(spark: Any, tmp_path: Path, store: str) -> None:
     rescale(bench, "original", 3)
     assert bench.committed("original") == before + 1
     taken = [bench.take("original", "sp-rescaled"), bench.take("original", "sp-before", OfBatch(before))]
-    assert [[operator.partitions for operator in one.queries[0].operators] for one in taken] == [[3], [2]]
+    assert [[operator.partitions for operator in savepoint.queries[0].operators] for savepoint in taken] == [[3], [2]]
     write_inputs(bench.line, tmp_path, 3, 3)
     bench.run("original", "reference")
     taken += [bench.take("original", "sp-after", OfBatch(before + 2)), bench.take("original", "sp-before-later", OfBatch(before))]
@@ -160,8 +160,8 @@ def test_async_progress_tracking_leaves_gaps(spark: Any, tmp_path: Path) -> None
 
 
 def has_gap(checkpoint: Path) -> bool:
-    found = batches(checkpoint, "commits") if (checkpoint / "commits").is_dir() else []
-    return len(found) > 2 and found[-1] - found[-2] > 1
+    commits = batches(checkpoint, "commits") if (checkpoint / "commits").is_dir() else []
+    return len(commits) > 2 and commits[-1] - commits[-2] > 1
 
 
 @pytest.mark.parametrize("sink", ["noop", "console"])
@@ -227,9 +227,9 @@ def test_a_source_on_the_clock(spark: Any, tmp_path: Path) -> None:
 
     def values(job: str, first: int, last: int) -> dict[int, str]:
         rows = [json.loads(row) for _, row in bench.rows(job, first, last)]
-        found = {row["value"]: row["timestamp"] for row in rows}
-        assert len(found) == len(rows), "nothing twice"
-        return found
+        timestamps = {row["value"]: row["timestamp"] for row in rows}
+        assert len(timestamps) == len(rows), "nothing twice"
+        return timestamps
 
     original, fork = values("original", 0, 99), values("fork", 0, 99)
     begin = max(values("original", 0, 2)) + 1

@@ -102,11 +102,11 @@ def test_a_function_makes_the_rows_of_values_lists_and_maps_and_timers_stay(spar
     whole = Bench(replace(bench.line, query=new), tmp_path, spark)
     savepoint, told = saved(bench, whole), {"query.0.last": "query.0.newest"}
     plans = planned(bench, savepoint, "fork", new)
-    for function, said in (
+    for function, message in (
         ("doubled", "come more than once (up to 2 times) among the rows of query.0.seen"),
         ("raising", "raising failed in line 24: AnalysisException"),
     ):
-        with pytest.raises(WrongRows, match=re.escape(said)):
+        with pytest.raises(WrongRows, match=re.escape(message)):
             migrate(bench, savepoint, "fork", new, function, VARIABLES, told=told, plans=plans)
         shutil.rmtree(bench.checkpoint("fork") / "migrated")
     done, _ = migrate(bench, savepoint, "fork", new, "remade", VARIABLES, told=told, plans=plans)

@@ -277,10 +277,10 @@ def test_functions_whose_rows_do_not_fit_are_refused_and_change_nothing(spark: A
     savepoint = saved(bench, whole)
     checkpoint, plans = bench.checkpoint("fork"), planned(bench, savepoint, "fork", new)
     was = contents(checkpoint)
-    for function, said in WRONG.items():
+    for function, message in WRONG.items():
         with pytest.raises(WrongRows) as refused:
             migrate(bench, savepoint, "fork", new, function, FUNCTION, plans=plans)
-        assert said in str(refused.value), (function, str(refused.value))
+        assert message in str(refused.value), (function, str(refused.value))
         shutil.rmtree(checkpoint / "migrated")
         assert contents(checkpoint) == was, function
     migrate(bench, savepoint, "fork", new, "of_python", FUNCTION, plans=plans)

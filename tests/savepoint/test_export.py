@@ -83,10 +83,10 @@ def test_a_directory_is_the_savepoints_own_layout_and_nothing_beside(bench: Benc
 def test_an_archive_is_plain_files_manifest_and_checksums_first(bench: Bench, tmp_path: Path) -> None:
     bench.take()
     export(bench, str(tmp_path / "out" / "copy.tar.zst"))
-    found = members(tmp_path / "out" / "copy.tar.zst")
-    assert [info.name for info, _ in found[:2]] == [f"{SP}/{layout.MANIFEST}", f"{SP}/{layout.CHECKSUMS}"]
-    assert all(info.isreg() and info.name.startswith(f"{SP}/") and info.mtime == NOW_MS // 1000 for info, _ in found)
-    assert {info.name.removeprefix(f"{SP}/"): data for info, data in found} == contents(bench.folder / "savepoints" / SP)
+    files = members(tmp_path / "out" / "copy.tar.zst")
+    assert [info.name for info, _ in files[:2]] == [f"{SP}/{layout.MANIFEST}", f"{SP}/{layout.CHECKSUMS}"]
+    assert all(info.isreg() and info.name.startswith(f"{SP}/") and info.mtime == NOW_MS // 1000 for info, _ in files)
+    assert {info.name.removeprefix(f"{SP}/"): data for info, data in files} == contents(bench.folder / "savepoints" / SP)
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["copy.tar.zst"]
 
 

@@ -47,11 +47,11 @@ def info(name: str, data: bytes = b"", kind: bytes = tarfile.REGTYPE, link: str 
 
 
 def document(contents: Contents, name: str) -> dict[str, Any]:
-    return json.loads(next(data for one, data in contents if one.name == f"{SP}/{name}"))
+    return json.loads(next(data for member, data in contents if member.name == f"{SP}/{name}"))
 
 
 def replaced(contents: Contents, name: str, data: bytes) -> Contents:
-    return [info(one.name, data if one.name == f"{SP}/{name}" else old) for one, old in contents]
+    return [info(member.name, data if member.name == f"{SP}/{name}" else old) for member, old in contents]
 
 
 def resealed(contents: Contents, change: Callable[[dict[str, Any]], object]) -> Contents:
@@ -102,15 +102,15 @@ HARMS: dict[str, Callable[[Contents], Contents]] = {
     "the manifest twice": lambda c: [*c, c[0]],
     "the checksums twice": lambda c: [*c, c[1]],
     "a manifest at the top": lambda c: [info(layout.MANIFEST, c[0][1]), *c[1:]],
-    "another folder's name": lambda c: [info(one.name.replace(SP, "sp-9"), data) for one, data in c],
-    "a folder above": lambda c: [info(one.name.replace(SP, ".."), data) for one, data in resealed(c, lambda m: m.update(id=".."))],
+    "another folder's name": lambda c: [info(member.name.replace(SP, "sp-9"), data) for member, data in c],
+    "a folder above": lambda c: [info(member.name.replace(SP, ".."), data) for member, data in resealed(c, lambda m: m.update(id=".."))],
     "a manifest that is none": lambda c: replaced(c, layout.MANIFEST, b"{}"),
     "a changed manifest": lambda c: replaced(c, layout.MANIFEST, c[0][1].replace(b'"label": ""', b'"label": "x"')),
     "checksums that are none": lambda c: replaced(c, layout.CHECKSUMS, b"[]"),
     "checksums of less": lambda c: replaced(c, layout.CHECKSUMS, json.dumps({**document(c, layout.CHECKSUMS), "files": {}}).encode()),
     "a newer manifest": lambda c: resealed(c, lambda m: m.update(format=MANIFEST_FORMAT + 1)),
-    "an id that is a call of REST": lambda c: [info(one.name.replace(SP, "import"), data) for one, data in renamed(c, "import")],
-    "another id that is one": lambda c: [info(one.name.replace(SP, "dispose"), data) for one, data in renamed(c, "dispose")],
+    "an id that is a call of REST": lambda c: [info(member.name.replace(SP, "import"), data) for member, data in renamed(c, "import")],
+    "another id that is one": lambda c: [info(member.name.replace(SP, "dispose"), data) for member, data in renamed(c, "dispose")],
     "a manifest with endless queries": lambda c: resealed(c, lambda m: m["queries"][0].update(sink_path="x" * 2_000_000)),
     "a manifest with an endless script": lambda c: resealed(c, lambda m: m["version"].update(code="x" * 5_000_000)),
     "a manifest that unpacks to 64 MB": lambda c: resealed(c, lambda m: m.update(more="x" * 64_000_000)),
@@ -186,7 +186,7 @@ def test_garbage_in_the_last_block_behind_the_end(behind: int, archive: Path, tm
     """What a tar is filled up with to a whole record nobody reads, and nobody would miss."""
     plain = zstandard.ZstdDecompressor().stream_reader(archive.read_bytes()).readall()
     with tarfile.open(fileobj=io.BytesIO(plain)) as tar:
-        end = max(one.offset_data + -(-one.size // 512) * 512 for one in tar)
+        end = max(member.offset_data + -(-member.size // 512) * 512 for member in tar)
     for garbage in (b"x", b"x" * 512):
         spoilt = plain[:end] + bytes(behind) + garbage + bytes(20_000)
         (tmp_path / "x").write_bytes(zstandard.ZstdCompressor().compress(spoilt))
@@ -208,8 +208,8 @@ def test_a_bomb_is_not_unpacked(archive: Path, tmp_path: Path) -> None:
     huge.size = 8 << 30
     plain = io.BytesIO()
     with tarfile.open(fileobj=plain, mode="w") as tar:
-        for one, data in contents[:-1]:
-            tar.addfile(one, io.BytesIO(data))
+        for member, data in contents[:-1]:
+            tar.addfile(member, io.BytesIO(data))
     head = plain.getvalue().rstrip(b"\0")
     head += bytes(-len(head) % 512) + huge.tobuf()
     (tmp_path / "x").write_bytes(zstandard.ZstdCompressor().compress(head))

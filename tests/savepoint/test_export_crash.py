@@ -77,9 +77,9 @@ def places(kind: str, form: str, folder: Path) -> str:
 
 def assert_whole(bench: Bench) -> None:
     for listed in (bench.library, shelf(bench.folder)):
-        found = library.shelf(listed)
-        assert found.unreadable == ()
-        for savepoint in found.savepoints:
+        listing = library.shelf(listed)
+        assert listing.unreadable == ()
+        for savepoint in listing.savepoints:
             assert verify.verify(listed, savepoint.id, Trust.INTACT, NOW_MS).damages == ()
 
 
@@ -115,12 +115,12 @@ def assert_clean(bench: Bench, url: str, allowed: set[str]) -> None:
     """At the target is an export or nothing; in the library its savepoints, and no more."""
     assert everything(url) in (set(), allowed)
     for shelved in (bench.library, shelf(bench.folder)):
-        listed = {one.id for one in library.shelf(shelved).savepoints}
+        listed = {savepoint.id for savepoint in library.shelf(shelved).savepoints}
         assert set(folders.children(shelved)) == listed
-        for one in listed:
+        for savepoint in listed:
             beside = {"manifest.json", "checksums.json", "verified.json", "imported.json"}
-            expected = {file.path for file in library.manifest(shelved, one).files} | beside
-            assert {entry.path.removeprefix(f"{one}/") for entry in shelved.list(one)} <= expected
+            expected = {file.path for file in library.manifest(shelved, savepoint).files} | beside
+            assert {entry.path.removeprefix(f"{savepoint}/") for entry in shelved.list(savepoint)} <= expected
 
 
 @pytest.mark.parametrize("kind", ["local", "memory"])
@@ -267,9 +267,9 @@ HARMLESS = {1}
 def intact(shelved: Storage) -> bool:
     """Whether everything that is listed verifies; that something does not is what a user sees."""
     try:
-        found = library.shelf(shelved)
-        return found.unreadable == () and not [
-            damage for one in found.savepoints for damage in verify.verify(shelved, one.id, Trust.INTACT, NOW_MS).damages
+        listing = library.shelf(shelved)
+        return listing.unreadable == () and not [
+            damage for savepoint in listing.savepoints for damage in verify.verify(shelved, savepoint.id, Trust.INTACT, NOW_MS).damages
         ]
     except TidemarkError:
         return False

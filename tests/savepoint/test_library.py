@@ -34,7 +34,7 @@ def test_newest_first_and_a_folder_without_a_manifest_is_no_savepoint(bench: Ben
     for number in (1, 3, 2):
         bench.take(f"sp-{number}")
     (bench.folder / "savepoints" / "sp-9").mkdir()
-    assert [one.id for one in library.shelf(bench.library).savepoints] == ["sp-3", "sp-2", "sp-1"]
+    assert [savepoint.id for savepoint in library.shelf(bench.library).savepoints] == ["sp-3", "sp-2", "sp-1"]
 
 
 def test_a_damaged_manifest_is_shown_and_hides_no_other(bench: Bench) -> None:
@@ -42,8 +42,8 @@ def test_a_damaged_manifest_is_shown_and_hides_no_other(bench: Bench) -> None:
     bench.take("sp-2")
     (bench.folder / "savepoints" / "sp-1" / "manifest.json").write_text("{")
     shelf = library.shelf(bench.library)
-    assert [one.id for one in shelf.savepoints] == ["sp-2"]
-    assert [(one.id, type(one.error)) for one in shelf.unreadable] == [("sp-1", Corrupt)]
+    assert [savepoint.id for savepoint in shelf.savepoints] == ["sp-2"]
+    assert [(unreadable.id, type(unreadable.error)) for unreadable in shelf.unreadable] == [("sp-1", Corrupt)]
     assert library.clean(bench.library, NOW_MS) == library.Cleaned((), ()), "damaged is not unfinished"
 
 
@@ -106,7 +106,7 @@ def test_a_manifest_is_not_trusted(change: Callable[[dict[str, Any]], None], kin
         restore.restore(bench.library, SP, bench.fork(), NOW_MS)
     assert refused.value.hint
     assert bench.files(bench.folder) == before, "nothing was written anywhere"
-    assert [one.id for one in library.shelf(bench.library).unreadable] == ["sp-1"]
+    assert [unreadable.id for unreadable in library.shelf(bench.library).unreadable] == ["sp-1"]
 
 
 @pytest.mark.parametrize("torn", [b"", b"{"])

@@ -159,9 +159,9 @@ class Machine(RuleBasedStateMachine):
         done: list[restore.Restored] = []
 
         def work(wrap: Wrap) -> None:
-            wanted = restore.Resume(JobName("job"), place) if resumes else fork
+            target = restore.Resume(JobName("job"), place) if resumes else fork
             opened: Callable[[str], Storage] = lambda url: wrap(LocalStorage(url))  # noqa: E731
-            done.append(restore.restore(wrap(self.library), savepoint, wanted, self._now(), opened, self._lives))
+            done.append(restore.restore(wrap(self.library), savepoint, target, self._now(), opened, self._lives))
 
         crashed = self._do(work, die)
         if self._happened(Path(place).exists(), crashed):
@@ -264,27 +264,27 @@ class Machine(RuleBasedStateMachine):
     def listed_as_the_model_says(self) -> None:
         shelf = library.shelf(self.library)
         assert shelf.unreadable == ()
-        assert {one.id: one.batch for one in shelf.savepoints} == self.listed
+        assert {savepoint.id: savepoint.batch for savepoint in shelf.savepoints} == self.listed
 
     @invariant()
     def savepoints_are_whole(self) -> None:
         for savepoint in self.listed:
             level = Trust.INTACT if savepoint in self.sealed else Trust.COMPLETE
-            found = verify.check(self.library, savepoint, level, self.now_ms)
-            assert (found.reached, found.damages) == (level, ())
+            verification = verify.check(self.library, savepoint, level, self.now_ms)
+            assert (verification.reached, verification.damages) == (level, ())
 
     @invariant()
     def checkpoints_are_whole(self) -> None:
         for name, made in self.made.items():
             if name not in self.lived:
-                found = closure(LocalStorage(self.folder / "made" / name / "counts"), made.batch)
-                assert found.query_id == made.query_id
+                made_closure = closure(LocalStorage(self.folder / "made" / name / "counts"), made.batch)
+                assert made_closure.query_id == made.query_id
 
     @invariant()
     def retained_as_the_model_says(self) -> None:
         if hasattr(self, "job"):
-            found = retained_batches(self.job.source().queries[0])
-            assert [one.batch for one in found] == self.job.retained
+            batches = retained_batches(self.job.source().queries[0])
+            assert [batch.batch for batch in batches] == self.job.retained
 
     # how
 
@@ -342,7 +342,7 @@ class Machine(RuleBasedStateMachine):
         return list(self.listed)[pick % len(self.listed)]
 
     def _shelved(self) -> set[SavepointId]:
-        return {one.id for one in library.shelf(self.library).savepoints}
+        return {savepoint.id for savepoint in library.shelf(self.library).savepoints}
 
     def _check(self, url: str) -> None:
         exported = self.exports[url]

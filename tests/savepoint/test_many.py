@@ -157,21 +157,21 @@ def test_five_hundred_savepoints_of_a_running_job(server: Server, tmp_path: Path
     crowd = Crowd(server, files, fed)
     crowd.work()
 
-    assert len(crowd.taken) == len({one.id for one in crowd.taken}) == SAVEPOINTS
+    assert len(crowd.taken) == len({savepoint.id for savepoint in crowd.taken}) == SAVEPOINTS
     assert len(crowd.disposed) == SAVEPOINTS - KEPT
-    assert len({one.batch for one in crowd.taken}) > 5, "they are of many batches"
-    assert_kept(server, {one.id for one in crowd.taken} - set(crowd.disposed))
+    assert len({savepoint.batch for savepoint in crowd.taken}) > 5, "they are of many batches"
+    assert_kept(server, {savepoint.id for savepoint in crowd.taken} - set(crowd.disposed))
     assert_unharmed(server)
 
 
 def assert_kept(server: Server, kept: set[SavepointId]) -> None:
     """Catalog, disk and events say the same, each savepoint is intact, and there is nothing else in the library."""
     shelf = library.shelf(server.face.context.library)
-    assert {one.id for one in shelf.savepoints} == {one.id for one in server.face.ask(ListSavepoints())} == kept
+    assert {savepoint.id for savepoint in shelf.savepoints} == {savepoint.id for savepoint in server.face.ask(ListSavepoints())} == kept
     assert shelf.unreadable == ()
     for savepoint in kept:
-        found = do(server.face, Verify(savepoint, Trust.INTACT))
-        assert (found.reached, found.damages) == (Trust.INTACT, ())
+        verification = do(server.face, Verify(savepoint, Trust.INTACT))
+        assert (verification.reached, verification.damages) == (Trust.INTACT, ())
         assert server.face.ask(ShowSavepoint(savepoint)).trust is Trust.INTACT
     server.face.background = False
     folder = server.face.layout.savepoints

@@ -150,8 +150,8 @@ def test_sealing_lists_what_is_there_once() -> None:
     there = home()
     there.take("sp-1", "abc")
     there.bucket.asked.clear()
-    found = verify.verify(there.shelf(), SavepointId("sp-1"), Trust.INTACT, NOW_MS)
-    assert found.reached is Trust.INTACT
+    verification = verify.verify(there.shelf(), SavepointId("sp-1"), Trust.INTACT, NOW_MS)
+    assert verification.reached is Trust.INTACT
     assert [folder for folder in there.bucket.asked.elements() if folder.startswith("list ")] == ["list sp-1", ORIGIN]
     there.bucket.asked.clear()
     assert verify.verify(there.shelf(), SavepointId("sp-1"), Trust.INTACT, NOW_MS).reached is Trust.INTACT

@@ -49,24 +49,24 @@ def refused(refusal: str, verb: str, folder: Path) -> dict[str, Any]:
     command = [*namespace, sys.executable, "-m", "tests.savepoint.refused", refusal, verb, str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    said: dict[str, Any] = json.loads(done.stdout)
-    return said
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
 
 
 @pytest.mark.parametrize(("refusal", "verb"), [case for case in product(CODES, ("take", "fork", "dispose")) if case != ("full", "dispose")])
 def test_what_the_system_refuses(refusal: str, verb: str, open_folder: Path) -> None:
     golden.bench(open_folder)
-    said = refused(refusal, verb, open_folder)
-    assert said["error"]["code"] == CODES[refusal]
-    assert said["error"]["hint"]
-    assert (said["left"], said["lost"]) == ([], [])
-    assert said["listed"] == ["sp-1"]
+    answer = refused(refusal, verb, open_folder)
+    assert answer["error"]["code"] == CODES[refusal]
+    assert answer["error"]["hint"]
+    assert (answer["left"], answer["lost"]) == ([], [])
+    assert answer["listed"] == ["sp-1"]
 
 
 def test_a_full_disk_lets_go_of_a_savepoint(open_folder: Path) -> None:
     golden.bench(open_folder)
-    said = refused("full", "dispose", open_folder)
-    assert (said["error"], said["left"], said["listed"]) == ({}, [], [])
+    answer = refused("full", "dispose", open_folder)
+    assert (answer["error"], answer["left"], answer["listed"]) == ({}, [], [])
 
 
 class Goes(Fault):
@@ -151,7 +151,7 @@ def test_a_storage_that_goes_away_and_comes_back(verb: str, place: Place, tmp_pa
         assert "://" in place.root or not Path(place.root).exists(), "no other storage was made in its place"
         place.back()
         shelf = library.shelf(open_storage(place.savepoints))
-        assert ([one.id for one in shelf.savepoints], shelf.unreadable) == ([SP] if verb == "fork" else [], ())
+        assert ([savepoint.id for savepoint in shelf.savepoints], shelf.unreadable) == ([SP] if verb == "fork" else [], ())
         place.clean()
         left = [path for url in (place.savepoints, place.forks) for path in place.files(url)]
         assert sorted(left) == sorted(began)

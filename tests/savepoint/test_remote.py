@@ -90,8 +90,8 @@ def test_every_golden_job_is_saved_in_s3_and_comes_back(name: str, s3_url: str, 
     assert taken.queries == here.take().queries
     assert taken.path == f"{s3_url}/savepoints/sp-1"
     assert library.shelf(there.library).savepoints == (taken,)
-    found = verify.verify(there.library, SP, Trust.INTACT, NOW_MS)
-    assert (found.reached, found.damages) == (Trust.INTACT, ())
+    verification = verify.verify(there.library, SP, Trust.INTACT, NOW_MS)
+    assert (verification.reached, verification.damages) == (Trust.INTACT, ())
     made = there.fork(bench, str(bench.folder / "forks"))
     back = contents(made.checkpoints)
     Path(made.checkpoints).rename(bench.folder / "from-s3")
@@ -176,8 +176,8 @@ def assert_clean(job: Setting) -> None:
     restore.clean(job.forks, NOW_MS, lives=lambda *_: False)
     listed = library.shelf(job.library)
     assert listed.unreadable == ()
-    files = {f"{one.id}/{file.path}" for one in listed.savepoints for file in library.manifest(job.library, one.id).files}
-    assert files <= set(contents(job.savepoints)) <= files | {f"{one.id}/manifest.json" for one in listed.savepoints}
+    files = {f"{savepoint.id}/{file.path}" for savepoint in listed.savepoints for file in library.manifest(job.library, savepoint.id).files}
+    assert files <= set(contents(job.savepoints)) <= files | {f"{savepoint.id}/manifest.json" for savepoint in listed.savepoints}
     left = contents(job.forks)
     if left:
         assert closure(open_storage(f"{job.forks}/fork/counts"), NEWEST).query_id == "a-new-id"

@@ -65,9 +65,9 @@ def test_an_operator_with_one_partition_is_rescaled_if_its_state_has_a_key(tmp_p
     bench = laid(tmp_path, "rocksdb_format2")
     held = rescaling.of_savepoint(bench.library, library.manifest(bench.library, bench.take().id))
     (image,) = held.images
-    one = replace(image, operators=(replace(image.operators[0], partitions=1),), conf={"spark.sql.shuffle.partitions": "1"})
-    assert rescaling.plan(replace(held, images=[one]), 8).refusal is None
-    several = replace(one, conf={"spark.sql.shuffle.partitions": "4"})
+    single = replace(image, operators=(replace(image.operators[0], partitions=1),), conf={"spark.sql.shuffle.partitions": "1"})
+    assert rescaling.plan(replace(held, images=[single]), 8).refusal is None
+    several = replace(single, conf={"spark.sql.shuffle.partitions": "4"})
     refusal = rescaling.plan(replace(held, images=[several]), 8).refusal
     assert refusal is not None and refusal.code == "rescale.keyless"
 

@@ -85,9 +85,9 @@ def test_a_delta_table_by_its_path_is_told_apart_by_its_path() -> None:
 @pytest.mark.parametrize("sink", ["memory", "console", "noop", "foreach", "foreachBatch", "delta", "kafka", "somebody.elses"])
 def test_other_sinks_carry_nothing_and_say_what_to_expect(sink: str) -> None:
     image = replace(IMAGE, sink=sink, sink_path="")
-    said = [sinks.for_fork(image, Arguments((), (), PARENT)).plan, sinks.for_resume(image).plan]
-    assert [plan.action for plan in said] == ["none", "none"]
-    assert all(plan.message for plan in said)
+    plans = [sinks.for_fork(image, Arguments((), (), PARENT)).plan, sinks.for_resume(image).plan]
+    assert [plan.action for plan in plans] == ["none", "none"]
+    assert all(plan.message for plan in plans)
 
 
 def test_a_fork_writes_to_a_kafka_topic_of_its_own() -> None:

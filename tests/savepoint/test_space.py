@@ -43,19 +43,19 @@ def shelf(tmp_path: Path) -> LocalStorage:
 
 
 def test_each_byte_once(shelf: LocalStorage, tmp_path: Path) -> None:
-    found = space.space(shelf, [C, B, A])
-    assert [(one.savepoint, one.bytes, one.frees_bytes, one.shared_bytes) for one in found.savepoints] == [
+    usage = space.space(shelf, [C, B, A])
+    assert [(row.savepoint, row.bytes, row.frees_bytes, row.shared_bytes) for row in usage.savepoints] == [
         ("c", 1, 1, 0),
         ("b", 1120, 10, 1110),
         ("a", 1100, 0, 1100),
     ]
-    assert (found.full_bytes, found.disk_bytes, found.frees_bytes, found.shared_bytes) == (2221, 1111, 111, 1100)
-    assert found.disk_bytes == used(tmp_path / "savepoints")
+    assert (usage.full_bytes, usage.disk_bytes, usage.frees_bytes, usage.shared_bytes) == (2221, 1111, 111, 1100)
+    assert usage.disk_bytes == used(tmp_path / "savepoints")
 
 
 def test_what_others_hold_is_not_freed(shelf: LocalStorage) -> None:
-    found = space.space(shelf, [A])
-    assert (found.disk_bytes, found.frees_bytes, found.shared_bytes) == (1100, 0, 0)
+    usage = space.space(shelf, [A])
+    assert (usage.disk_bytes, usage.frees_bytes, usage.shared_bytes) == (1100, 0, 0)
 
 
 def test_one_that_is_gone_holds_nothing(shelf: LocalStorage) -> None:
@@ -67,19 +67,19 @@ def test_elsewhere_everything_is_its_own() -> None:
     storage = open_storage(f"memory://{uuid4().hex}/root")
     for name in ("a/x", "b/x"):
         storage.write(name, bytes(7))
-    found = space.space(storage, [A, B])
-    assert (found.full_bytes, found.disk_bytes, found.frees_bytes, found.shared_bytes) == (14, 14, 14, 0)
+    usage = space.space(storage, [A, B])
+    assert (usage.full_bytes, usage.disk_bytes, usage.frees_bytes, usage.shared_bytes) == (14, 14, 14, 0)
 
 
 def test_disposing_frees_what_was_said(bench: Bench) -> None:
     ids = [bench.take(f"sp-{number}").id for number in range(3)]
     for savepoint in ids:
-        said = next(one for one in space.space(bench.library, ids).savepoints if one.savepoint == savepoint)
+        expected = next(row for row in space.space(bench.library, ids).savepoints if row.savepoint == savepoint)
         before = used(bench.folder)
         planned = dispose.look(bench.library, savepoint, NOW_MS).plan
         dispose.dispose(bench.library, savepoint, NOW_MS)
-        assert (planned.frees_bytes, planned.bytes) == (said.frees_bytes, said.bytes)
-        assert before - used(bench.folder) == said.frees_bytes > 0
+        assert (planned.frees_bytes, planned.bytes) == (expected.frees_bytes, expected.bytes)
+        assert before - used(bench.folder) == expected.frees_bytes > 0
 
 
 @pytest.mark.bench
@@ -98,6 +98,6 @@ def test_five_hundred_savepoints(tmp_path: Path) -> None:
             folder.mkdir(parents=True, exist_ok=True)
             os.link(live / str(number), folder / str(number))
     began, busy = time.perf_counter(), time.process_time()
-    found = space.space(LocalStorage(tmp_path / "savepoints"), ids)
+    usage = space.space(LocalStorage(tmp_path / "savepoints"), ids)
     print(f"\n500 savepoints of 300 files: {time.perf_counter() - began:.2f} s, {time.process_time() - busy:.2f} s of them the processor's")
-    assert found.disk_bytes * 500 == found.full_bytes and found.frees_bytes == 0
+    assert usage.disk_bytes * 500 == usage.full_bytes and usage.frees_bytes == 0

@@ -213,6 +213,6 @@ def test_a_checkpoint_that_lost_a_file_is_named_and_nothing_is_left(bench: Bench
 
 def test_retained_batches_are_those_that_can_be_taken(bench: Bench) -> None:
     kept = contents.retained_batches(bench.source().queries[0])
-    for one in kept:
-        assert bench.take(f"sp-{one.batch}", OfBatch(one.batch)).batch == one.batch
-    assert [one.batch for one in kept] == list(range(NEWEST + 1))
+    for batch in kept:
+        assert bench.take(f"sp-{batch.batch}", OfBatch(batch.batch)).batch == batch.batch
+    assert [batch.batch for batch in kept] == list(range(NEWEST + 1))

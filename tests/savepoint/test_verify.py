@@ -62,9 +62,9 @@ def test_damage_is_found_named_and_remembered(kind: str, harm: Callable[[Path], 
     bench.take()
     verified(bench)
     harm(victim(bench))
-    found = verified(bench)
-    assert found.reached is None
-    assert [(damage.path, damage.kind) for damage in found.damages] == [("queries/counts/checkpoint/offsets/13", kind)]
+    verification = verified(bench)
+    assert verification.reached is None
+    assert [(damage.path, damage.kind) for damage in verification.damages] == [("queries/counts/checkpoint/offsets/13", kind)]
     assert library.load(bench.library, SP).damaged_files == 1
 
 
@@ -96,24 +96,24 @@ def proof(note: str = "") -> Proof:
 
 def recorded(bench: Bench, reached: Trust | None, at_ms: int, *damages: Damage, note: str = "") -> Verification:
     """What a proof that ended like this leaves."""
-    found = Verification(SP, Trust.PROVED, reached, at_ms, 1, 1, damages, proof=proof(note))
-    return verify.record(bench.library, found)
+    verification = Verification(SP, Trust.PROVED, reached, at_ms, 1, 1, damages, proof=proof(note))
+    return verify.record(bench.library, verification)
 
 
 def test_every_level_keeps_the_time_it_was_last_reached_at(bench: Bench) -> None:
     bench.take()
     recorded(bench, Trust.PROVED, NOW_MS)
-    found = verified(bench, Trust.COMPLETE, NOW_MS + 5)
-    assert found.levels == {Trust.COMPLETE: NOW_MS + 5, Trust.INTACT: NOW_MS, Trust.PROVED: NOW_MS}
+    verification = verified(bench, Trust.COMPLETE, NOW_MS + 5)
+    assert verification.levels == {Trust.COMPLETE: NOW_MS + 5, Trust.INTACT: NOW_MS, Trust.PROVED: NOW_MS}
     shown = library.load(bench.library, SP)
-    assert (shown.trust, shown.verified_ms, shown.levels) == (Trust.PROVED, NOW_MS, found.levels)
+    assert (shown.trust, shown.verified_ms, shown.levels) == (Trust.PROVED, NOW_MS, verification.levels)
 
 
 def test_a_proof_that_found_no_data_leaves_the_earlier_one_and_tells_why(bench: Bench) -> None:
     bench.take()
     recorded(bench, Trust.PROVED, NOW_MS)
-    found = recorded(bench, Trust.INTACT, NOW_MS + 5, note="nothing new")
-    assert found.levels == {Trust.COMPLETE: NOW_MS + 5, Trust.INTACT: NOW_MS + 5, Trust.PROVED: NOW_MS}
+    verification = recorded(bench, Trust.INTACT, NOW_MS + 5, note="nothing new")
+    assert verification.levels == {Trust.COMPLETE: NOW_MS + 5, Trust.INTACT: NOW_MS + 5, Trust.PROVED: NOW_MS}
     assert library.load(bench.library, SP).trust is Trust.PROVED
     assert verified(bench, at_ms=NOW_MS + 6).proof == proof("nothing new")
 
@@ -123,8 +123,8 @@ def test_damage_that_only_a_proof_sees_is_not_cleared_by_less(asked: Trust, benc
     bench.take()
     state = Damage("queries/counts/checkpoint/state/0", "state", "has 3 rows")
     recorded(bench, None, NOW_MS, state)
-    found = verified(bench, asked, NOW_MS + 5)
-    assert (found.reached, found.damages, found.levels) == (None, (state,), {})
+    verification = verified(bench, asked, NOW_MS + 5)
+    assert (verification.reached, verification.damages, verification.levels) == (None, (state,), {})
     assert library.load(bench.library, SP).damaged_files == 1
     assert recorded(bench, Trust.PROVED, NOW_MS + 6).damages == ()
     assert library.load(bench.library, SP).damaged_files == 0
