@@ -107,12 +107,12 @@ def test_a_server_is_found(layout: Layout, url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "content",
     [b"", b"{", b"[]", b"{}", b'{"url": "http://127.0.0.1:1"}'],
     ids=["empty", "cut", "list", "nothing", "part"],
 )
-def test_a_strange_server_file_is_no_server(layout: Layout, said: bytes) -> None:
-    layout.server_file.write_bytes(said)
+def test_a_strange_server_file_is_no_server(layout: Layout, content: bytes) -> None:
+    layout.server_file.write_bytes(content)
     assert running_server(layout) is None
 
 

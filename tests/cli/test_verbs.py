@@ -207,7 +207,7 @@ def test_logs_of_a_level_are_followed_by_entries(tidemark: Door, monkeypatch: py
     entries = [LogEntry(0, LogLevel.ERROR, None, "ERROR one"), LogEntry(20, LogLevel.WARNING, None, "WARN two")]
     run, looks = tidemark.face.runs[JOB][-1].id, list[int]()
 
-    def found(question: SearchLog) -> LogSearch:
+    def search(question: SearchLog) -> LogSearch:
         assert (question.level, question.text) == (LogLevel.WARNING, "o")
         looks.append(question.offset)
         fit = tuple(entry for entry in entries if entry.offset >= question.offset)
@@ -219,7 +219,7 @@ def test_logs_of_a_level_are_followed_by_entries(tidemark: Door, monkeypatch: py
         elif len(looks) == 3:
             tidemark.face.ended(JOB)
 
-    tidemark.face.answers(SearchLog, found)
+    tidemark.face.answers(SearchLog, search)
     monkeypatch.setattr(tidemark, "sleep", sleep)
     assert tidemark("logs", JOB, "-f", "--level", "WARN", "--grep", "o").stdout == "ERROR one\nWARN two\n\tat a.b.C\n"
     assert looks == [0, 20, 100, 100], "the last entry is looked at once more, whole; then only what is new"
