@@ -45,7 +45,7 @@ class Collector:
     def samples(self, at: int = -1) -> Samples:
         """Those of a request, the newest by default."""
         return {
-            (metric.name, frozenset((one.key, one.value.string_value) for one in point.attributes)): point.as_double
+            (metric.name, frozenset((attribute.key, attribute.value.string_value) for attribute in point.attributes)): point.as_double
             for resource in self.requests[at][2].resource_metrics
             for scope in resource.scope_metrics
             for metric in scope.metrics
@@ -54,7 +54,7 @@ class Collector:
 
     def resource(self) -> dict[str, str]:
         attributes = self.requests[-1][2].resource_metrics[0].resource.attributes
-        return {one.key: one.value.string_value for one in attributes}
+        return {attribute.key: attribute.value.string_value for attribute in attributes}
 
 
 @contextmanager

@@ -51,29 +51,29 @@ def samples(text: str) -> Samples:
     }
 
 
-def of(found: Samples, name: str, **labels: str) -> float | None:
-    return found.get((f"tidemark_{name}", frozenset(labels.items())))
+def of(scrape: Samples, name: str, **labels: str) -> float | None:
+    return scrape.get((f"tidemark_{name}", frozenset(labels.items())))
 
 
 def test_each_figure_is_the_overviews(client: httpx.Client, face: FakeFace) -> None:
-    found = scraped(client)
+    scrape = scraped(client)
     jobs = face.ask(ListJobs())
     assert jobs
     for job in jobs:
         for figure in OF_JOBS:
-            assert of(found, figure.name, job=job.job.name) == figure.of(job), (job.job.name, figure.name)
+            assert of(scrape, figure.name, job=job.job.name) == figure.of(job), (job.job.name, figure.name)
         for state in RunState:
-            assert of(found, "job_state", job=job.job.name, tidemark_job_state=state) == float(job.state is state)
-    assert of(found, "jobs") == len(jobs)
-    assert of(found, "jobs_failed") == sum(job.state is RunState.FAILED for job in jobs)
-    assert any(name.startswith("process_") for name, _ in found)
+            assert of(scrape, "job_state", job=job.job.name, tidemark_job_state=state) == float(job.state is state)
+    assert of(scrape, "jobs") == len(jobs)
+    assert of(scrape, "jobs_failed") == sum(job.state is RunState.FAILED for job in jobs)
+    assert any(name.startswith("process_") for name, _ in scrape)
 
 
 def test_what_is_not_known_has_no_sample(client: httpx.Client, face: FakeFace) -> None:
     job = replace(face.ask(ListJobs())[0], lag_ms=None, batch=None, state=RunState.WATCHED)
     face.answers(ListJobs(), [job])
-    found = scraped(client)
-    assert [of(found, name, job=job.job.name) for name in ("job_event_time_lag_seconds", "job_batch", "job_up")] == [None] * 3
+    scrape = scraped(client)
+    assert [of(scrape, name, job=job.job.name) for name in ("job_event_time_lag_seconds", "job_batch", "job_up")] == [None] * 3
 
 
 @pytest.mark.parametrize("name", ['say "hi"', "back\\slash", "two\nlines", "größe"])
@@ -88,10 +88,10 @@ def test_what_a_job_observes_has_its_query_and_name_as_labels(client: httpx.Clie
     job: JobSummary = face.ask(ListJobs())[0]
     numbers = (ObservedNow("counts", name, 2.5), ObservedNow("more", name, -1e38))
     face.answers(ListJobs(), [replace(job, observed=numbers)])
-    found = scraped(client)
-    values = [of(found, "job_observed", job=job.job.name, query=query, metric=name) for query in ("counts", "more", "no")]
+    scrape = scraped(client)
+    values = [of(scrape, "job_observed", job=job.job.name, query=query, metric=name) for query in ("counts", "more", "no")]
     assert values == [2.5, -1e38, None]
-    assert sum(metric == "tidemark_job_observed" for metric, _ in found) == 2
+    assert sum(metric == "tidemark_job_observed" for metric, _ in scrape) == 2
 
 
 def test_who_accepts_openmetrics_gets_it(client: httpx.Client) -> None:
@@ -126,24 +126,24 @@ def expressions(of: Any) -> list[str]:
     """Every `expr` within a document."""
     match of:
         case dict():
-            return [*([of["expr"]] if "expr" in of else []), *(one for value in of.values() for one in expressions(value))]
+            return [*([of["expr"]] if "expr" in of else []), *(expression for value in of.values() for expression in expressions(value))]
         case list():
-            return [one for value in of for one in expressions(value)]
+            return [expression for value in of for expression in expressions(value)]
     return []
 
 
 def asked(path: Path) -> str:
     """All that a file asks for."""
     text = path.read_text()
-    found = expressions(json.loads(text)) if path.suffix == ".json" else re.findall(r"expr: (.*)", text)
-    assert found, f"{path} asks for nothing"
-    return "\n".join(found)
+    queries = expressions(json.loads(text)) if path.suffix == ".json" else re.findall(r"expr: (.*)", text)
+    assert queries, f"{path} asks for nothing"
+    return "\n".join(queries)
 
 
 def named(expressions: str, label: str) -> set[str]:
     """The values of a label that are asked for; a dashboard's variables are none."""
-    found = re.findall(rf'\b{label}=~?"([^"$]*)"', expressions)
-    return {value for values in found for value in values.split("|")}
+    matches = re.findall(rf'\b{label}=~?"([^"$]*)"', expressions)
+    return {value for values in matches for value in values.split("|")}
 
 
 OF_THE_DISK = {"tidemark_disk_free_bytes", "tidemark_disk_bytes"}
@@ -154,14 +154,14 @@ UNASKED = {"tidemark_job_savepoint_usable"}
 
 def test_all_that_is_documented_is_there(client: httpx.Client) -> None:
     assert {name for name, _ in scraped(client) if name.startswith("tidemark_")} == {
-        one.name for one in documented()
+        metric.name for metric in documented()
     } - OF_THE_DISK - UNASKED
 
 
 @pytest.mark.parametrize("name", ["grafana-dashboard.json", "prometheus-rules.yml"])
 def test_what_is_shipped_asks_for_metrics_that_there_are(name: str) -> None:
     expressions = asked(MONITORING / name)
-    assert set(re.findall(r"tidemark_\w+", expressions)) <= {one.name for one in documented()}
+    assert set(re.findall(r"tidemark_\w+", expressions)) <= {metric.name for metric in documented()}
     assert named(expressions, "tidemark_job_finding") <= set(Problem) and named(expressions, "tidemark_job_state") <= set(RunState)
 
 

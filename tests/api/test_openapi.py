@@ -20,7 +20,7 @@ BY_HAND = {"ping", "dispose", "stream", "job_stream"}
 def operations() -> dict[str, Any]:
     """Operation id -> (method, path, its description)."""
     paths = create_api(FakeFace()).openapi()["paths"]
-    return {one["operationId"]: (method, path, one) for path, methods in paths.items() for method, one in methods.items()}
+    return {operation["operationId"]: (method, path, operation) for path, methods in paths.items() for method, operation in methods.items()}
 
 
 def test_every_declaration_has_its_routes_and_every_route_its_declaration() -> None:
@@ -33,16 +33,16 @@ def test_every_declaration_has_its_routes_and_every_route_its_declaration() -> N
 
 
 def test_every_route_is_described() -> None:
-    for name, (_, path, one) in operations().items():
+    for name, (_, path, operation) in operations().items():
         assert path.startswith("/v1/"), name
-        assert one["summary"] and one["description"] and one["tags"], name
-        assert all(parameter.get("description") for parameter in one.get("parameters", [])), name
-        assert {"422", "500"} <= one["responses"].keys(), name
+        assert operation["summary"] and operation["description"] and operation["tags"], name
+        assert all(parameter.get("description") for parameter in operation.get("parameters", [])), name
+        assert {"422", "500"} <= operation["responses"].keys(), name
 
 
 def test_every_refusal_has_the_one_body_and_every_answer_a_model() -> None:
-    for name, (_, _, one) in operations().items():
-        for status, response in one["responses"].items():
+    for name, (_, _, operation) in operations().items():
+        for status, response in operation["responses"].items():
             content = response.get("content", {})
             if status >= "400":
                 assert content == {"application/problem+json": {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}}, (name, status)
@@ -53,14 +53,14 @@ def test_every_refusal_has_the_one_body_and_every_answer_a_model() -> None:
 
 def test_every_tag_is_described() -> None:
     described = {tag["name"] for tag in create_api(FakeFace()).openapi()["tags"] if tag["description"]}
-    assert {tag for _, _, one in operations().values() for tag in one["tags"]} == described
+    assert {tag for _, _, operation in operations().values() for tag in operation["tags"]} == described
 
 
 def test_the_page_of_the_api_works_without_a_network(client: httpx.Client) -> None:
     page = client.get("/docs")
     assert page.status_code == 200
-    wanted = re.findall(r"""(?:src|href)="([^"]+)"|url: '([^']+)'""", page.text)
-    urls = [one or other for one, other in wanted]
+    references = re.findall(r"""(?:src|href)="([^"]+)"|url: '([^']+)'""", page.text)
+    urls = [attribute or other for attribute, other in references]
     assert len(urls) >= 4
     origin = str(client.base_url).removesuffix("/api/")
     for url in urls:

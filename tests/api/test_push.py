@@ -46,7 +46,7 @@ def pushed(face: FakeFace, told: list[Push], **environ: str) -> Iterator[None]:
 
 
 def scraped(face: FakeFace) -> Samples:
-    return {(one.name, frozenset(one.labels.items())): one.value for one in readings(face)}
+    return {(reading.name, frozenset(reading.labels.items())): reading.value for reading in readings(face)}
 
 
 def stable(samples: Samples) -> Samples:
@@ -156,7 +156,7 @@ def server_log() -> Iterator[io.StringIO]:
 def changes(told: list[Push]) -> list[bool]:
     """Whether the receiver was away, at each change of that."""
     away = [push.is_away for push in told if push.pushed_ms or push.failed_ms]
-    return [one for at, one in enumerate(away) if at == 0 or away[at - 1] != one]
+    return [is_away for at, is_away in enumerate(away) if at == 0 or away[at - 1] != is_away]
 
 
 def test_a_collector_that_goes_and_comes_back_is_said(face: FakeFace, told: list[Push], server_log: io.StringIO) -> None:

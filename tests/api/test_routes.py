@@ -181,12 +181,12 @@ def test_events_say_where_the_older_ones_are(client: httpx.Client, face: FakeFac
     every = [replace(newest, at_ms=NOW_MS - n, message=f"before {n}") for n in range(4)]
     after = {"": 0, every[1].cursor: 2, every[3].cursor: 4}
     face.answers(ListEvents, lambda question: every[after[question.before] :][: question.limit])
-    found = []
+    events = []
     while path:
         answer = client.get(path)
-        found += answer.json()
+        events += answer.json()
         path = answer.links.get("next", {}).get("url", "")
-    assert found == plain(every)
+    assert events == plain(every)
 
 
 def test_a_version_and_an_operation_are_found(client: httpx.Client, face: FakeFace) -> None:
@@ -225,15 +225,15 @@ def test_a_verification_is_followed_to_its_end(client: httpx.Client, face: FakeF
     begun = client.post(f"/v1/savepoints/{FIRST}/verifications?level=proved", json={}).json()
     assert (begun["state"], begun["amount"]["done"], begun["can_cancel"]) == ("running", 0, True)
     seen = [client.get(f"/v1/operations/{begun['id']}").json() for _ in range(4)]
-    assert [one["amount"]["done"] for one in seen] == [500_000, 1_000_000, 1_500_000, 2_000_000]
-    assert [one["state"] for one in seen] == ["running"] * 3 + ["done"]
+    assert [operation["amount"]["done"] for operation in seen] == [500_000, 1_000_000, 1_500_000, 2_000_000]
+    assert [operation["state"] for operation in seen] == ["running"] * 3 + ["done"]
     assert client.get(f"/v1/operations/{begun['id']}/answer").json()["reached"] == "proved"
 
 
 def test_an_operation_that_failed_says_group_code_and_hint(client: httpx.Client) -> None:
     failed = client.get("/v1/operations/op-failed").json()
-    said = [failed[f"error_{part}"] for part in ("group", "code", "hint")]
-    assert said == ["already_exists", "savepoint.exists", "Dispose of it first."]
+    error = [failed[f"error_{part}"] for part in ("group", "code", "hint")]
+    assert error == ["already_exists", "savepoint.exists", "Dispose of it first."]
 
 
 def test_a_dry_run_exports_nothing(client: httpx.Client, face: FakeFace) -> None:
@@ -257,14 +257,14 @@ def test_of_several_each_has_its_outcome(client: httpx.Client, face: FakeFace) -
     assert face.begun == []
     done = client.post("/v1/savepoints/dispose", json=asked).json()
     assert done == preview
-    assert [(one["refusal"] or {}).get("code") for one in done["outcomes"]] == [None, "savepoint.in_use"]
+    assert [(outcome["refusal"] or {}).get("code") for outcome in done["outcomes"]] == [None, "savepoint.in_use"]
     assert (done["frees_bytes"], done["files"], face.begun) == (4_096, 12, [Dispose((FIRST, PROVED))])
 
 
 def test_ping_says_which_workspace(client: httpx.Client, layout: Layout) -> None:
     layout.workspace_file.write_text('{"format": 1, "id": "ws-1"}')
-    said = client.get("/v1/ping").json()
-    assert (said["name"], said["workspace"], said["workspace_id"]) == ("tidemark", str(layout.root), "ws-1")
+    answer = client.get("/v1/ping").json()
+    assert (answer["name"], answer["workspace"], answer["workspace_id"]) == ("tidemark", str(layout.root), "ws-1")
 
 
 @pytest.mark.parametrize("group", STATUS_AND_EXIT_CODES)

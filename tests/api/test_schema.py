@@ -62,6 +62,6 @@ def problems(operation: schemathesis.APIOperation, mode: GenerationMode) -> Iter
 
 @pytest.mark.parametrize("mode", list(GenerationMode))
 def test_every_call_answers_as_it_is_described(described: schemathesis.BaseSchema, mode: GenerationMode) -> None:
-    operations = [found.ok() for found in described.get_all_operations()]
+    operations = [result.ok() for result in described.get_all_operations()]
     assert len(operations) > 40
     assert [problem for operation in operations for problem in problems(operation, mode)] == []

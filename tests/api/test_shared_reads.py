@@ -33,11 +33,11 @@ class Counted:
 
     async def answer(self, request: Request) -> Response:
         self.asked += 1
-        said = str(self.asked)
+        number = str(self.asked)
         await asyncio.sleep(0.01)
         if self.status == 500:
             raise LookupError("out of answers")
-        return PlainTextResponse(said + " " * self.more, self.status)
+        return PlainTextResponse(number + " " * self.more, self.status)
 
 
 def asking(app: object, steps: Callable[[httpx.AsyncClient], Awaitable[None]]) -> None:
@@ -160,10 +160,10 @@ def test_who_changed_something_sees_it(tmp_path_factory: pytest.TempPathFactory)
     async def steps(client: httpx.AsyncClient) -> None:
         assert (await client.get("/v1/savepoints")).json() == []
         taken = do(house.face, Take("a"))  # as a page does it
-        assert [one["label"] for one in (await client.get("/v1/savepoints")).json()] == [""]
+        assert [savepoint["label"] for savepoint in (await client.get("/v1/savepoints")).json()] == [""]
         changed = await client.patch(f"/v1/savepoints/{taken.id}", json={"label": "new"})
         assert changed.status_code == 200
-        assert [one["label"] for one in (await client.get("/v1/savepoints")).json()] == ["new"]
+        assert [savepoint["label"] for savepoint in (await client.get("/v1/savepoints")).json()] == ["new"]
 
     asking(api, steps)
     house.face.close()

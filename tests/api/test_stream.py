@@ -182,7 +182,7 @@ def test_what_was_not_written_is_not_looked_at(face: FakeFace) -> None:
     face.ended("clicks")
     assert looking.look(face) == [] and len(face.asked) == asked
     generation = 2
-    assert [said.job for said in looking.look(face)] == ["clicks"]
+    assert [update.job for update in looking.look(face)] == ["clicks"]
 
 
 def test_a_standby_tells_of_jobs_alone(face: FakeFace) -> None:
@@ -190,4 +190,4 @@ def test_a_standby_tells_of_jobs_alone(face: FakeFace) -> None:
     looking = Looking(None)
     looking.look(face)
     face.ended("clicks")
-    assert [said.job for said in looking.look(face)] == ["clicks"]
+    assert [update.job for update in looking.look(face)] == ["clicks"]

@@ -62,17 +62,17 @@ class Page:
         state.context_info.timezone, state.context_info.url = "UTC", f"{self.url}/{self.path}"
         return asked
 
-    def _take(self, said: ForwardMsg) -> bool:
+    def _take(self, message: ForwardMsg) -> bool:
         """Takes one message in; whether it was the last of a run."""
-        kind = said.WhichOneof("type")
-        if said.metadata.cacheable:
-            self.known.add(said.hash)
+        kind = message.WhichOneof("type")
+        if message.metadata.cacheable:
+            self.known.add(message.hash)
         if kind == "navigation":
-            self.script_hash = said.navigation.page_script_hash
+            self.script_hash = message.navigation.page_script_hash
         elif kind == "auto_rerun":
-            self.fragments[said.auto_rerun.fragment_id] = said.auto_rerun.interval
-        elif kind == "delta" and said.delta.new_element.WhichOneof("type") == "exception":
-            self.failed = said.delta.new_element.exception.message
+            self.fragments[message.auto_rerun.fragment_id] = message.auto_rerun.interval
+        elif kind == "delta" and message.delta.new_element.WhichOneof("type") == "exception":
+            self.failed = message.delta.new_element.exception.message
         elif kind == "page_not_found":
             self.failed = f"no page {self.path}"
         return kind == "script_finished"
@@ -100,7 +100,7 @@ async def live(page: Page, until: float) -> int:
     due = {fragment: time.perf_counter() + every for fragment, every in page.fragments.items()}
     count = 0
     while due:
-        fragment = min(due, key=lambda one: due[one])
+        fragment = min(due, key=lambda fragment_id: due[fragment_id])
         if due[fragment] >= until:
             break
         await asyncio.sleep(max(0.0, due[fragment] - time.perf_counter()))

@@ -78,9 +78,9 @@ def _jobs(writer: Writer, layout: Layout, made: Sequence[Version], now_ms: int) 
     seen = QuerySeen("q", "id", "parquet", "/out", "/checkpoint", "")
     runs.save_queries(writer, [(name_of(n), RunId(f"r-{n:03d}"), seen) for n in range(JOBS)])
     for n in range(JOBS):
-        wanted = layout.wanted_file(name_of(n))
-        wanted.parent.mkdir(parents=True)
-        wanted.write_text("{}")
+        path = layout.wanted_file(name_of(n))
+        path.parent.mkdir(parents=True)
+        path.write_text("{}")
 
 
 def _origin(number: int) -> Origin | None:
@@ -91,10 +91,10 @@ def _origin(number: int) -> Origin | None:
 
 def _run(number: int, of: VersionId, begun: int, now_ms: int) -> Run:
     """Every fiftieth has failed, every fortieth has stopped."""
-    found = replace(run(f"r-{number:03d}", name_of(number), created_ms=begun), version=of)
+    new_run = replace(run(f"r-{number:03d}", name_of(number), created_ms=begun), version=of)
     if number % 50 == 7:
-        return replace(found, state=RunState.FAILED, ended_ms=now_ms, exit=Exit("failed", 1, "OUT_OF_MEMORY", "Java heap space", now_ms))
-    return replace(found, state=RunState.STOPPED, ended_ms=now_ms) if number % 40 == 3 else found
+        return replace(new_run, state=RunState.FAILED, ended_ms=now_ms, exit=Exit("failed", 1, "OUT_OF_MEMORY", "Java heap space", now_ms))
+    return replace(new_run, state=RunState.STOPPED, ended_ms=now_ms) if number % 40 == 3 else new_run
 
 
 def _measurements(writer: Writer, batches: int, now_ms: int) -> None:
@@ -120,8 +120,10 @@ def _event(number: int, now_ms: int) -> Event:
 
 def _savepoint(number: int, made: Sequence[Version], layout: Layout, now_ms: int) -> Savepoint:
     """With its files: some of its own, and the rest hard links of the one before, as savepoints of one job share them."""
-    one = savepoint(f"sp-{number:012d}", name_of(number % JOBS), now_ms - (SAVEPOINTS - number) * 50_000, bytes=4_000_000 + number)
-    folder = layout.savepoint(SavepointId(one.id))
+    new_savepoint = savepoint(
+        f"sp-{number:012d}", name_of(number % JOBS), now_ms - (SAVEPOINTS - number) * 50_000, bytes=4_000_000 + number
+    )
+    folder = layout.savepoint(SavepointId(new_savepoint.id))
     folder.mkdir(parents=True)
     for file in range(FILES_EACH):
         path = folder / f"{file}.sst"
@@ -130,7 +132,7 @@ def _savepoint(number: int, made: Sequence[Version], layout: Layout, now_ms: int
             path.write_bytes(bytes(100))
         else:
             os.link(before, path)
-    return replace(one, version=made[number % JOBS].id, path=str(folder), reason=Reason.MANUAL if number % 3 else Reason.STOP)
+    return replace(new_savepoint, version=made[number % JOBS].id, path=str(folder), reason=Reason.MANUAL if number % 3 else Reason.STOP)
 
 
 def main() -> None:

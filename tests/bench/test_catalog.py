@@ -51,7 +51,7 @@ def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Catalog]:
         runs.save(writer, [run(f"r-{n}", f"job-{n}") for n in range(JOBS)])
         writer.execute(_MILLION, {"step": STEP_MS, "batches": BATCHES, "jobs": JOBS})
         newest = [batch(BATCHES, END_MS, event_max_ms=END_MS)[2] for _ in range(JOBS)]
-        progress.append(writer, [(JobName(f"job-{n}"), RunId(f"r-{n}"), one, "[]") for n, one in enumerate(newest)])
+        progress.append(writer, [(JobName(f"job-{n}"), RunId(f"r-{n}"), line, "[]") for n, line in enumerate(newest)])
     yield catalog
     catalog.close()
 

@@ -97,7 +97,7 @@ def test_the_example_and_a_savepoint(chromium: str, tmp_path: Path) -> None:
         browser.close()
     firsts, times_ms = [seconds for seconds, _ in rounds], [ms for _, times in rounds for ms in times]
     median = statistics.median(firsts)
-    said = ", ".join(f"{seconds:.1f}" for seconds in firsts)
-    print(f"the example from the click to its first batch: {said} s; {median / EXAMPLE_S:.2f} of what is expected")
-    said = f"median {statistics.median(times_ms):.0f} ms, most {max(times_ms):.0f} ms"
-    print(f"a savepoint from the click to its name: {said}; {statistics.median(times_ms) / SAVEPOINT_MS:.2f} of what is expected")
+    figures = ", ".join(f"{seconds:.1f}" for seconds in firsts)
+    print(f"the example from the click to its first batch: {figures} s; {median / EXAMPLE_S:.2f} of what is expected")
+    figures = f"median {statistics.median(times_ms):.0f} ms, most {max(times_ms):.0f} ms"
+    print(f"a savepoint from the click to its name: {figures}; {statistics.median(times_ms) / SAVEPOINT_MS:.2f} of what is expected")

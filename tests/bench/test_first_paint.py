@@ -33,11 +33,11 @@ def test_first_paint(chromium: str, tmp_path: Path) -> None:
         print(f"\n{os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}; medians of {ROUNDS}, each with an empty cache")
         for name in ("overview", "job"):
             paints, heads, contents, sizes = zip(*(opened(browser, served.url, name) for _ in range(ROUNDS)), strict=True)
-            said = ", ".join(
+            figures = ", ".join(
                 f"{what} {statistics.median(of):,.0f} ms"
                 for what, of in (("first paint", paints), ("title", heads), ("table" if name == "overview" else "charts", contents))
             )
-            print(f"{name}: {said}; {statistics.median(sizes) / 1e6:.1f} MB")
+            print(f"{name}: {figures}; {statistics.median(sizes) / 1e6:.1f} MB")
         browser.close()
 
 

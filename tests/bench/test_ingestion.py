@@ -31,7 +31,7 @@ def lines(job: str) -> list[str]:
         {"id": job, "runId": job, "batchId": batch, "timestamp": f"{(began + timedelta(seconds=batch)).isoformat()}.000Z"}
         for batch in range(EVENTS)
     )
-    return [json.dumps(event | said) + "\n" for said in told]
+    return [json.dumps(event | fields) + "\n" for fields in told]
 
 
 def rate(work: Callable[[], object]) -> tuple[float, float]:

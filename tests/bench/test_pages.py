@@ -52,10 +52,10 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout
-            found = re.search(r"serves (\S+)", server.stdout.readline())
-            assert found
+            match = re.search(r"serves (\S+)", server.stdout.readline())
+            assert match
             os.sync()  # ten million rows were written for it: that is not to go on beside what is measured
-            yield Fleet(found.group(1), server.pid)
+            yield Fleet(match.group(1), server.pid)
         finally:
             server.terminate()
 
@@ -89,7 +89,7 @@ async def _run(fleet: Fleet, page: Page, fragment: str = "") -> tuple[float, flo
 
 def _said(runs: list[tuple[float, float]]) -> str:
     cpu, wall = [cpu for cpu, _ in runs], [wall for _, wall in runs]
-    shown = [f"{min(one):.0f} / {statistics.median(one):.0f} / {_p95(one):.0f}" for one in (cpu, wall)]
+    shown = [f"{min(times):.0f} / {statistics.median(times):.0f} / {_p95(times):.0f}" for times in (cpu, wall)]
     return f"CPU min/median/p95 {shown[0]} ms, wall {shown[1]} ms"
 
 

@@ -51,7 +51,7 @@ def test_a_start_with_shared_classes_takes_less_of_the_processor(tmp_path: Path)
     classes.make(java, "")
     ways = {"without": "", "with": classes.submit_options(java, "", {})}
     costs = {way: [start(tmp_path / f"{way}{n}", options) for n in range(ROUNDS)] for way, options in ways.items()}
-    best = {way: min(found, key=lambda cost: cost.cpu_s) for way, found in costs.items()}
+    best = {way: min(rounds, key=lambda cost: cost.cpu_s) for way, rounds in costs.items()}
     for way, cost in best.items():
         print(f"{way} shared classes: {cost.cpu_s:.1f} s of the processor, {cost.wall_s:.1f} s")
     print(f"ratio: {best['with'].cpu_s / best['without'].cpu_s:.2f} of the processor, {best['with'].wall_s / best['without'].wall_s:.2f}")

@@ -56,10 +56,10 @@ def compared(folder: Path, keys: int, several: bool) -> tuple[float, int]:
     pool, peak = Pool(state_difference_worker.TASK), PeakOf()
     began = time.perf_counter()
     try:
-        said, _ = state_difference_worker.compare(pool, a, b, several, str(folder / "rows.parquet"), peak)
+        answer, _ = state_difference_worker.compare(pool, a, b, several, str(folder / "rows.parquet"), peak)
     finally:
         pool.close()
-    assert (said["changes"].added, said["changes"].removed) == (apart, apart) and said["changes"].changed > keys // 8
+    assert (answer["changes"].added, answer["changes"].removed) == (apart, apart) and answer["changes"].changed > keys // 8
     return time.perf_counter() - began, peak.bytes
 
 

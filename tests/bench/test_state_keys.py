@@ -59,6 +59,6 @@ def test_a_key_and_a_difference(spark: Any, tmp_path: Path, store: str) -> None:
 
 def _timed(house: House, key: int) -> float:
     began = time.perf_counter()
-    found = do(house.face, LookUpKey("counts", {"id": str(key)}))
-    assert [row["value"]["count"] for row in found.rows] == [2 if key % 10 == 0 else 1]
+    answer = do(house.face, LookUpKey("counts", {"id": str(key)}))
+    assert [row["value"]["count"] for row in answer.rows] == [2 if key % 10 == 0 else 1]
     return (time.perf_counter() - began) * 1000

@@ -87,5 +87,5 @@ def read_all(paths: list[Path]) -> None:
 
 
 def check(bench: Bench) -> None:
-    found = verify.verify(bench.library, SP, Trust.INTACT, NOW_MS)
-    assert found.reached is Trust.INTACT and found.bytes > 300 * MEGABYTE
+    verification = verify.verify(bench.library, SP, Trust.INTACT, NOW_MS)
+    assert verification.reached is Trust.INTACT and verification.bytes > 300 * MEGABYTE

@@ -17,9 +17,9 @@ from tests.faces import FakeFace
 def interruptible() -> Iterator[None]:
     """Signals are a command's own, as in a process of its own: PySpark takes Ctrl-C for itself, what runs in the background ignores it,
     and under `nohup` a terminal that closes is ignored, too."""
-    found = {number: signal.signal(number, usual) for number, usual in LEAVING.items()}
+    handlers = {number: signal.signal(number, usual) for number, usual in LEAVING.items()}
     yield
-    for number, handler in found.items():
+    for number, handler in handlers.items():
         signal.signal(number, handler)
 
 

@@ -37,10 +37,10 @@ def test_it_is_shown_and_listed(tidemark: Door) -> None:
     said_of_it = replace(tidemark.face.savepoints_by_id[FIRST], label="kept", note="one\ntwo", best_before_ms=NOW_MS - 1)
     tidemark.face.savepoints_by_id[FIRST] = said_of_it
     shown = tidemark("show", FIRST).stdout
-    said = [line.split(maxsplit=1) for line in shown.splitlines() if line]
-    place = said.index(["note", "one"])
-    assert said[place + 1] == ["two"]
-    assert ["label", "kept"] in said and ", past" in shown
+    rows = [line.split(maxsplit=1) for line in shown.splitlines() if line]
+    place = rows.index(["note", "one"])
+    assert rows[place + 1] == ["two"]
+    assert ["label", "kept"] in rows and ", past" in shown
     header, second, first = tidemark("savepoints").stdout.splitlines()
     assert "BEST BEFORE" in header and "past" in first and "past" not in second
 

@@ -82,8 +82,8 @@ def test_who_leaves_cancels_and_nothing_is_left(
     assert f"the {kind} was cancelled\n" in done.stderr
     monkeypatch.undo()
     assert {path for path in files(tmp_path / "ws") if path.startswith(("jobs/", "savepoints/"))} == before
-    assert said(stopped, "savepoints") == [saved] and [one["job"]["name"] for one in said(stopped, "list")] == ["a"]
-    assert [(one["kind"], one["state"]) for one in said(stopped, "operations")] == [(kind, "cancelled")]
+    assert said(stopped, "savepoints") == [saved] and [summary["job"]["name"] for summary in said(stopped, "list")] == ["a"]
+    assert [(operation["kind"], operation["state"]) for operation in said(stopped, "operations")] == [(kind, "cancelled")]
 
 
 class Served(Door):
@@ -114,6 +114,6 @@ def test_over_a_server_it_is_the_same(house: House, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Ticket, "advance", _until_its_end_is_asked_for)
     done = over_a_server(house.face, "savepoint", "a")
     assert (done.exit_code, done.stdout) == (130, "")
-    said = done.stderr.splitlines()
-    assert said[-2:] == ["cancelling the take; what it made is being removed", "the take was cancelled"]
+    lines = done.stderr.splitlines()
+    assert lines[-2:] == ["cancelling the take; what it made is being removed", "the take was cancelled"]
     assert not house.face.ask(ListSavepoints()) and list(house.face.layout.savepoints.iterdir()) == []

@@ -63,6 +63,6 @@ def test_compare_says_where_they_part_how_metrics_differ_and_the_state(tidemark:
     shown = tidemark("compare", JOB, SPLIT).stdout
     for part in ("first difference at", "equal up to", "B is 12 % slower, between 5 and 19 %", "No difference can be told yet: 7 batches"):
         assert part in shown
-    found = tidemark.json("compare", JOB, SPLIT)
-    assert [one["measure"] for one in found["metrics"]] == ["batch_ms", "processed_rate", "state_rows", "state_bytes"]
-    assert found["state"]["name"] == "state" and found["parting"]["kind"] == "changed"
+    comparison = tidemark.json("compare", JOB, SPLIT)
+    assert [metric["measure"] for metric in comparison["metrics"]] == ["batch_ms", "processed_rate", "state_rows", "state_bytes"]
+    assert comparison["state"]["name"] == "state" and comparison["parting"]["kind"] == "changed"

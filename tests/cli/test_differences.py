@@ -25,9 +25,9 @@ def test_code_is_a_unified_difference(tidemark: Door) -> None:
 
 def test_json_and_a_version_without_a_checkpoint(tidemark: Door) -> None:
     version = tidemark.face.runs["post_engagement"][-1].version
-    found = tidemark.json("diff", version, FIRST)
-    assert found["a"]["kind"] == "version" and found["b"]["batch"] == 7
-    assert [one["name"] for one in found["sections"] if one["compared"]] == ["arguments", "confs", "runtime"]
+    differences = tidemark.json("diff", version, FIRST)
+    assert differences["a"]["kind"] == "version" and differences["b"]["batch"] == 7
+    assert [section["name"] for section in differences["sections"] if section["compared"]] == ["arguments", "confs", "runtime"]
     assert "not compared, no checkpoint is known: pinned confs" in tidemark("diff", version, FIRST).stdout
 
 

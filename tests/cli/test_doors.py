@@ -87,12 +87,12 @@ def test_a_command_that_is_ended_cancels_its_operation_on_the_server(layout: Lay
                 started.kill()
     assert (started.returncode, out) == (code, "")
     assert err == "cancelling the verify; what it made is being removed\nthe verify was cancelled\n"
-    assert [one.state for one in face.ask(ListOperations())] == [OperationState.CANCELLED]
+    assert [operation.state for operation in face.ask(ListOperations())] == [OperationState.CANCELLED]
 
 
-def until(found: Callable[[], bool]) -> None:
+def until(condition: Callable[[], bool]) -> None:
     """Waits for it; the test's own time limit ends what never comes."""
-    while not found():
+    while not condition():
         threading.Event().wait(0.02)
 
 
@@ -107,12 +107,12 @@ def test_a_server_is_found(layout: Layout, url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "content",
     [b"", b"{", b"[]", b"{}", b'{"url": "http://127.0.0.1:1"}'],
     ids=["empty", "cut", "list", "nothing", "part"],
 )
-def test_a_strange_server_file_is_no_server(layout: Layout, said: bytes) -> None:
-    layout.server_file.write_bytes(said)
+def test_a_strange_server_file_is_no_server(layout: Layout, content: bytes) -> None:
+    layout.server_file.write_bytes(content)
     assert running_server(layout) is None
 
 

@@ -29,7 +29,7 @@ def test_each_that_stops_has_a_line_with_its_savepoint(tidemark: Door) -> None:
     assert (done.exit_code, done.stderr) == (0, "stopped 2 jobs\n")
     assert done.stdout == f"{JOB} {tidemark.face.savepoints_by_id[SAVED].path}\n", "post_events has none"
     outcomes = tidemark.json("stop", JOB, OTHER)["outcomes"]
-    assert [(one["job"], one["operation"]["state"], one["operation"]["result"]) for one in outcomes] == [
+    assert [(outcome["job"], outcome["operation"]["state"], outcome["operation"]["result"]) for outcome in outcomes] == [
         (JOB, "done", SAVED),
         (OTHER, "done", ""),
     ]
@@ -41,7 +41,10 @@ def test_one_that_is_refused_holds_back_no_other_and_says_so_by_the_exit_code(ti
     assert done.stderr.splitlines()[:2] == ["stopped 1 of 2 jobs", "none: There is no job none"]
     assert "error: There is no job none" in done.stderr
     as_json = tidemark("stop", "none", JOB, "--json")
-    assert [one["refusal"] and one["refusal"]["code"] for one in json.loads(as_json.stdout)["outcomes"]] == ["job.not_found", None]
+    assert [outcome["refusal"] and outcome["refusal"]["code"] for outcome in json.loads(as_json.stdout)["outcomes"]] == [
+        "job.not_found",
+        None,
+    ]
 
 
 def test_a_stop_that_fails_later_counts_as_one_that_was_refused(tidemark: Door) -> None:
@@ -71,10 +74,12 @@ def test_all_are_waited_for_no_longer_than_the_limit(tidemark: Door) -> None:
 
 def endless(tidemark: Door) -> object:
     planned = tidemark.face.plan(StopJobs((JOB, OTHER)))
-    running = [replace(samples.ended(f"op-{one.job}", "stop", one.job), state=OperationState.RUNNING) for one in planned.outcomes]
+    running = [
+        replace(samples.ended(f"op-{outcome.job}", "stop", outcome.job), state=OperationState.RUNNING) for outcome in planned.outcomes
+    ]
     for operation in running:
         tidemark.face.under_way(operation)
-    outcomes = [replace(one, operation=operation) for one, operation in zip(planned.outcomes, running, strict=True)]
+    outcomes = [replace(outcome, operation=operation) for outcome, operation in zip(planned.outcomes, running, strict=True)]
     return replace(planned, outcomes=tuple(outcomes))
 
 
@@ -89,7 +94,7 @@ def test_the_plan_has_that_of_each_and_ends_as_the_real_one(tidemark: Door) -> N
     first, second = shown.stdout.split("\n\n")
     assert JOB in first and second.splitlines()[1].split(maxsplit=1) == ["refused", "There is no job none"]
     both = tidemark.json("resume", OTHER, SPLIT, "--dry-run")["outcomes"]
-    assert [one["plan"]["job"] for one in both] == [OTHER, SPLIT]
+    assert [outcome["plan"]["job"] for outcome in both] == [OTHER, SPLIT]
 
 
 def test_each_that_is_resumed_has_a_line_with_its_run(tidemark: Door) -> None:

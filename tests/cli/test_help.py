@@ -96,8 +96,8 @@ def test_version() -> None:
 
 
 def test_help_imports_nothing_heavy() -> None:
-    said = _child("-c", f"import sys; from pipelines.cli.app import app; app(['--help'], standalone_mode=False); {_PRINT_MODULES}")
-    assert {name for name in json.loads(said.stderr) if name in HEAVY} == set()
+    child = _child("-c", f"import sys; from pipelines.cli.app import app; app(['--help'], standalone_mode=False); {_PRINT_MODULES}")
+    assert {name for name in json.loads(child.stderr) if name in HEAVY} == set()
 
 
 def test_help_answers_at_once() -> None:

@@ -49,10 +49,10 @@ def test_export_to_a_path_from_here(tidemark: Door, tmp_path: Path, monkeypatch:
 
 def test_export_dry_run_prints_the_plan(tidemark: Door) -> None:
     lines = [line.split("  ", 1) for line in tidemark("export", FIRST, "s3://lake/one.tar.zst", "--dry-run").stdout.splitlines()]
-    said = {name: value.strip() for name, value in lines}
-    assert (said["becomes"], said["copies"]) == ("one compressed file", "12 files, 2.0 MB read; the file is usually smaller")
+    plan = {name: value.strip() for name, value in lines}
+    assert (plan["becomes"], plan["copies"]) == ("one compressed file", "12 files, 2.0 MB read; the file is usually smaller")
     leaves = tidemark("export", FIRST, "s3://lake/a", "--then-dispose", "--dry-run").stdout
-    assert "then" not in said and "It is deleted here once the copy was read back" in leaves
+    assert "then" not in plan and "It is deleted here once the copy was read back" in leaves
     assert tidemark.json("export", FIRST, "s3://lake/one", "--directory", "--dry-run")["archive"] is False
     assert tidemark.face.begun == []
 
@@ -180,7 +180,7 @@ def test_operations(tidemark: Door) -> None:
         ["op-verified", "prove", "done"],
     ]
     assert "copying: 500 kB of 2.0 MB" in rows[0] and f"{PROVED} is here already" in rows[1]
-    assert [one["id"] for one in tidemark.json("operations", "--running")] == ["op-exporting"]
+    assert [operation["id"] for operation in tidemark.json("operations", "--running")] == ["op-exporting"]
     assert tidemark.json("operations") == plain(tidemark.face.ask(ListOperations()))
 
 

@@ -59,7 +59,7 @@ def test_an_attached_job_is_watched_and_left_alone(attached: Shell, lake: Path) 
     before = files(lake)
     row = attached("list").stdout.splitlines()[1].split()
     assert row[:3] == ["clicks", "watched", "13"]
-    assert [one["batch"] for one in said(attached, "batches", "clicks", "--retained")][-1] == 13
+    assert [batch["batch"] for batch in said(attached, "batches", "clicks", "--retained")][-1] == 13
     assert attached("stop", "clicks").exit_code == 5
     assert attached("resume", "clicks").exit_code == 5
     assert attached("attach", "again", lake).exit_code == 4
@@ -71,8 +71,8 @@ def test_a_savepoint_of_it_is_verified_and_shown(attached: Shell) -> None:
     done = attached("savepoint", "clicks", "--batch", "12")
     path = Path(done.stdout.rstrip("\n"))
     assert (done.exit_code, path.is_dir()) == (0, True)
-    found = said(attached, "verify", path)
-    assert (found["savepoint"], found["reached"], found["diagnosis"]) == (path.name, "intact", [])
+    verification = said(attached, "verify", path)
+    assert (verification["savepoint"], verification["reached"], verification["diagnosis"]) == (path.name, "intact", [])
     shown = said(attached, "show", path.name)
     assert shown["queries"][0]["batch"] == 12
     assert shown["levels"].keys() == {"complete", "intact"} == shown["verification"]["levels"].keys()
@@ -95,7 +95,7 @@ def test_it_goes_to_another_workspace_and_is_the_same_there(attached: Shell, lak
     assert said(there, "verify", taken["id"])["reached"] == "intact"
     again = there("import", target)
     assert (again.exit_code, again.stdout) == (4, "")
-    kinds = [(one["kind"], one["state"]) for one in said(there, "operations")]
+    kinds = [(operation["kind"], operation["state"]) for operation in said(there, "operations")]
     assert kinds == [("import", "failed"), ("verify", "done"), ("import", "done")]
 
 
@@ -125,10 +125,10 @@ def test_the_doctor_finds_what_is_missing_and_what_can_still_be_restored(attache
     assert attached("verify", "clicks").exit_code == 0
     (lake / "offsets" / "13").unlink()
     for subject in ("clicks", lake):
-        (found,) = said(attached, "verify", subject, code=7)
-        assert [finding["damage"]["kind"] for finding in found["findings"]] == ["missing"]
-        assert found["findings"][0]["damage"]["path"] == "offsets/13" and 13 in found["findings"][0]["batches"]
-        assert found["restorable"][-1] == 12
+        (diagnosis,) = said(attached, "verify", subject, code=7)
+        assert [finding["damage"]["kind"] for finding in diagnosis["findings"]] == ["missing"]
+        assert diagnosis["findings"][0]["damage"]["path"] == "offsets/13" and 13 in diagnosis["findings"][0]["batches"]
+        assert diagnosis["restorable"][-1] == 12
     text = attached("verify", "clicks")
     assert text.exit_code == 7 and "can be restored   batches " in text.stdout and "–12\n" in text.stdout
     assert said(attached, "verify", taken["id"])["reached"] == "intact"
@@ -179,7 +179,7 @@ def test_who_leaves_cancels_and_nothing_is_left(attached: Shell, tmp_path: Path,
     assert files(tmp_path / "archive") == before
     newest = said(used, "operations")[0]
     assert (newest["kind"], newest["state"]) == (command, "cancelled")
-    assert [one["id"] for one in said(there, "savepoints")] == []
+    assert [savepoint["id"] for savepoint in said(there, "savepoints")] == []
     assert [name for name in files(tmp_path / "another") if name.startswith(("savepoints/", "exports/"))] == []
     assert said(attached, "verify", taken["id"])["reached"] == "intact"
 

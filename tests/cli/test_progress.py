@@ -28,15 +28,15 @@ COURSES = {
 }
 
 
-@pytest.mark.parametrize(("seen", "said"), COURSES.values(), ids=COURSES)
-def test_courses(seen: list[tuple[int, Amount]], said: str) -> None:
+@pytest.mark.parametrize(("seen", "line"), COURSES.values(), ids=COURSES)
+def test_courses(seen: list[tuple[int, Amount]], line: str) -> None:
     now_ms = 0
     course = Course(lambda: now_ms)
     last = ""
     for at_ms, amount in seen:
         now_ms = at_ms
         last = course.words(amount)
-    assert last == said
+    assert last == line
 
 
 class Terminal(io.StringIO):

@@ -54,8 +54,8 @@ def test_what_names_no_command_has_all_of_them(typed: list[str]) -> None:
 
 
 def imported(*typed: str) -> Iterable[str]:
-    said = "import sys, json; from pipelines.cli.start import app_of; app_of(sys.argv[1:]); print(json.dumps(list(sys.modules)))"
-    child = subprocess.run([sys.executable, "-c", said, *typed], cwd=ROOT, capture_output=True, text=True, check=True)
+    code = "import sys, json; from pipelines.cli.start import app_of; app_of(sys.argv[1:]); print(json.dumps(list(sys.modules)))"
+    child = subprocess.run([sys.executable, "-c", code, *typed], cwd=ROOT, capture_output=True, text=True, check=True)
     return set(json.loads(child.stdout))
 
 

@@ -51,8 +51,8 @@ def test_verify_to_a_proof_prints_its_counts(tidemark: Door) -> None:
 
 
 def test_verify_by_the_path_of_a_savepoint(tidemark: Door) -> None:
-    said = tidemark.json("verify", f"{ROOT}/{FIRST}")
-    assert (said["savepoint"], said["reached"], said["diagnosis"]) == (FIRST, "intact", [])
+    verification = tidemark.json("verify", f"{ROOT}/{FIRST}")
+    assert (verification["savepoint"], verification["reached"], verification["diagnosis"]) == (FIRST, "intact", [])
 
 
 def test_verify_of_a_damaged_one_has_the_doctors_word(tidemark: Door) -> None:
@@ -68,9 +68,9 @@ def test_verify_of_a_damaged_one_has_the_doctors_word(tidemark: Door) -> None:
 def test_verify_of_a_damaged_one_as_json(tidemark: Door) -> None:
     damaged(tidemark.face)
     done = tidemark("verify", FIRST, "--json")
-    said = json.loads(done.stdout)
-    assert (done.exit_code, said["damages"][0]["kind"]) == (7, "missing")
-    assert said["diagnosis"] == plain(do(tidemark.face, Diagnose(FIRST)))
+    verification = json.loads(done.stdout)
+    assert (done.exit_code, verification["damages"][0]["kind"]) == (7, "missing")
+    assert verification["diagnosis"] == plain(do(tidemark.face, Diagnose(FIRST)))
     assert json.loads(done.stderr)["error"]["code"] == "savepoint.damaged"
 
 
@@ -85,8 +85,8 @@ def test_a_doctor_who_cannot_look_takes_nothing_away(tidemark: Door) -> None:
 def test_a_level_that_is_not_reached_without_damage_is_a_conflict(tidemark: Door) -> None:
     note = "the sources had nothing new to run a batch with"
     savepoint = tidemark.face.ask(ShowSavepoint(FIRST))
-    found = replace(samples.verification(savepoint, Trust.INTACT), asked=Trust.PROVED, proof=replace(samples.proof(), note=note))
-    tidemark.face.answers(Verify, found)
+    verification = replace(samples.verification(savepoint, Trust.INTACT), asked=Trust.PROVED, proof=replace(samples.proof(), note=note))
+    tidemark.face.answers(Verify, verification)
     done = tidemark("verify", FIRST, "--level", "proved")
     assert done.exit_code == 5
     assert "reached    intact" in done.stdout
@@ -107,10 +107,10 @@ def test_the_doctor_on_a_job_and_on_a_checkpoint(
     shown = tidemark("verify", typed).stdout
     assert "can be restored   batches 7–9" in shown and "damaged           nothing" in shown
     damaged(tidemark.face)
-    found = tidemark("verify", typed)
-    assert found.exit_code == 7
-    assert found.stderr.startswith(f"error: {subject} has 1 damaged file\nhint: Batch 8 is whole")
-    assert "can be restored   batches 7–8" in found.stdout and "state/0/3/9.delta" in found.stdout
+    answer = tidemark("verify", typed)
+    assert answer.exit_code == 7
+    assert answer.stderr.startswith(f"error: {subject} has 1 damaged file\nhint: Batch 8 is whole")
+    assert "can be restored   batches 7–8" in answer.stdout and "state/0/3/9.delta" in answer.stdout
 
 
 def test_the_doctor_on_nothing(tidemark: Door) -> None:

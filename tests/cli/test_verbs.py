@@ -207,7 +207,7 @@ def test_logs_of_a_level_are_followed_by_entries(tidemark: Door, monkeypatch: py
     entries = [LogEntry(0, LogLevel.ERROR, None, "ERROR one"), LogEntry(20, LogLevel.WARNING, None, "WARN two")]
     run, looks = tidemark.face.runs[JOB][-1].id, list[int]()
 
-    def found(question: SearchLog) -> LogSearch:
+    def search(question: SearchLog) -> LogSearch:
         assert (question.level, question.text) == (LogLevel.WARNING, "o")
         looks.append(question.offset)
         fit = tuple(entry for entry in entries if entry.offset >= question.offset)
@@ -219,7 +219,7 @@ def test_logs_of_a_level_are_followed_by_entries(tidemark: Door, monkeypatch: py
         elif len(looks) == 3:
             tidemark.face.ended(JOB)
 
-    tidemark.face.answers(SearchLog, found)
+    tidemark.face.answers(SearchLog, search)
     monkeypatch.setattr(tidemark, "sleep", sleep)
     assert tidemark("logs", JOB, "-f", "--level", "WARN", "--grep", "o").stdout == "ERROR one\nWARN two\n\tat a.b.C\n"
     assert looks == [0, 20, 100, 100], "the last entry is looked at once more, whole; then only what is new"
@@ -263,8 +263,8 @@ def test_stop_shows_how_far_its_savepoint_is(tidemark: Door, stopping: Operation
     tidemark.face.answers(ShowOperation, operation)
     tidemark.face.answers(ListOperations, operations)
     monkeypatch.setattr(tidemark, "sleep", lambda seconds: Door.sleep(tidemark, 6))
-    said = tidemark("stop", JOB).stderr.splitlines()
-    assert said[1:3] == ["copying: 20.0 MB of 40.0 MB, 1.7 MB/s, 12 s left", "copying: 30.0 MB of 40.0 MB, 1.7 MB/s, 6 s left"], said
+    lines = tidemark("stop", JOB).stderr.splitlines()
+    assert lines[1:3] == ["copying: 20.0 MB of 40.0 MB, 1.7 MB/s, 12 s left", "copying: 30.0 MB of 40.0 MB, 1.7 MB/s, 6 s left"], lines
 
 
 def test_stop_whose_operation_fails(tidemark: Door, stopping: Operation) -> None:
@@ -281,8 +281,8 @@ def test_stop_without_a_savepoint_prints_nothing(tidemark: Door) -> None:
 
 
 def test_stop_as_json(tidemark: Door, stopping: Operation) -> None:
-    said = tidemark.json("stop", JOB)
-    assert said["operation"]["result"] == said["savepoint"]["id"]
+    answer = tidemark.json("stop", JOB)
+    assert answer["operation"]["result"] == answer["savepoint"]["id"]
 
 
 def test_cancel(tidemark: Door) -> None:
@@ -436,7 +436,7 @@ def test_savepoint_dry_run_prints_the_plan(tidemark: Door) -> None:
 def test_savepoints(tidemark: Door) -> None:
     rows = [line.split()[0] for line in tidemark("savepoints").stdout.splitlines()]
     assert rows == ["SAVEPOINT", SECOND, FIRST]
-    assert [one["id"] for one in tidemark.json("savepoints", JOB)] == [SECOND, FIRST]
+    assert [savepoint["id"] for savepoint in tidemark.json("savepoints", JOB)] == [SECOND, FIRST]
     assert tidemark("savepoints", "post_events").stdout == ""
 
 
@@ -496,12 +496,12 @@ def test_compare(tidemark: Door) -> None:
     text = tidemark("compare", JOB, "post_engagement_split", "--key", "post", "--examples", "3").stdout
     assert tidemark.face is not None
     lines = [line.split() for line in text.splitlines()]
-    for wanted in (["equal", "8"], ["changed", "1"], ["post", "a.views", "b.views"], ["2", "3", "5"]):
-        assert wanted in lines
+    for row in (["equal", "8"], ["changed", "1"], ["post", "a.views", "b.views"], ["2", "3", "5"]):
+        assert row in lines
     asked = Compare(JOB, "post_engagement_split", "", ("post",), 5)
-    found = tidemark.json("compare", JOB, "post_engagement_split", "--key", "post")
-    assert found.keys() - plain(tidemark.face.ask(asked)).keys() == {"metrics", "state"}
-    assert found | plain(tidemark.face.ask(asked)) == found
+    comparison = tidemark.json("compare", JOB, "post_engagement_split", "--key", "post")
+    assert comparison.keys() - plain(tidemark.face.ask(asked)).keys() == {"metrics", "state"}
+    assert comparison | plain(tidemark.face.ask(asked)) == comparison
 
 
 def test_versions_is_a_tree(tidemark: Door) -> None:
@@ -541,7 +541,7 @@ def test_operators_are_tables_of_each_query(tidemark: Door) -> None:
     assert [line.split()[1:4] for line in shown.splitlines() if line.startswith("stateStoreSave")] == [["116", "24", "3"]]
     partitions = [line.split()[1:] for line in shown.splitlines() if line.startswith("clicks ")]
     assert partitions == [["0", "50", "1,300", "1,250"], ["1", "7", "7", "0"]]
-    assert [one["operators"][1]["rows"] for one in tidemark.json("operators", JOB)] == [480]
+    assert [query["operators"][1]["rows"] for query in tidemark.json("operators", JOB)] == [480]
     assert "no batch yet" in tidemark("operators", "post_events").stderr
 
 
@@ -557,7 +557,7 @@ WriteToDataSourceV2  (output rows 24)
 
 def test_a_plan_is_a_tree_with_its_main_metrics(tidemark: Door) -> None:
     assert tidemark("plan", JOB).stdout == PLAN.lstrip()
-    assert [one["nodes"][1]["operator"] for one in tidemark.json("plan", JOB, "--query", "counts")] == [0]
+    assert [plan["nodes"][1]["operator"] for plan in tidemark.json("plan", JOB, "--query", "counts")] == [0]
     assert "after the first batch" in tidemark("plan", "post_events").stderr
     tidemark.face.refuses(ListPlans(JOB, "other"), NotFound("plan.not_found", "no plan of query 'other'", "See which are known."))
     unknown = tidemark("plan", JOB, "--query", "other")
@@ -565,8 +565,8 @@ def test_a_plan_is_a_tree_with_its_main_metrics(tidemark: Door) -> None:
 
 
 def test_batches(tidemark: Door) -> None:
-    assert [one["batch"] for one in tidemark.json("batches", JOB, "--limit", "2")] == [9, 8]
-    assert [one["batch"] for one in tidemark.json("batches", JOB, "--retained")] == [7, 8, 9]
+    assert [batch["batch"] for batch in tidemark.json("batches", JOB, "--limit", "2")] == [9, 8]
+    assert [batch["batch"] for batch in tidemark.json("batches", JOB, "--retained")] == [7, 8, 9]
     assert "812 ms" in tidemark("batches", JOB).stdout
     assert "checks.bad_rows 9; checks.newest 2026-11-20 09:00:00" in tidemark("batches", JOB).stdout
     assert tidemark.json("batches", JOB, "--limit", "1")[0]["observed"][0] == {"name": "checks.bad_rows", "value": 9.0, "text": ""}
@@ -574,7 +574,7 @@ def test_batches(tidemark: Door) -> None:
 
 
 def test_events(tidemark: Door) -> None:
-    assert [one["job"] for one in tidemark.json("events", JOB)] == [JOB]
+    assert [event["job"] for event in tidemark.json("events", JOB)] == [JOB]
     assert "run.started" in tidemark("events").stdout
 
 

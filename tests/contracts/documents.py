@@ -65,7 +65,7 @@ def write() -> None:
 
 
 def _metrics() -> str:
-    rows = [f"| `{one.name}` | {_code(one.figure)} | {one.labels or '–'} | {one.says} |" for one in metrics.documented()]
+    rows = [f"| `{metric.name}` | {_code(metric.figure)} | {metric.labels or '–'} | {metric.says} |" for metric in metrics.documented()]
     alone = [f"| – | {_code(figure.name)} | – | {figure.says} |" for figure in OF_ALERTS]
     return "\n".join(["| metric | in an alert | labels | what it says |", "| --- | --- | --- | --- |", *rows, *alone])
 

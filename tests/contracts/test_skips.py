@@ -49,9 +49,9 @@ def run(suite: pytest.Pytester, *modules: str, options: tuple[str, ...] = (), **
 
 
 def test_all_that_runs_passes_in_ci(suite: pytest.Pytester) -> None:
-    code, said = run(suite, SUITE, CI="true")
-    assert code == 0, said
-    assert "1 passed, 1 deselected, 1 xfailed" in said
+    code, output = run(suite, SUITE, CI="true")
+    assert code == 0, output
+    assert "1 passed, 1 deselected, 1 xfailed" in output
 
 
 @pytest.mark.parametrize(("modules"), [(SUITE + SKIPS,), (SUITE, WHOLE_MODULE_SKIPS)], ids=["test", "module"])
@@ -66,10 +66,10 @@ def test_a_skip_fails_in_ci_only(suite: pytest.Pytester, modules: tuple[str, ...
 
 
 def test_without_a_browser_the_reason_says_how_to_get_one(suite: pytest.Pytester) -> None:
-    code, said = run(suite, SUITE + NEEDS_A_BROWSER, PATH="")
-    assert code == 0, said
-    assert "1 skipped" in said
-    assert "apt-get install chromium" in said
+    code, output = run(suite, SUITE + NEEDS_A_BROWSER, PATH="")
+    assert code == 0, output
+    assert "1 skipped" in output
+    assert "apt-get install chromium" in output
 
 
 FAILS_ONCE = """
@@ -92,11 +92,11 @@ def test_only_a_browsers_test_is_tried_twice_and_only_in_ci(
     suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, mark: str, environ: Mapping[str, Any], tried: bool
 ) -> None:
     monkeypatch.chdir(suite.path)
-    code, said = run(suite, FAILS_ONCE.format(mark=mark), **environ)
-    assert (code == 0, "1 rerun" in said, "RERUN" in said) == (tried, tried, tried), said
+    code, output = run(suite, FAILS_ONCE.format(mark=mark), **environ)
+    assert (code == 0, "1 rerun" in output, "RERUN" in output) == (tried, tried, tried), output
 
 
 def test_benchmarks_run_when_asked_for(suite: pytest.Pytester) -> None:
-    code, said = run(suite, SUITE, options=("-m", "bench"))
+    code, output = run(suite, SUITE, options=("-m", "bench"))
     assert code == 1
-    assert "a benchmark ran" in said
+    assert "a benchmark ran" in output

@@ -69,8 +69,8 @@ def _is_nothing(node: ast.stmt) -> bool:
 
 
 def test_no_error_is_swallowed() -> None:
-    found = {f"{path.relative_to(ROOT)}:{line}" for path in modules() for line in swallowed(path.read_text())}
-    assert found == set()
+    places = {f"{path.relative_to(ROOT)}:{line}" for path in modules() for line in swallowed(path.read_text())}
+    assert places == set()
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,9 @@ def asked_in_haste(source: str) -> Iterator[int]:
 
 def _asks(call: ast.Call) -> bool:
     name = ast.unparse(call.func)
-    return name in ASKED or (name == "connect" and any("ws://" in ast.unparse(one) or "wss://" in ast.unparse(one) for one in call.args))
+    return name in ASKED or (
+        name == "connect" and any("ws://" in ast.unparse(argument) or "wss://" in ast.unparse(argument) for argument in call.args)
+    )
 
 
 def test_every_test_says_how_long_it_waits_for_a_server() -> None:

@@ -55,13 +55,13 @@ NAMES = {kind.__name__: kind for kind in verbs.every()}
 
 def named() -> dict[str, set[str]]:
     """File outside of the homes -> the declarations that it imports."""
-    found: defaultdict[str, set[str]] = defaultdict(set)
+    declarations: defaultdict[str, set[str]] = defaultdict(set)
     for package in ("pipelines", "dashboard"):
         for path in (ROOT / package).rglob("*.py"):
             place = path.relative_to(ROOT).as_posix()
             if not place.startswith(HOMES):
-                found[place] |= _imported(path) & NAMES.keys() - FRAME
-    return {place: kinds for place, kinds in found.items() if kinds}
+                declarations[place] |= _imported(path) & NAMES.keys() - FRAME
+    return {place: kinds for place, kinds in declarations.items() if kinds}
 
 
 def hidden(call: Http, other: Http) -> list[tuple[str, str]]:

@@ -53,13 +53,13 @@ def kill_when(driver: Driver, folder: Path, has_come: Callable[[str], bool], sec
     processes = session(driver)
     descriptor = _watch(folder)
     try:
-        found = next((name for name in _names(descriptor, driver, seconds) if has_come(name)), None)
-        if found is not None:
+        file_name = next((name for name in _names(descriptor, driver, seconds) if has_come(name)), None)
+        if file_name is not None:
             _kill(processes)
     finally:
         os.close(descriptor)
     driver.process.wait(60)
-    return found
+    return file_name
 
 
 def session(driver: Driver) -> list[int]:

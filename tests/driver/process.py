@@ -50,8 +50,8 @@ class Driver:
 
     @property
     def exit(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads((self.folder / EXIT_FILE).read_text())
-        return found
+        document: dict[str, Any] = json.loads((self.folder / EXIT_FILE).read_text())
+        return document
 
     def until(self, condition: Callable[[Driver], bool], seconds: float = 180) -> None:
         deadline = time.monotonic() + seconds

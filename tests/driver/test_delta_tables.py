@@ -98,8 +98,8 @@ def test_the_table_is_carried_whole_and_once(crashed: str, spec: RunSpec, record
     if delta_tables.carries(spec, "sums", asked("/t")):
         delta_tables.carry(spec, records, "sums", asked(sink), LOCAL, None)
     assert files(sink) == whole and not delta_tables.carries(spec, "sums", asked("/t"))
-    said = kinds(tmp_path / EVENTS_FILE)
-    assert said == (["sink.carried"] if crashed in ("not", "in the log") else [])
+    event_kinds = kinds(tmp_path / EVENTS_FILE)
+    assert event_kinds == (["sink.carried"] if crashed in ("not", "in the log") else [])
 
 
 def test_another_table_is_left_alone(spec: RunSpec, records: Records, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def test_a_file_that_the_log_deletes_is_not_missed(past: History) -> None:
 def test_lines_that_name_nothing_below_the_root_stay(past: History, tmp_path: Path) -> None:
     elsewhere = line(tmp_path / "elsewhere" / "part.parquet")
     assert past.bring([elsewhere, "v1"]) == 0
-    assert [past.entry(one) for one in ("v1", elsewhere)] == ["v1", elsewhere]
+    assert [past.entry(log_line) for log_line in ("v1", elsewhere)] == ["v1", elsewhere]
 
 
 def test_a_copy_where_the_file_systems_differ(past: History, monkeypatch: pytest.MonkeyPatch) -> None:

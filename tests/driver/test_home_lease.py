@@ -41,8 +41,8 @@ class S3File:
         self._at = {"Bucket": BUCKET, "Key": key}
 
     def read(self) -> Content | None:
-        found = self._asked({"NoSuchKey"}, lambda: self._api.get_object(**self._at))
-        return Content(found["Body"].read().decode(), found["ETag"]) if found else None
+        response = self._asked({"NoSuchKey"}, lambda: self._api.get_object(**self._at))
+        return Content(response["Body"].read().decode(), response["ETag"]) if response else None
 
     def write(self, text: str, over: Content | None) -> bool:
         condition = {"IfNoneMatch": "*"} if over is None else {"IfMatch": over.tag}

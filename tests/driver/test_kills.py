@@ -158,9 +158,9 @@ def reference(tmp_path_factory: pytest.TempPathFactory, keeper: Keeper) -> Itera
         uninterrupted = lab(drivers, events, {"counts": ("rocksdb_format2", "foreachBatch")})
         with keeper.giving():
             uninterrupted.finish(uninterrupted.start("reference"))
-        found = rows(uninterrupted, "reference", "counts", "foreachBatch")
-        assert sum(found.values()) > FILES
-        yield events, found
+        output = rows(uninterrupted, "reference", "counts", "foreachBatch")
+        assert sum(output.values()) > FILES
+        yield events, output
     finally:
         drivers.end()
 
@@ -179,9 +179,9 @@ def test_a_job_killed_at_every_step_gives_the_uninterrupted_output(
     with keeper.giving():
         kills.lab.finish(kills.start())
     for query, (_, sink) in chain.queries.items():
-        found = rows(kills.lab, "job", query, sink)
-        assert found - expected == Counter(), query
-        assert expected - found == Counter(), query
+        output = rows(kills.lab, "job", query, sink)
+        assert output - expected == Counter(), query
+        assert expected - output == Counter(), query
 
 
 def test_a_writer_that_skips_a_batch_uncomputed_never_goes_on_silently(

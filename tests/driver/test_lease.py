@@ -44,8 +44,8 @@ def committed(drivers: Drivers) -> int:
 
 
 def jvm_of(driver: Driver) -> psutil.Process:
-    (found,) = [child for child in psutil.Process(driver.process.pid).children(recursive=True) if child.name() == "java"]
-    return found
+    (jvm,) = [child for child in psutil.Process(driver.process.pid).children(recursive=True) if child.name() == "java"]
+    return jvm
 
 
 def leases(folder: Path, run: str = "mine") -> Leases:
@@ -138,5 +138,5 @@ def test_a_lease_that_another_process_has(spark: SparkSession, tmp_path: Path, m
 
 def test_a_checkpoint_that_is_not_local_has_none_and_says_so(tmp_path: Path) -> None:
     leases(tmp_path).take("counts", None)
-    (said,) = [json.loads(line) for line in (tmp_path / EVENTS_FILE).read_text().splitlines()]
-    assert (said["kind"], said["query"]) == ("checkpoint.unleased", "counts")
+    (event,) = [json.loads(line) for line in (tmp_path / EVENTS_FILE).read_text().splitlines()]
+    assert (event["kind"], event["query"]) == ("checkpoint.unleased", "counts")

@@ -143,10 +143,10 @@ def test_modules_reach_the_workers_of_a_cluster(code: Path, drivers: Drivers, tm
     told = {"code": str(code), "master": "local-cluster[1,1,700]"}
     conf = {submit.PY_FILES: str(tmp_path / "lib.zip"), "spark.executor.memory": "700m"}
     environment = {"SPARK_WORKER_DIR": str(tmp_path / "work"), "SPARK_LOCAL_IP": "127.0.0.1"}
-    said = tmp_path / "said"
-    driver = drivers.start("r", code / "job.py", str(said), conf=conf, told=told, environment=environment)
+    output = tmp_path / "said"
+    driver = drivers.start("r", code / "job.py", str(output), conf=conf, told=told, environment=environment)
     assert driver.wait(300) == 0, driver.log
-    assert said.read_text() == "ada bob cyd 7"
+    assert output.read_text() == "ada bob cyd 7"
     assert {path.name for path in code.rglob("*")} == {"shop", "__init__.py", "names.py", "lookup.csv", "job.py"}, (
         "it stays as it was frozen"
     )

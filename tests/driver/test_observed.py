@@ -99,19 +99,19 @@ def test_each_batch_counts_once_with_the_numbers_that_it_had(drivers: Drivers, t
         for _ in range(2):  # reading a file twice doubles nothing
             progress.append(writer, [*told(first, RunId("r-1")), *told(second, RunId("r-2"))])
     with catalog.reading() as reader:
-        found = {line.name: line for line in series.event_series(reader, JOB).observed}
+        observed = {line.name: line for line in series.event_series(reader, JOB).observed}
         newest = batches.newest(reader, JOB)
         now = summaries.listed(reader, newest[0].at_ms)[0].observed
     catalog.close()
-    begins = [line.t[0] for line in found.values()]
-    assert set(found) == {f"checks.{name}" for name in expected(0)} and len(set(begins)) == 1
+    begins = [line.t[0] for line in observed.values()]
+    assert set(observed) == {f"checks.{name}" for name in expected(0)} and len(set(begins)) == 1
     assert 0 not in lost and FILES - len(lost) >= 3
     known = [file for file in range(FILES) if file not in lost]
-    for name, line in found.items():
+    for name, line in observed.items():
         assert list(line.t) == [begins[0] + file * MINUTE_MS for file in known]
         assert line.value == tuple(pytest.approx(expected(file)[name.removeprefix("checks.")]) for file in known)
     for row in newest:
-        values = {one.name.removeprefix("checks."): one for one in row.observed}
+        values = {observation.name.removeprefix("checks."): observation for observation in row.observed}
         assert values.pop("newest").text == f"2026-11-20 09:{row.batch:02d}:00"
-        assert {name: one.value for name, one in values.items()} == pytest.approx(expected(row.batch))
-    assert ObservedNow("counts", "checks.rows", expected(FILES - 1)["rows"]) in now and len(now) == len(found)
+        assert {name: observation.value for name, observation in values.items()} == pytest.approx(expected(row.batch))
+    assert ObservedNow("counts", "checks.rows", expected(FILES - 1)["rows"]) in now and len(now) == len(observed)

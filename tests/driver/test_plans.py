@@ -52,7 +52,7 @@ def named(plan: QueryPlan, name: str) -> list[PlanNode]:
 
 
 def value(node: PlanNode, metric: str) -> float:
-    return next(one.value for one in node.metrics if one.name == metric)
+    return next(sql_metric.value for sql_metric in node.metrics if sql_metric.name == metric)
 
 
 @pytest.mark.spark
@@ -86,8 +86,8 @@ def test_an_aggregation_and_a_join_are_written_down_with_their_rows(drivers: Dri
 
 def info(name: str, *children: dict[str, Any], **metrics: tuple[int, str]) -> dict[str, Any]:
     """A `SparkPlanInfo` as the event log has it; metrics are accumulator ids with their types."""
-    said = [{"name": metric.replace("_", " "), "accumulatorId": at, "metricType": kind} for metric, (at, kind) in metrics.items()]
-    return {"nodeName": name, "simpleString": f"{name} [x]", "children": list(children), "metadata": {}, "metrics": said}
+    metric_infos = [{"name": metric.replace("_", " "), "accumulatorId": at, "metricType": kind} for metric, (at, kind) in metrics.items()]
+    return {"nodeName": name, "simpleString": f"{name} [x]", "children": list(children), "metadata": {}, "metrics": metric_infos}
 
 
 def test_wrappers_are_left_out_and_a_part_used_twice_is_one_node() -> None:

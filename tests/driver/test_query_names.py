@@ -39,9 +39,9 @@ class Watched:
 
     def left_behind(self) -> list[str]:
         path = self.folder / EVENTS_FILE
-        said: list[dict[str, Any]] = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-        assert {one["kind"] for one in said} <= {"query.left_behind"}
-        return [one["query"] for one in said]
+        events: list[dict[str, Any]] = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        assert {event["kind"] for event in events} <= {"query.left_behind"}
+        return [event["query"] for event in events]
 
 
 def test_where_nothing_is_expected_anything_may_start(tmp_path: Path) -> None:

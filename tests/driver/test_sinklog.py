@@ -90,8 +90,8 @@ def test_a_fresh_log_brings_nothing_along_and_says_so(tmp_path: Path) -> None:
     source = entries(tmp_path / "source", "2.compact", "3", "4")
     sinks.carry(records(tmp_path), "q", source, tmp_path / "sink", checkpoint(tmp_path / "c", 4, 4), "run-1")
     assert names(tmp_path / "sink" / "_spark_metadata") == {"2.compact", "3", "4"}
-    said = json.loads((tmp_path / "events.jsonl").read_text())
-    assert said["kind"] == "sink.fresh" and "none of the rows" in said["message"]
+    event = json.loads((tmp_path / "events.jsonl").read_text())
+    assert event["kind"] == "sink.fresh" and "none of the rows" in event["message"]
 
 
 def test_a_fork_whose_history_went_away_meanwhile_does_not_start(tmp_path: Path) -> None:
@@ -153,9 +153,9 @@ def test_a_sink_that_another_query_wrote_is_refused(tmp_path: Path) -> None:
 )
 def test_taken_paths(path: str, taken: str, refused: bool) -> None:
     if refused:
-        with pytest.raises(Conflict) as found:
+        with pytest.raises(Conflict) as error:
             sinks.refuse_taken("q", path, [taken])
-        assert found.value.code == "sink.taken"
+        assert error.value.code == "sink.taken"
     else:
         sinks.refuse_taken("q", path, [taken])
 
@@ -163,9 +163,9 @@ def test_taken_paths(path: str, taken: str, refused: bool) -> None:
 def test_a_log_cannot_be_carried_where_no_suite_ran(tmp_path: Path) -> None:
     here = str(tmp_path)
     spec = RunSpec(SPEC_FORMAT, RunId("r"), JobName("j"), VersionId("v"), "s.py", (), {}, "local[2]", here, here, {"q": here})
-    with pytest.raises(Unsupported) as found:
+    with pytest.raises(Unsupported) as error:
         sinks.prepare(spec, records(tmp_path), "q", "gs://there/out", str(tmp_path / "q"), None)
-    assert found.value.code == "sink.remote"
+    assert error.value.code == "sink.remote"
 
 
 def test_where_a_path_lies() -> None:

@@ -56,8 +56,8 @@ def test_a_stream_and_a_batch_of_sql_have_the_same_rows(drivers: Drivers, inputs
 
 
 def rows(folder: Path) -> list[tuple[Any, ...]]:
-    found = pyarrow.parquet.read_table(folder, columns=["start", "author", "seconds"]).to_pylist()
-    return sorted((row["start"], str(row["author"]), round(row["seconds"], 6)) for row in found)
+    records = pyarrow.parquet.read_table(folder, columns=["start", "author", "seconds"]).to_pylist()
+    return sorted((row["start"], str(row["author"]), round(row["seconds"], 6)) for row in records)
 
 
 @pytest.fixture

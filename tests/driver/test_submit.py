@@ -25,8 +25,8 @@ SAY = "import os, pyspark, sys; print(pyspark.__file__, sys.executable, os.envir
 def started(path: str) -> list[str]:
     """What a worker with this PYTHONPATH says: PySpark's place, its interpreter, its own PYTHONPATH, its arguments."""
     environ = {"SPARK_HOME": str(INSTALLED.parent), "TIDEMARK_PYTHON": sys.executable, "PYTHONPATH": path, "PATH": os.environ["PATH"]}
-    found = subprocess.run([submit.WORKER_PYTHON, "-c", SAY, "a b"], env=environ, check=True, capture_output=True, text=True)
-    return found.stdout.splitlines()
+    worker = subprocess.run([submit.WORKER_PYTHON, "-c", SAY, "a b"], env=environ, check=True, capture_output=True, text=True)
+    return worker.stdout.splitlines()
 
 
 @pytest.mark.parametrize(

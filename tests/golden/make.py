@@ -193,6 +193,6 @@ def make(name: str) -> None:
 
 
 if __name__ == "__main__":
-    for wanted in sys.argv[1:] or GOLDENS:
-        make(wanted)
-        print(wanted, flush=True)
+    for name in sys.argv[1:] or GOLDENS:
+        make(name)
+        print(name, flush=True)

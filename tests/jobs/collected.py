@@ -70,8 +70,8 @@ class JobBench(Bench):
     def rows(self, job: str, first: int = 0, last: int | None = None) -> Rows:
         if self.line.sink == "parquet":
             return matrix_sinks.read("parquet", self.session, self.output(job), job)
-        found = self._table(job) if self.line.sink == "sqlite" else self._folders(job)
-        return Counter({(batch, row): n for (batch, row), n in found.items() if batch >= first})
+        counts = self._table(job) if self.line.sink == "sqlite" else self._folders(job)
+        return Counter({(batch, row): n for (batch, row), n in counts.items() if batch >= first})
 
     def _folders(self, job: str) -> Rows:
         rows = self.session.read.parquet(str(self.output(job))).collect()

@@ -52,10 +52,10 @@ class Kinesis:
         self.client.split_shard(StreamName=STREAM, ShardToSplit=shard, NewStartingHashKey=str(middle))
         self._keep({shard: kept}, before)
 
-    def merge(self, one: str, other: str) -> None:
-        kept = {shard: OrderedDict(self.stream.shards[shard].records) for shard in (one, other)}
+    def merge(self, shard_id: str, other: str) -> None:
+        kept = {shard: OrderedDict(self.stream.shards[shard].records) for shard in (shard_id, other)}
         before = set(self.stream.shards)
-        self.client.merge_shards(StreamName=STREAM, ShardToMerge=one, AdjacentShardToMerge=other)
+        self.client.merge_shards(StreamName=STREAM, ShardToMerge=shard_id, AdjacentShardToMerge=other)
         self._keep(kept, before)
 
     def _keep(self, kept: dict[str, Any], before: set[str]) -> None:

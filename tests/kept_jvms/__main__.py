@@ -62,14 +62,14 @@ class Lease:
         words = gateway._parsed(os.environ.get(gateway.SUBMIT, gateway.END))
         if words is None or popen_kwargs or self._keeper is not None:
             return self._launch(conf, popen_kwargs)
-        wanted = {**dict(conf.getAll() if conf else ()), **words}
-        launch = gateway.launch_conf(wanted)
+        confs = {**dict(conf.getAll() if conf else ()), **words}
+        launch = gateway.launch_conf(confs)
         self._keeper = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._keeper.connect(os.environ[SOCKET])
         self._keeper.send(json.dumps([SPARK, launch, _environ()], sort_keys=True).encode())
         kept = json.loads(self._keeper.recv(BYTES))
         reached, jvm = self._reached(Jvm(*kept)) if kept else self._started(launch)
-        _tell(reached, jvm.properties, {**wanted, **_of_workers()})
+        _tell(reached, jvm.properties, {**confs, **_of_workers()})
         return reached
 
     def _reached(self, jvm: Jvm) -> tuple[Any, Jvm]:
@@ -137,13 +137,13 @@ def _end_leases(jvm: Any) -> None:
         properties.remove(name).acquiredBy().close()
 
 
-def _tell(reached: Any, started: Mapping[str, str], wanted: Mapping[str, str]) -> None:
+def _tell(reached: Any, started: Mapping[str, str], confs: Mapping[str, str]) -> None:
     """Sets what `--conf` would have said; nothing that an earlier driver was told stays."""
     system = reached.jvm.java.lang.System
     for name in _names(reached.jvm):
         if name.startswith("spark.") and name not in started:
             system.clearProperty(name)
-    for name, value in {**started, **wanted}.items():
+    for name, value in {**started, **confs}.items():
         system.setProperty(name, value)
 
 

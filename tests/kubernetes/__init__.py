@@ -89,7 +89,7 @@ class Kubernetes:
     def kill_pod_of(self, pid: int) -> str:
         """Kills the executor that has started the process `pid`; the name of its pod."""
         above = {parent.pid for parent in psutil.Process(pid).parents()}
-        name, executor = next((name, one) for name, one in self._processes.items() if one.pid in above)
+        name, executor = next((name, process) for name, process in self._processes.items() if process.pid in above)
         executor.kill()
         return name
 

@@ -53,10 +53,10 @@ def test_the_client_lists_saves_stops_cancels_and_disposes(flink: Path, tmp_path
         def client(*words: str) -> str:
             environ = {**os.environ, "FLINK_REST_CLIENT_HEADERS": f"Authorization:Bearer {token}", "FLINK_LOG_DIR": str(tmp_path)}
             command = ["bash", str(flink / "bin" / "flink"), words[0], "-m", f"http://127.0.0.1:{port}/flink", *words[1:]]
-            said = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=300)
-            print(said.stdout, said.stderr)
-            assert said.returncode == 0, said.stdout + said.stderr
-            return said.stdout
+            process = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=300)
+            print(process.stdout, process.stderr)
+            assert process.returncode == 0, process.stdout + process.stderr
+            return process.stdout
 
         def rest(method: str, path: str, **body: object) -> httpx.Response:
             url = f"http://127.0.0.1:{port}/api/v1{path}"

@@ -54,9 +54,9 @@ class Home:
 
     @property
     def lease(self) -> HomeLease:
-        found = parsed(open_storage(self.place).read(LEASE_FILE))
-        assert found is not None
-        return found
+        lease = parsed(open_storage(self.place).read(LEASE_FILE))
+        assert lease is not None
+        return lease
 
     def rows(self) -> list[int]:
         import pyarrow.parquet as parquet
@@ -112,8 +112,8 @@ def ended_with(driver: Driver, error_class: str) -> str:
 
 
 def test_two_machines_never_commit_to_one_checkpoint(home: Home, machines: tuple[Machine, Machine, Any]) -> None:
-    one, other, between = machines
-    first = one.start("run-1")
+    machine, other, between = machines
+    first = machine.start("run-1")
     goes_on(first, home)
     assert "in use by run run-1" in ended_with(other.start("run-2"), "checkpoint.leased")
 
@@ -132,7 +132,7 @@ def test_two_machines_never_commit_to_one_checkpoint(home: Home, machines: tuple
     assert home.lease.run in ("run-3", "run-4")
 
     third.process.send_signal(signal.SIGKILL)
-    fifth = one.start("run-5")
+    fifth = machine.start("run-5")
     goes_on(fifth, home)
     assert "it was not renewed" in fifth.log and home.lease.run == "run-5"
 
@@ -141,7 +141,7 @@ def test_two_machines_never_commit_to_one_checkpoint(home: Home, machines: tuple
     assert "was taken by another driver" in ended_with(fifth, "checkpoint.lease_lost")
     open_storage(home.place).write(LEASE_FILE, replace(stolen, released=True).text.encode())
 
-    last = one.start("run-6")
+    last = machine.start("run-6")
     goes_on(last, home)
     last.terminate()
     assert last.wait(PATIENCE_S) == 0, last.log

@@ -151,8 +151,8 @@ def test_own_packages_and_scripts_of_bisections_as_another_user(folder: Path, mo
         assert written(server, "b") == sorted([*of("1.0", range(FIRST)), *of("2.0", range(FIRST, ALL))])
         do(server.face, Stop("b", at_once=True))
         asked = Bisect(job="a", good=begun.id, bad=end.id, query="plain", script=OF_OUTPUT)
-        found = do(server.face, asked)
-        assert (found.right, found.wrong) == (5, 6) and {step.way for step in found.steps} == {Way.LOG, Way.SAVEPOINT}
+        bisection = do(server.face, asked)
+        assert (bisection.right, bisection.wrong) == (5, 6) and {step.way for step in bisection.steps} == {Way.LOG, Way.SAVEPOINT}
         state = do(server.face, replace(asked, query="counts", over=Over.STATE, script=OF_STATE))
         assert (state.right, state.wrong) == (5, 6) and {step.way for step in state.steps} == {Way.RETAINED, Way.SAVEPOINT}
         for batch in range(FIRST, ALL - 1):

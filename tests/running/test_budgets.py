@@ -23,10 +23,10 @@ def items(*tests: str) -> list[Any]:
 
 
 def test_every_folder_has_a_budget_and_every_file_that_is_named_exists() -> None:
-    found = budgets.read()
+    limits = budgets.read()
     folders = {path.parent.name for path in TESTS.glob("*/test_*.py")} - BY_HAND
-    assert found.minutes.keys() == folders
-    assert [file for file in found.seconds if file != budgets.OTHERS and not (TESTS.parent / file).is_file()] == []
+    assert limits.minutes.keys() == folders
+    assert [file for file in limits.seconds if file != budgets.OTHERS and not (TESTS.parent / file).is_file()] == []
 
 
 def test_what_is_run_by_hand_has_its_mark() -> None:
@@ -110,6 +110,6 @@ def run(folder: Path, minutes: float, area: float, *arguments: str) -> subproces
 def test_a_whole_run_over_a_budget_fails(tmp_path: Path, minutes: float, area: float, arguments: tuple[str, ...], over: str | None) -> None:
     answer = run(tmp_path, minutes, area, *arguments)
     assert (answer.returncode == 0) is (over is None), answer.stdout + answer.stderr
-    said = [line.partition(" took")[0] for line in answer.stdout.splitlines() if line.startswith("OVER BUDGET")]
-    assert said == ([f"OVER BUDGET: {over}"] if over else [])
+    lines = [line.partition(" took")[0] for line in answer.stdout.splitlines() if line.startswith("OVER BUDGET")]
+    assert lines == ([f"OVER BUDGET: {over}"] if over else [])
     assert "1 passed" in answer.stdout

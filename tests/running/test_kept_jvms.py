@@ -44,8 +44,8 @@ def told(folder: Path, *confs: str, **does: Any) -> Mapping[str, Any]:
     environ = {**os.environ, MARK: str(folder), gateway.SUBMIT: " ".join([*confs, gateway.END])}
     command = [*environment.command("", "tests.sandbox.told"), str(folder)]
     subprocess.run(command, cwd=environment.ROOT, env=environ, check=True, timeout=240, stdin=subprocess.DEVNULL)
-    said: dict[str, Any] = json.loads((folder / "said.json").read_text())
-    return said
+    session: dict[str, Any] = json.loads((folder / "said.json").read_text())
+    return session
 
 
 def test_the_next_process_has_the_jvm_and_nothing_of_the_one_before(own: Keeper, tmp_path: Path) -> None:

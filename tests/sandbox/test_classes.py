@@ -100,9 +100,9 @@ def test_an_archive_of_ours_gives_way_to_that_of_the_spark_which_is_started(cach
     pythons = [interpreter(tmp_path / name, keeping("classes")) for name in ("one", "other")]
     for python in pythons:
         classes.make(JAVA, python)
-    one, other = (options(python, "-Dmine") for python in pythons)
-    assert one != other and options(pythons[1], one) == other
-    assert options(str(tmp_path / "absent"), one) == "-Dmine"
+    first, other = (options(python, "-Dmine") for python in pythons)
+    assert first != other and options(pythons[1], first) == other
+    assert options(str(tmp_path / "absent"), first) == "-Dmine"
 
 
 def test_those_that_were_used_last_stay(cache: Path, tmp_path: Path) -> None:
@@ -192,9 +192,9 @@ def test_spark_starts_from_an_archive_whose_class_path_goes_on_with_a_folder(
 ) -> None:
     (tmp_path / "hadoop").mkdir()
     (tmp_path / "hadoop" / "core-site.xml").write_text("<configuration/>")
-    found = classes.submit_options(java_home(), "", {})
+    java_options = classes.submit_options(java_home(), "", {})
     monkeypatch.setenv("SPARK_DIST_CLASSPATH", f"{os.environ['SPARK_DIST_CLASSPATH']}{os.pathsep}{tmp_path}/hadoop")
-    assert str(made) in found and start(found, tmp_path / "shared") == ""
+    assert str(made) in java_options and start(java_options, tmp_path / "shared") == ""
     assert shared(tmp_path / "shared") > 1000
 
 
@@ -202,15 +202,15 @@ def test_spark_starts_from_an_archive_whose_class_path_goes_on_with_a_folder(
 def test_spark_starts_from_the_archive_or_without_a_damaged_one_and_says_nothing(made: Path, cache: Path, tmp_path: Path) -> None:
     cache.mkdir(mode=0o700, parents=True)
     archive = Path(shutil.copy(made, cache))
-    found = classes.submit_options(java_home(), "", {})
-    assert str(archive) in found
-    assert start(found, tmp_path / "sound") == ""
+    java_options = classes.submit_options(java_home(), "", {})
+    assert str(archive) in java_options
+    assert start(java_options, tmp_path / "sound") == ""
     assert shared(tmp_path / "sound") > 1000
 
     with archive.open("r+b") as file:
         for place in range(1_000_000, archive.stat().st_size, 10_000_000):
             file.seek(place)
             file.write(b"damage")
-    assert classes.submit_options(java_home(), "", {}) == found
-    assert start(found, tmp_path / "damaged") == ""
+    assert classes.submit_options(java_home(), "", {}) == java_options
+    assert start(java_options, tmp_path / "damaged") == ""
     assert shared(tmp_path / "damaged") == 0

@@ -41,22 +41,22 @@ def stores(golden: str, batch: int, operator: str, names: tuple[str, ...], provi
     return [Store("q", at, batch, provider, state_format, 0, operator, name) for name in names]
 
 
-def task(*wanted: Store) -> CountTask:
-    return CountTask(TASK_FORMAT, "test", "local[2]", {"spark.log.level": "ERROR"}, wanted)
+def task(*state_stores: Store) -> CountTask:
+    return CountTask(TASK_FORMAT, "test", "local[2]", {"spark.log.level": "ERROR"}, state_stores)
 
 
 @pytest.mark.spark
 def test_spark_reads_every_kind_of_store(spark: SparkSession) -> None:
-    wanted = [
+    state_stores = [
         *stores("limit", 12, "globalLimit", ("default",), "hdfs", 1),
         *stores("limit_format2", 6, "globalLimit", ("default",)),
         *stores("named", 12, "dedupe", ("default",)),
         *stores("join", 6, "symmetricHashJoin", JOIN_STORES),
     ]
-    found = list(counting.count(spark, task(*wanted)))
-    assert [(one.error_class, one.message) for one in found] == [("", "")] * len(wanted)
-    assert [one.rows for one in found[:2]] == [1, 1]
-    assert all(one.rows > 0 for one in found)
+    counts = list(counting.count(spark, task(*state_stores)))
+    assert [(count.error_class, count.message) for count in counts] == [("", "")] * len(state_stores)
+    assert [count.rows for count in counts[:2]] == [1, 1]
+    assert all(count.rows > 0 for count in counts)
 
 
 @pytest.mark.spark
@@ -75,6 +75,6 @@ def test_damaged_state_is_told_from_state_that_this_spark_cannot_read(spark: Spa
 @pytest.mark.spark
 def test_a_process_of_its_own_counts_and_says_how_far_it_is(tmp_path: Path) -> None:
     done: list[int] = []
-    found = states.count(Pool(), tmp_path, task(*stores("limit", 12, "globalLimit", ("default",), "hdfs", 1)), OWN, done.append)
-    assert (found.spark_version, [one.rows for one in found.rows]) == ("4.3.0", [1])
+    answer = states.count(Pool(), tmp_path, task(*stores("limit", 12, "globalLimit", ("default",), "hdfs", 1)), OWN, done.append)
+    assert (answer.spark_version, [count.rows for count in answer.rows]) == ("4.3.0", [1])
     assert done[0] == 0 and done[-1] == 1

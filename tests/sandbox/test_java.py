@@ -62,9 +62,9 @@ def test_an_older_spark_gets_a_java_that_its_hadoop_runs_on_wherever_one_is(tmp_
 @pytest.mark.parametrize(("version", "vector"), [("11", True), ("21", False)], ids=["too old", "without the vector module"])
 def test_an_unusable_system_java_gives_way_to_the_packaged_one(tmp_path: Path, version: str, vector: bool) -> None:
     unusable = fake_java(tmp_path / "system", version, vector=vector)
-    found = java_home({"JAVA_HOME": str(unusable), **NO_PATH}, tmp_path / "made")
-    assert found.packaged
-    assert found.path == tmp_path / "made"
+    java = java_home({"JAVA_HOME": str(unusable), **NO_PATH}, tmp_path / "made")
+    assert java.packaged
+    assert java.path == tmp_path / "made"
 
 
 def test_the_packaged_java_starts_with_the_argument_it_cannot_follow(tmp_path: Path) -> None:

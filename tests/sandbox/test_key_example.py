@@ -49,7 +49,8 @@ def held(spark: SparkSession, table: Points, side: str, key: Any) -> list[Any]:
     every = (json.loads(text) for (text,) in rows.select(F.to_json(F.struct("*"))).collect())
     keys = [{name: row.pop(name) for name in ("key", "user_map_key") if name in row} | {"row": row} for row in every]
     return sorted(
-        (one["row"] | {"partition_id": 0} for one in keys if {name: one[name] for name in one if name != "row"} == key), key=json.dumps
+        (entry["row"] | {"partition_id": 0} for entry in keys if {name: entry[name] for name in entry if name != "row"} == key),
+        key=json.dumps,
     )
 
 

@@ -56,9 +56,9 @@ def test_every_key_is_found_in_its_one_partition_in_every_kind_of_state(spark: S
         held = [json.loads(text) for (text,) in reading.storable(rows).select(F.to_json(F.struct("*"))).collect()]
         assert held
         for row in held:
-            found = lookup.look_up(spark, asked(read, operator_name, texts(row["key"]), variable))
-            assert found.partition == row["partition_id"], (golden, row)
-            assert row in found.rows and all(one["key"] == row["key"] for one in found.rows)
+            answer = lookup.look_up(spark, asked(read, operator_name, texts(row["key"]), variable))
+            assert answer.partition == row["partition_id"], (golden, row)
+            assert row in answer.rows and all(state_row["key"] == row["key"] for state_row in answer.rows)
         absent = {
             path: "2001-01-01" if "T" in text else "0" if text.isdecimal() else "nobody" for path, text in texts(held[0]["key"]).items()
         }

@@ -47,13 +47,13 @@ class Asked:
         (folder / "does.json").write_text(json.dumps(does))
         work = Work("tests.sandbox.told", OWN, "local[2]", {}, is_last)
         self.pool.run(work, folder, "told.log", lambda: None, PATIENCE_S)
-        said = folder / "said.json"
-        return dict(json.loads(said.read_text())) if said.exists() else {}
+        path = folder / "said.json"
+        return dict(json.loads(path.read_text())) if path.exists() else {}
 
     def rows(self, store: Store, **conf: str) -> list[Any]:
         task = CountTask(TASK_FORMAT, "test", "local[2]", {"spark.log.level": "ERROR", **conf}, (store,))
         counted = states.count(self.pool, self.new_folder(), task, OWN, lambda done: None)
-        return [(one.rows, one.damaged) for one in counted.rows]
+        return [(store_rows.rows, store_rows.damaged) for store_rows in counted.rows]
 
     def pids(self) -> list[int]:
         return [process.pid for process in self.pool.processes()]
@@ -165,14 +165,14 @@ def test_no_session_sees_another_ones(asked: Asked) -> None:
     second = asked.told(conf={"spark.sql.session.timeZone": "UTC"}, name="second", view="second")
     third = asked.told(view="third")
     assert asked.pids() == [pid] and first["jvm"] == second["jvm"] == third["jvm"]
-    assert [said["hour"] for said in (first, second)] == [9, 0]
+    assert [session["hour"] for session in (first, second)] == [9, 0]
     assert tokyo.items() <= first["conf"].items()
-    assert [said["views"] for said in (first, second, third)] == [["first"], ["second"], ["third"]]
+    assert [session["views"] for session in (first, second, third)] == [["first"], ["second"], ["third"]]
     assert (first["name"], second["name"], third["name"]) == ("first", "second", "told")
     assert second["conf"].keys() - {"spark.sql.session.timeZone"} == third["conf"].keys()
     assert not tokyo.keys() & third["conf"].keys()
     assert third["environ"].get("PYTHONPATH") != "/nowhere"
-    assert [said["stdin"] for said in (first, second, third)] == [""] * 3
+    assert [session["stdin"] for session in (first, second, third)] == [""] * 3
 
 
 @pytest.mark.spark

@@ -59,8 +59,8 @@ def test_what_it_starts_has_its_niceness_too(tmp_path: Path) -> None:
         "import os, subprocess, sys; print(os.nice(0), flush=True); subprocess.run([sys.executable, '-c', 'import os; print(os.nice(0))'])"
     )
     assert processes.run([sys.executable, "-c", code], tmp_path, dict(os.environ), "log", lambda: None, 60, niceness=3) == 0
-    wanted = min(os.nice(0) + 3, 19)
-    assert (tmp_path / "log").read_text().split() == [str(wanted)] * 2
+    expected = min(os.nice(0) + 3, 19)
+    assert (tmp_path / "log").read_text().split() == [str(expected)] * 2
 
 
 def test_a_watcher_that_raises_ends_the_whole_family(tmp_path: Path) -> None:

@@ -66,10 +66,10 @@ def test_every_kind_of_table_is_read_row_for_row(spark: SparkSession, tmp_path: 
 
     few = events(tmp_path / "few", make.FEW_BATCHES)
     side = Read(spark, tmp_path, "join", "left")
-    said = spark.newSession()
-    said.conf.set("spark.sql.streaming.stateStore.checkpointFormatVersion", "2")
-    own = said.read.format("statestore").option("storeName", "left-keyWithIndexToValue").load(side.store.checkpoint)
-    spark_says = sorted((one.post, round(one.ts.timestamp() * 1000), one.n) for one in own.select("value.*").collect())
+    session = spark.newSession()
+    session.conf.set("spark.sql.streaming.stateStore.checkpointFormatVersion", "2")
+    own = session.read.format("statestore").option("storeName", "left-keyWithIndexToValue").load(side.store.checkpoint)
+    spark_says = sorted((row.post, round(row.ts.timestamp() * 1000), row.n) for row in own.select("value.*").collect())
     assert side.rows("SELECT value.post, value.ts, value.n FROM state") == spark_says
     assert spark_says and set(spark_says) <= {(e["post"], ms(e["ts"]), e["n"]) for e in few}
     assert sum(rows for (rows,) in Read(spark, tmp_path, "join", "left-keyToNumValues").rows("SELECT value.value FROM state")) == len(

@@ -54,15 +54,15 @@ def test_a_process_of_the_sandbox_works_in_its_own_folders_alone(workspace: Path
     (workspace / "access.key").chmod(0o600)
     (folder / "task.json").write_text("task")
     (folder / "task.json").chmod(0o600)
-    code, said = ran(
+    code, output = ran(
         folder,
         "id -un; id -G; cat task.json; echo ${TIDEMARK_TOKEN:-none} $HOME; echo x > ../checkpoints/q/1 && echo wrote;"
         "cat ../../../access.key || echo closed; ls ../../x-2 || echo closed; rm -f run.log || echo kept;"
         "mv ../run ../away || echo kept; echo done > result",
     )
-    lines = said.splitlines()
-    assert code == 0 and lines[0] == NAME and "task" in said and f"none {users.named(NAME).home}" in said and "wrote" in lines, said
-    assert lines.count("closed") == 2 and lines.count("kept") == 2 and (folder / "result").read_text() == "done\n", said
+    lines = output.splitlines()
+    assert code == 0 and lines[0] == NAME and "task" in output and f"none {users.named(NAME).home}" in output and "wrote" in lines, output
+    assert lines.count("closed") == 2 and lines.count("kept") == 2 and (folder / "result").read_text() == "done\n", output
 
 
 def test_a_link_in_the_place_of_a_log_is_not_followed(workspace: Path) -> None:

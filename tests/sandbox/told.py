@@ -23,7 +23,7 @@ def main(folder: Path) -> None:
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.createDataFrame([(1,)], "n INT").createOrReplaceGlobalTempView(does.get("view", "v"))
-    said = {
+    report = {
         "conf": {key: value for key, value in spark.conf.getAll.items() if key.startswith("spark.sql.")},
         "name": spark.sparkContext.appName,
         "hour": spark.sql("SELECT hour(timestamp_seconds(0)) AS at").first()["at"],
@@ -33,7 +33,7 @@ def main(folder: Path) -> None:
         "environ": dict(os.environ),
         "stdin": sys.stdin.read(),
     }
-    (folder / "said.json").write_text(json.dumps(said))
+    (folder / "said.json").write_text(json.dumps(report))
 
 
 if __name__ == "__main__":

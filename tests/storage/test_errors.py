@@ -68,6 +68,6 @@ def test_every_way_of_writing_is_refused_alike_and_leaves_nothing(refusal: str, 
     command = [*namespace, sys.executable, "-c", PROGRAM, refusal, str(place), str(source)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, umask=0o022)
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    assert said["said"] == {way: [f"storage.{refusal}", True] for way in ("write", "replace", "stream", "clone", "put")}
-    assert (said["files"], said["swept"]) == ({"a": "kept"}, 0)
+    report = json.loads(done.stdout)
+    assert report["said"] == {way: [f"storage.{refusal}", True] for way in ("write", "replace", "stream", "clone", "put")}
+    assert (report["files"], report["swept"]) == ({"a": "kept"}, 0)

@@ -64,9 +64,9 @@ def test_the_namenode_is_found_by_hadoops_configuration(url: str, settings: dict
 
 
 def test_a_setting_says_where_the_namenode_answers(tmp_path: Path) -> None:
-    said = {"TIDEMARK_WEBHDFS": "other:1=http://x:1, nn:8020=http://gate:14000/, nn:8020=http://gate2:14000"}
-    assert namenodes.find("hdfs://nn:8020/a", said).urls == ("http://gate:14000", "http://gate2:14000")
-    both = {**said, "HADOOP_CONF_DIR": write_conf(tmp_path, SITE)}
+    environ = {"TIDEMARK_WEBHDFS": "other:1=http://x:1, nn:8020=http://gate:14000/, nn:8020=http://gate2:14000"}
+    assert namenodes.find("hdfs://nn:8020/a", environ).urls == ("http://gate:14000", "http://gate2:14000")
+    both = {**environ, "HADOOP_CONF_DIR": write_conf(tmp_path, SITE)}
     assert namenodes.find("hdfs://nn:8020/a", both).urls == ("http://gate:14000", "http://gate2:14000")
 
 
@@ -182,12 +182,12 @@ def refusals(storage: HdfsStorage, verbs: str = "write list children read delete
         "delete": lambda: storage.delete(["a/b"]),
         "remove": lambda: folders.remove(storage, "a"),
     }
-    found = set()
+    errors = set()
     for verb in verbs.split():
         with pytest.raises(Unavailable) as caught:
             ways[verb]()
-        found.add((caught.value.code, bool(caught.value.hint)))
-    return found
+        errors.add((caught.value.code, bool(caught.value.hint)))
+    return errors
 
 
 def test_who_may_not_is_denied(storage: HdfsStorage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,6 @@ def test_what_could_leave_its_root_is_refused_among_many_too(path: str) -> None:
         assert repr(path) in refused.value.message
 
 
-@pytest.mark.parametrize("found", [[], GOOD])
-def test_many_are_said_again(found: list[str]) -> None:
-    assert paths.all_relative(found) == found
+@pytest.mark.parametrize("names", [[], GOOD])
+def test_many_are_said_again(names: list[str]) -> None:
+    assert paths.all_relative(names) == names

@@ -63,8 +63,8 @@ def local(folder: Path, files: dict[str, bytes]) -> LocalStorage:
 def uploads(storage: S3Storage) -> list[str]:
     """Keys of uploads in parts that were neither completed nor aborted."""
     _, prefix, _ = storage._client.split_path(storage._root)
-    found = storage._client.api.list_multipart_uploads(Bucket=BUCKET, Prefix=prefix)
-    return [upload["Key"] for upload in found.get("Uploads", [])]
+    response = storage._client.api.list_multipart_uploads(Bucket=BUCKET, Prefix=prefix)
+    return [upload["Key"] for upload in response.get("Uploads", [])]
 
 
 @pytest.mark.parametrize(
@@ -260,8 +260,8 @@ def test_many_objects_are_listed_by_pages_and_deleted_by_the_thousand(storage: S
 
 def test_what_the_server_keeps_when_many_are_deleted_is_an_error(storage: S3Storage, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its answer to the whole request is a success all the same."""
-    said = {"Errors": [{"Key": "a/b", "Code": "AccessDenied", "Message": "Access Denied"}]}
-    monkeypatch.setattr(storage._client.api, "delete_objects", lambda **_: said)
+    response = {"Errors": [{"Key": "a/b", "Code": "AccessDenied", "Message": "Access Denied"}]}
+    monkeypatch.setattr(storage._client.api, "delete_objects", lambda **_: response)
     with pytest.raises(Unavailable) as caught:
         listing.delete(storage._client, [f"{BUCKET}/a/b"], storage.url)
     assert caught.value.code == "storage.denied"
@@ -350,12 +350,12 @@ def refusal(url: str) -> set[tuple[str, bool]]:
         lambda: folders.children(storage),
         lambda: folders.remove(storage, "a"),
     ]
-    found = set()
+    errors = set()
     for verb in verbs:
         with pytest.raises(Unavailable) as caught:
             verb()
-        found.add((caught.value.code, bool(caught.value.hint)))
-    return found
+        errors.add((caught.value.code, bool(caught.value.hint)))
+    return errors
 
 
 def test_no_such_bucket(s3_url: str) -> None:

@@ -102,10 +102,10 @@ class Fleet:
 
     def read(self, job: str) -> int:
         """How many files all queries of the job have done with."""
-        wanted = self.files.wanted(JobName(job)).run
-        if wanted is None:
+        run_id = self.files.wanted(JobName(job)).run
+        if run_id is None:
             return 0
-        checkpoints = Path(self.files.spec(JobName(job), wanted).checkpoints)
+        checkpoints = Path(self.files.spec(JobName(job), run_id).checkpoints)
         places = [_place(checkpoint) for checkpoint in checkpoints.glob("*") if (checkpoint / "commits").is_dir()]
         return min(places) if len(places) == len(soak_job.QUERIES[job]) else 0
 
@@ -148,8 +148,8 @@ class Fleet:
 
     def _driver(self, job: str) -> psutil.Process | None:
         """The living driver of the job's wanted run."""
-        wanted = self.files.wanted(JobName(job)).run
-        known = self.files.process(JobName(job), wanted) if wanted else None
+        run_id = self.files.wanted(JobName(job)).run
+        known = self.files.process(JobName(job), run_id) if run_id else None
         if known is None or not psutil.pid_exists(known.pid):
             return None
         process = psutil.Process(known.pid)
@@ -228,9 +228,9 @@ def _told(layout: Layout, job: JobName) -> Iterator[tuple[str, int]]:
     """The batches of a job that its drivers have written down."""
     for path in layout.runs(job).glob(f"*/{PROGRESS_FILE}"):
         for line in path.read_text().splitlines():
-            said = json.loads(line)
-            if "addBatch" in said["durationMs"]:
-                yield said["name"], said["batchId"]
+            progress = json.loads(line)
+            if "addBatch" in progress["durationMs"]:
+                yield progress["name"], progress["batchId"]
 
 
 def _written(spark: Any, output: Path, sink: str) -> Counter[str]:

@@ -99,7 +99,7 @@ def hook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Webhook]:
 
 
 def states(alerts: list[Alert]) -> list[tuple[str, str, str]]:
-    return [(one.rule, one.job, one.state.value) for one in alerts]
+    return [(alert.rule, alert.job, alert.state.value) for alert in alerts]
 
 
 def test_it_is_pending_then_fires_then_is_resolved_and_each_is_said_once(house: House, hook: Webhook) -> None:
@@ -114,9 +114,9 @@ def test_it_is_pending_then_fires_then_is_resolved_and_each_is_said_once(house: 
     assert (fires.state, fires.words) == (AlertState.FIRING, "up is 0; limit < 1")
     house.after(HOUR_MS)
     assert hook.titles == ["[FIRING] a: down"] and hook.bodies[0]["type"] == "failure"
-    finding = next(one for one in house.face.ask(ShowJob("a")).summary.findings if one.problem is Problem.ALERT)
+    finding = next(finding for finding in house.face.ask(ShowJob("a")).summary.findings if finding.problem is Problem.ALERT)
     assert (finding.title, finding.words) == ("alert down", "up is 0; limit < 1")
-    assert any(one.problem is Problem.ALERT for one in house.face.ask(ListJobs())[0].findings)
+    assert any(finding.problem is Problem.ALERT for finding in house.face.ask(ListJobs())[0].findings)
     house.see(run, RunState.RUNNING)
     (house.folder(run) / "exit.json").unlink()
     house.see(run, RunState.RUNNING)
@@ -256,7 +256,7 @@ def test_no_address_is_stored_or_shown(house: House, hook: Webhook, tmp_path: Pa
     do(house.face, TryChannel("file"))
     assert hook.bodies[0]["message"].startswith("This channel works")
     shown = house.face.ask(ShowAlerts())
-    assert [(one.channel.name, one.is_given) for one in shown.channels] == [("oncall", True), ("file", True)]
+    assert [(seen.channel.name, seen.is_given) for seen in shown.channels] == [("oncall", True), ("file", True)]
     hook.statuses = [404]
     with pytest.raises(Unavailable) as failed:
         do(house.face, TryChannel("oncall"))
@@ -267,9 +267,9 @@ def test_no_address_is_stored_or_shown(house: House, hook: Webhook, tmp_path: Pa
     with pytest.raises(Invalid) as missing:
         do(house.face, TryChannel("file"))
     assert [error.value.code for error in (failed, nonsense, missing)] == ["channel.failed", "channel.address", "channel.missing"]
-    said = "".join(f"{error.value.message} {error.value.hint}" for error in (failed, nonsense, missing))
+    messages = "".join(f"{error.value.message} {error.value.hint}" for error in (failed, nonsense, missing))
     files = "".join(path.read_text() for path in house.root.rglob("*.json*"))
-    assert "s3cr3t" not in said + files + str(shown) and "hook-0f3a" not in said + files
+    assert "s3cr3t" not in messages + files + str(shown) and "hook-0f3a" not in messages + files
     assert json.loads((house.root / "alerts.json").read_text())["channels"][0]["env"] == "TIDEMARK_ONCALL_URL"
 
 
@@ -313,6 +313,6 @@ def test_a_document_that_cannot_be_read_is_said_once_and_keeps_no_job_from_its_p
     (house.root / "alerts.json").write_text('{"rules": [{"name": 5}]}')
     house.alerter.tick()
     house.alerter.tick()
-    said = [event.message for event in house.face.ask(ListEvents(kind="supervisor.failed"))]
-    assert len(said) == 1 and "alerts.json is damaged" in said[0]
+    messages = [event.message for event in house.face.ask(ListEvents(kind="supervisor.failed"))]
+    assert len(messages) == 1 and "alerts.json is damaged" in messages[0]
     assert house.face.ask(ListJobs())[0].job.name == "a"

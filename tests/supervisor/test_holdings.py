@@ -63,11 +63,11 @@ def test_a_newest_savepoint_of_no_use_is_a_finding(house: House, tmp_path: Path)
     files[-1].unlink()
     asker.tick()
     summary = house.face.ask(ShowJob("a")).summary
-    (finding,) = [one for one in summary.findings if one.problem is Problem.UNUSABLE]
+    (finding,) = [finding for finding in summary.findings if finding.problem is Problem.UNUSABLE]
     assert "1 of the 3 files that were read after it are gone" in finding.words and finding.since_ms == house.hand.now_ms
     files[-1].touch()
     asker.tick()
-    assert Problem.UNUSABLE not in [one.problem for one in house.face.ask(ShowJob("a")).summary.findings], "it was put back"
+    assert Problem.UNUSABLE not in [finding.problem for finding in house.face.ask(ShowJob("a")).summary.findings], "it was put back"
 
 
 def test_it_asks_beside_the_supervisor_until_it_is_closed(house: House, tmp_path: Path) -> None:

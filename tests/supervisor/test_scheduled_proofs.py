@@ -98,7 +98,7 @@ def test_damage_is_a_finding_until_a_later_proof_finds_none(house: House) -> Non
     kept = newest.read_bytes()
     newest.unlink()
     assert told(house.after(DAY_MS)) == (Outcome.FAILED, broken.id)
-    finding = next(one for one in house.face.ask(ShowJob("a")).summary.findings if one.problem is Problem.UNPROVED)
+    finding = next(finding for finding in house.face.ask(ShowJob("a")).summary.findings if finding.problem is Problem.UNPROVED)
     assert (finding.title, finding.code) == ("proof failed", "proof.damage") and broken.id in finding.words
     assert "proof.failed" in house.kinds() and "savepoint.damaged" in house.kinds()
     newest.write_bytes(kept)

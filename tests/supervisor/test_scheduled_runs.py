@@ -84,12 +84,12 @@ def test_what_keeps_it_from_beginning_is_a_finding_until_it_begins(house: House,
     shutil.move(version, version.with_name("away"))
     failed = house.after(HOUR_MS)
     assert failed is not None and failed.outcome is Outcome.FAILED and house.messages("run.unbegun")
-    assert Problem.UNBEGUN in [one.problem for one in house.face.ask(ShowJob("a")).summary.findings]
+    assert Problem.UNBEGUN in [finding.problem for finding in house.face.ask(ShowJob("a")).summary.findings]
     shutil.move(version.with_name("away"), version)
     house.hand.now_ms += MINUTE_MS
     do(house.face, Resume("a"))
     house.after(MINUTE_MS)
-    assert Problem.UNBEGUN not in [one.problem for one in house.face.ask(ShowJob("a")).summary.findings]
+    assert Problem.UNBEGUN not in [finding.problem for finding in house.face.ask(ShowJob("a")).summary.findings]
 
 
 def test_only_a_job_of_this_workspace_begins_by_itself_and_no_fork_does(house: House, run: Run) -> None:
@@ -106,8 +106,8 @@ def test_only_a_job_of_this_workspace_begins_by_itself_and_no_fork_does(house: H
 def begins(house: House, run: Run, *kinds: str) -> None:
     """What the run's driver recorded of a query with each of these triggers."""
     path = house.folder(run) / QUERIES_FILE
-    said = json.loads(path.read_text().splitlines()[0])
-    queries = [{**said, "query": f"q-{at}", "trigger": {"kind": kind, "interval_ms": 0}} for at, kind in enumerate(kinds)]
+    record = json.loads(path.read_text().splitlines()[0])
+    queries = [{**record, "query": f"q-{at}", "trigger": {"kind": kind, "interval_ms": 0}} for at, kind in enumerate(kinds)]
     path.write_text("".join(json.dumps(query) + "\n" for query in queries))
 
 

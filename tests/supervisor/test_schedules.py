@@ -51,7 +51,7 @@ def test_it_is_taken_at_its_time_and_says_so(house: House) -> None:
     assert unchanged is not None and (unchanged.outcome, unchanged.savepoint) == (Outcome.UNCHANGED, savepoint.id)
     house.another_batch(run)
     house.after(HOUR_MS)
-    assert [one.batch for one in house.taken()] == [12, 13]
+    assert [savepoint.batch for savepoint in house.taken()] == [12, 13]
     assert "savepoint.missed" not in house.kinds()
 
 
@@ -79,7 +79,7 @@ def test_what_no_server_was_there_for_is_made_up_for_once(house: House) -> None:
     house.another_batch(run)
     house.restart()
     house.after(0)
-    assert [one.batch for one in house.taken()] == [12, 13]
+    assert [savepoint.batch for savepoint in house.taken()] == [12, 13]
     (message,) = house.messages("savepoint.missed")
     assert "3 times of its schedule were missed: no server ran" in message
     house.restart()
@@ -174,7 +174,7 @@ def test_never_two_at_a_time_and_others_do_not_wait(house: House, monkeypatch: p
     leave.set()
     house.after(0)
     house.after(0)
-    assert [one.reason for one in house.taken()] == [Reason.SCHEDULED], "the second has nothing new"
+    assert [savepoint.reason for savepoint in house.taken()] == [Reason.SCHEDULED], "the second has nothing new"
     assert any("2 times of its schedule were missed" in message for message in house.messages("savepoint.missed"))
 
 
@@ -207,7 +207,7 @@ def test_what_is_past_what_is_kept_goes(house: House) -> None:
     for _ in range(4):
         house.another_batch(run)
         house.after(HOUR_MS)
-    assert [one.batch for one in house.taken()] == [9, 10, 13]
+    assert [savepoint.batch for savepoint in house.taken()] == [9, 10, 13]
     assert house.taken()[-1].id == mine.id
     assert len(house.messages("savepoint.pruned")) == 2 and "which frees" in house.messages("savepoint.pruned")[0]
 
@@ -218,18 +218,22 @@ def test_prune_says_what_goes_and_why_and_does_just_that(house: House) -> None:
     for _ in range(5):
         house.another_batch(run)
         house.after(HOUR_MS)
-    newest, *older = [one.id for one in house.taken()]
+    newest, *older = [savepoint.id for savepoint in house.taken()]
     do(house.face, Annotate(older[0], label="kept"))
     do(house.face, Fork(older[1], name="b"))
     do(house.face, SetSchedule("a", keep_bytes=1, off=True))
     plan = house.face.plan(Prune("a"))
-    assert [(one.savepoint, one.limits) for one in plan.goes] == [(one, ("keep_bytes",)) for one in older[2:]]
-    assert [one.stays for one in plan.stays] == ["it is the newest", "somebody gave it a label or a note", "b was forked from it"]
+    assert [(candidate.savepoint, candidate.limits) for candidate in plan.goes] == [(savepoint, ("keep_bytes",)) for savepoint in older[2:]]
+    assert [candidate.stays for candidate in plan.stays] == [
+        "it is the newest",
+        "somebody gave it a label or a note",
+        "b was forked from it",
+    ]
     assert plan.disposal == house.face.plan(Dispose(tuple(older[2:]))), "what comes free is said by what disposes"
     assert plan.disposal.frees_bytes > 0
     done = do(house.face, Prune())
     assert (done.goes, done.disposal) == (plan.goes, plan.disposal)
-    assert [one.id for one in house.taken()] == [newest, *older[:2]]
+    assert [savepoint.id for savepoint in house.taken()] == [newest, *older[:2]]
     assert house.face.plan(Prune("a")).goes == ()
 
 
@@ -247,4 +251,4 @@ def test_one_that_somebody_names_meanwhile_stays(house: House) -> None:
     (refused,) = done.refused
     assert refused.savepoint == named and refused.refusal is not None and refused.refusal.code == "prune.stays"
     assert isinstance(refused.refusal.error, Conflict)
-    assert len(done.plans) == 1 and named in [one.id for one in house.taken()]
+    assert len(done.plans) == 1 and named in [savepoint.id for savepoint in house.taken()]

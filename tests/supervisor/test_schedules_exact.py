@@ -94,8 +94,8 @@ def feed(events: Path, file: int) -> None:
 
 def rows(server: Server, job: str) -> list[int]:
     files = list((server.face.layout.root / "jobs" / job / "output").glob("*.parquet"))
-    found = duckdb.sql(f"SELECT n FROM read_parquet({list(map(str, files))}) ORDER BY n").fetchall() if files else []
-    return [n for (n,) in found]
+    records = duckdb.sql(f"SELECT n FROM read_parquet({list(map(str, files))}) ORDER BY n").fetchall() if files else []
+    return [n for (n,) in records]
 
 
 def has(server: Server, job: str, files: int) -> bool:
@@ -117,13 +117,13 @@ def test_it_gets_two_and_a_fork_of_the_first_is_exact(server: Ahead, tmp_path: P
     feed(events, 2)
     until(lambda: has(server, "a", 3))
     second = server.at_next("a")
-    assert [(one.batch, one.reason) for one in (first, second)] == [(1, Reason.SCHEDULED), (2, Reason.SCHEDULED)]
+    assert [(savepoint.batch, savepoint.reason) for savepoint in (first, second)] == [(1, Reason.SCHEDULED), (2, Reason.SCHEDULED)]
     for file in range(3, FILES):
         feed(events, file)
     do(server.face, Fork(first.id, name="b"))
     until(lambda: has(server, "a", FILES) and has(server, "b", FILES))
-    found = server.face.ask(Compare("a", "b"))
-    assert (found.equal, found.only_a, found.only_b, found.changed) == (FILES * 5 + 5, 0, 0, 0)
+    comparison = server.face.ask(Compare("a", "b"))
+    assert (comparison.equal, comparison.only_a, comparison.only_b, comparison.changed) == (FILES * 5 + 5, 0, 0, 0)
     do(server.face, SetSchedule("a", prove_at="0 3 * * *", off=True))
     proof = server.proof_at_next("a")
     assert (proof.outcome, proof.savepoint, proof.message) == (Outcome.PROVED, second.id, "")

@@ -95,7 +95,7 @@ def test_the_first_look_brings_all_that_is_retained(post: Post) -> None:
     post.attach()
     assert post.look() == list(range(NEWEST + 1))
     planned = json.loads((post.checkpoint / "offsets" / "5").read_text().splitlines()[1])
-    row = {one.batch: one for one in post.face.ask(ListBatches("theirs"))}[5]
+    row = {row.batch: row for row in post.face.ask(ListBatches("theirs"))}[5]
     assert (row.at_ms, row.batch_ms, row.watermark_ms) == (planned["batchTimestampMs"], 250, planned["batchWatermarkMs"])
     assert (row.input_rows, row.state_rows, row.query) == (None, None, "counts"), "what files' offsets do not say is not known"
     (source,) = json.loads(row.sources)
@@ -269,7 +269,7 @@ def test_the_last_batches_are_found_from_the_end(tmp_path: Path) -> None:
     a, b, c = (QueryName(name) for name in "abc")
     assert outside.last_batches(tmp_path, [a]) == {a: -1}
     written = [{"name": "b", "batchId": 3}, *({"name": "a", "batchId": batch, "filling": "x" * 500} for batch in range(400))]
-    (tmp_path / PROGRESS_FILE).write_text("".join(json.dumps(one) + "\n" for one in written) + '{"name":"a","batchId":400}')
+    (tmp_path / PROGRESS_FILE).write_text("".join(json.dumps(event) + "\n" for event in written) + '{"name":"a","batchId":400}')
     assert (tmp_path / PROGRESS_FILE).stat().st_size > 2 * outside.BLOCK_BYTES
     assert outside.last_batches(tmp_path, [a, b, c]) == {a: 399, b: 3, c: -1}
 
@@ -300,15 +300,15 @@ def test_what_is_seen_from_outside_is_what_spark_itself_says(post: Post, tmp_pat
     finally:
         drivers.end()
     committed = batches(drivers.checkpoints() / "counts", "commits")
-    seen, said = ({line["batchId"]: line for line in lines} for lines in (post.lines(), driver.progress))
+    seen, reported = ({line["batchId"]: line for line in lines} for lines in (post.lines(), driver.progress))
     assert list(seen) == committed and len(post.lines()) == len(committed)
-    assert set(said) <= set(seen)
-    for batch, spark in said.items():
+    assert set(reported) <= set(seen)
+    for batch, spark in reported.items():
         ours = seen[batch]
         assert (ours["id"], ours["name"], ours["numInputRows"]) == (spark["id"], "counts", spark["numInputRows"])
         assert ours["sources"][0]["endOffset"] == spark["sources"][0]["endOffset"]
         assert ours["eventTime"].get("watermark", "1970-01-01T00:00:00.000Z") == spark["eventTime"]["watermark"]
         assert 0 <= epoch_ms(ours["timestamp"]) - epoch_ms(spark["timestamp"]) <= spark["batchDuration"]
         assert 0 < ours["batchDuration"] <= spark["batchDuration"]
-    assert sum(line["numInputRows"] for line in seen.values()) == 40 * len([b for b in said if said[b]["numInputRows"]])
+    assert sum(line["numInputRows"] for line in seen.values()) == 40 * len([b for b in reported if reported[b]["numInputRows"]])
     assert post.face.ask(ListJobs())[0].input_rate

@@ -49,9 +49,9 @@ def test_the_command_is_read_by_the_command_line(asked: Asked[Any], command: str
     group = typer.main.get_command(command_line)
     verb, *words = shlex.split(command)
     with group.make_context("pipelines", [verb, *words]) as parent:
-        found = group.get_command(parent, verb)  # type: ignore[attr-defined]
-        assert found is not None
-        found.make_context(verb, list(words), parent=parent).close()
+        click_command = group.get_command(parent, verb)  # type: ignore[attr-defined]
+        assert click_command is not None
+        click_command.make_context(verb, list(words), parent=parent).close()
 
 
 class Heard(CannedFace):

@@ -25,12 +25,12 @@ def seen(lag_ms: float | None, state: RunState = RunState.RUNNING) -> Seen:
 def passes(rule: Rule, *lags: float | None, every_ms: int = 30_000) -> list[str]:
     """Its state after each reading; an empty one where there is none."""
     alert: Alert | None = None
-    said = []
+    states = []
     for place, lag_ms in enumerate(lags):
         alert = advance(rule, JOB, alert, alerts.reading(rule, seen(lag_ms)), place * every_ms)
-        said.append(alert.state.value if alert else "")
+        states.append(alert.state.value if alert else "")
         alert = None if alert and alert.state is AlertState.RESOLVED else alert
-    return said
+    return states
 
 
 P, F, R = "pending", "firing", "resolved"
@@ -90,15 +90,15 @@ def observing(*values: float, name: str = "checks.bad_rows", state: RunState = R
     ],
 )
 def test_a_number_of_the_jobs_own_has_thresholds(when: str, values: tuple[float, ...], holds: bool | None) -> None:
-    found = alerts.reading(Rule("bad", when), observing(*values))
-    assert (found.holds, found.is_over) == ((False, False) if holds is None else (holds, not holds))
+    reading = alerts.reading(Rule("bad", when), observing(*values))
+    assert (reading.holds, reading.is_over) == ((False, False) if holds is None else (holds, not holds))
 
 
 def test_a_number_of_the_jobs_own_may_have_any_name_that_spark_gives() -> None:
     name = "checks.count(CASE WHEN (k >= 3) THEN 1 END)"
     rule = Rule("odd", f"observed {name} >= 2", clear="1")
-    found = condition(rule)
-    assert (found.observed, found.sign, found.limit, found.clear) == (name, ">=", 2.0, 1.0)
+    threshold = condition(rule)
+    assert (threshold.observed, threshold.sign, threshold.limit, threshold.clear) == (name, ">=", 2.0, 1.0)
     assert alerts.reading(rule, observing(2.0, name=name)).words == f"observed {name} is 2; limit >= 2"
     assert alerts.metric(rule) == "tidemark_job_observed in /metrics"
     assert condition(Rule("slow", "observed checks.wait_seconds > 5m")).limit == 300.0

@@ -28,7 +28,7 @@ def what_if(batch: int, **until: int) -> JobSummary:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said", "pace"),
+    ("changes", "line", "pace"),
     [
         (
             {"lag_ms": FAR, "backlog": SHRINKS, "input_rate": 40_000.0},
@@ -52,9 +52,9 @@ def what_if(batch: int, **until: int) -> JobSummary:
         ),
     ],
 )
-def test_what_is_said(changes: dict[str, Any], said: str, pace: Pace) -> None:
+def test_what_is_said(changes: dict[str, Any], line: str, pace: Pace) -> None:
     catching = catching_up.of_job(summary(**changes))
-    assert catching is not None and (catching_up.said(catching), catching.pace) == (said, pace)
+    assert catching is not None and (catching_up.said(catching), catching.pace) == (line, pace)
 
 
 @pytest.mark.parametrize(

@@ -57,9 +57,9 @@ def test_what_a_batch_reads() -> None:
 
 
 def test_a_poison_batch_is_said_with_what_can_be_done() -> None:
-    said = dict(restarts.poison(failed(POISON)))
-    assert said["poison batch"] == "counts failed 3 times in a row at batch 7"
-    assert said["it reads of KafkaV2"] == restarts.span(KAFKA)
-    assert "resume clicks --code FILE" in said["commands"] and said["commands"].endswith("or resume clicks --past-batch")
-    assert "leave the whole batch out" in said["what to do"]
+    fields = dict(restarts.poison(failed(POISON)))
+    assert fields["poison batch"] == "counts failed 3 times in a row at batch 7"
+    assert fields["it reads of KafkaV2"] == restarts.span(KAFKA)
+    assert "resume clicks --code FILE" in fields["commands"] and fields["commands"].endswith("or resume clicks --past-batch")
+    assert "leave the whole batch out" in fields["what to do"]
     assert restarts.poison(failed(RestartDecision(NOW_MS, 1, batch=POISON.batch))) == []

@@ -41,39 +41,47 @@ LIMIT = st.one_of(st.none(), st.integers(1, 8))
 
 
 def gone(taken: list[Savepoint], limits: Schedule, needs: Needs, disk: list[int]) -> set[str]:
-    return {one.savepoint for one in judge(taken, limits, needs, NOW_MS, disk) if not one.stays}
+    return {candidate.savepoint for candidate in judge(taken, limits, needs, NOW_MS, disk) if not candidate.stays}
 
 
 @given(SAVEPOINTS, LIMIT, LIMIT, LIMIT, st.sets(st.integers(0, 11)), st.randoms())
 def test_what_must_never_go_never_goes(fields, keep, minutes, units, needed, random) -> None:  # type: ignore[no-untyped-def]
     made = []
-    for place, one in enumerate(fields):
-        label = one.pop("label")
-        made.append(replace(savepoint(place, **one), label=label))
-    needs = Needs({one.id: "a fork" for place, one in enumerate(made) if place in needed})
+    for place, candidate in enumerate(fields):
+        label = candidate.pop("label")
+        made.append(replace(savepoint(place, **candidate), label=label))
+    needs = Needs({candidate.id: "a fork" for place, candidate in enumerate(made) if place in needed})
     limits = Schedule(keep=keep, keep_ms=minutes and minutes * MINUTE_MS, keep_bytes=units and units * 100)
     shuffled = list(made)
     random.shuffle(shuffled)
     disk = [100 * (place + 1) for place in range(len(made))]
     goes = gone(shuffled, limits, needs, disk)
-    ordered = sorted(made, key=lambda one: (one.created_ms, one.id), reverse=True)
-    scheduled = [one for one in ordered if one.reason is Reason.SCHEDULED and one.imported_ms is None]
-    for one in made:
-        if one.reason is not Reason.SCHEDULED or one.imported_ms or one.label or one.note or one.id in needs.by:
-            assert one.id not in goes
-    sound = [one for one in ordered if not one.damaged_files]
+    ordered = sorted(made, key=lambda candidate: (candidate.created_ms, candidate.id), reverse=True)
+    scheduled = [candidate for candidate in ordered if candidate.reason is Reason.SCHEDULED and candidate.imported_ms is None]
+    for candidate in made:
+        if (
+            candidate.reason is not Reason.SCHEDULED
+            or candidate.imported_ms
+            or candidate.label
+            or candidate.note
+            or candidate.id in needs.by
+        ):
+            assert candidate.id not in goes
+    sound = [candidate for candidate in ordered if not candidate.damaged_files]
     assert not ordered or ordered[0].id not in goes
-    assert not any(one.id in goes for one in [one for one in sound if one.trust is Trust.PROVED][:1])
-    assert not any(one.id in goes for one in [one for one in scheduled if not one.damaged_files][:1])
-    within = {one.id for one in scheduled[: keep if keep is not None else None] if _young(one, minutes)}
-    within &= {one.id for place, one in enumerate(scheduled) if units is None or disk[place] <= units * 100}
+    assert not any(candidate.id in goes for candidate in [candidate for candidate in sound if candidate.trust is Trust.PROVED][:1])
+    assert not any(candidate.id in goes for candidate in [candidate for candidate in scheduled if not candidate.damaged_files][:1])
+    within = {candidate.id for candidate in scheduled[: keep if keep is not None else None] if _young(candidate, minutes)}
+    within &= {candidate.id for place, candidate in enumerate(scheduled) if units is None or disk[place] <= units * 100}
     assert not goes & within, "what is within every limit stays"
-    assert goes <= {one.id for one in scheduled}
-    assert gone([one for one in made if one.id not in goes], limits, needs, disk) == set(), "pruned once, there is nothing left to prune"
+    assert goes <= {candidate.id for candidate in scheduled}
+    assert gone([candidate for candidate in made if candidate.id not in goes], limits, needs, disk) == set(), (
+        "pruned once, there is nothing left to prune"
+    )
 
 
-def _young(one: Savepoint, minutes: int | None) -> bool:
-    return minutes is None or NOW_MS - one.created_ms <= minutes * MINUTE_MS
+def _young(candidate: Savepoint, minutes: int | None) -> bool:
+    return minutes is None or NOW_MS - candidate.created_ms <= minutes * MINUTE_MS
 
 
 def test_each_limit_takes_the_oldest() -> None:
@@ -88,7 +96,7 @@ def test_it_says_why_one_stays() -> None:
     taken = [savepoint(0, damaged_files=1), savepoint(1), savepoint(2), savepoint(3, trust=Trust.PROVED), savepoint(4), savepoint(5)]
     taken[4] = replace(taken[4], label="before the change")
     judged = judge(taken, Schedule(keep_ms=1), Needs({SavepointId("sp-005"): "b was forked from it"}), NOW_MS)
-    assert [one.stays for one in judged] == [
+    assert [candidate.stays for candidate in judged] == [
         "it is the newest scheduled one that is not damaged",
         "",
         "it is the newest proved one",

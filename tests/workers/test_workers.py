@@ -142,5 +142,5 @@ def test_a_closed_pool_has_no_workers_and_does_nothing() -> None:
 
 def test_workers_end_with_who_started_them() -> None:
     code = "import os; from tests.workers.test_workers import TASK, Pool; print(Pool(TASK).do([]), flush=True); os._exit(0)"
-    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
-    until(lambda: not psutil.pid_exists(int(said.stdout)) or psutil.Process(int(said.stdout)).status() == psutil.STATUS_ZOMBIE)
+    process = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    until(lambda: not psutil.pid_exists(int(process.stdout)) or psutil.Process(int(process.stdout)).status() == psutil.STATUS_ZOMBIE)
