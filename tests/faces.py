@@ -137,11 +137,13 @@ class FakeFace(CannedFace):
         self.savepoints_by_id[taken.id] = taken
         return taken
 
-    def verified(self, found: Verification) -> None:
+    def verified(self, verification: Verification) -> None:
         """The newest verification of its savepoint."""
-        s = replace(self.savepoints_by_id[found.savepoint], verified_ms=samples.NOW_MS, damaged_files=len(found.damages))
-        self.savepoints_by_id[s.id] = replace(s, trust=found.reached, levels=found.levels) if found.reached else replace(s, levels={})
-        self.verifications[s.id] = found
+        s = replace(self.savepoints_by_id[verification.savepoint], verified_ms=samples.NOW_MS, damaged_files=len(verification.damages))
+        self.savepoints_by_id[s.id] = (
+            replace(s, trust=verification.reached, levels=verification.levels) if verification.reached else replace(s, levels={})
+        )
+        self.verifications[s.id] = verification
 
     def under_way(self, operation: Operation, *later: Operation, outcome: Any = None) -> Operation:
         """An operation, and what each further look at it finds."""

@@ -46,8 +46,8 @@ def table(path: Path, **columns: Any) -> str:
     return str(path)
 
 
-def numbers(found: OutputComparison) -> tuple[int, ...]:
-    return (found.rows_a, found.rows_b, found.equal, found.only_a, found.only_b, found.changed)
+def numbers(comparison: OutputComparison) -> tuple[int, ...]:
+    return (comparison.rows_a, comparison.rows_b, comparison.equal, comparison.only_a, comparison.only_b, comparison.changed)
 
 
 A_ROWS: list[Row] = [(minute(0), "p1", 1, 0.5), (minute(0), "p2", 2, None), (minute(1), "p1", 3, 1.0), (minute(2), "p9", 9, 9.0)]

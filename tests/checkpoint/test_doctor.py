@@ -109,10 +109,10 @@ def seems_purged(name: str, victim: str, harm: str) -> bool:
     return (name, harm) == ("hdfs_purged", "delete") and victim.endswith("/8.snapshot")
 
 
-def mentions(found: Examined, victim: str) -> set[int] | None:
+def mentions(examination: Examined, victim: str) -> set[int] | None:
     """The batches of the finding on `victim` or on the file that it is the checksum of; None where nothing is said of it."""
     main = re.sub(r"\.([^/]+)\.crc$", r"\1", victim)
-    for finding in found.findings:
+    for finding in examination.findings:
         if finding.damage.path in (victim, main, victim.removesuffix(".compact")) or re.fullmatch(
             finding.damage.path.replace(".", r"\.").replace("*", ".*"), victim
         ):

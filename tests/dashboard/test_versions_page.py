@@ -65,7 +65,7 @@ TREE = Tree(
 def test_a_job_is_shown_with_where_it_came_from_and_what_came_of_it(job: str, jobs: set[str]) -> None:
     shown = related(TREE, job)
     assert {lane.job for lane in shown.lanes} == jobs
-    assert {mark.job for mark in shown.marks} <= jobs
+    assert {mark.job for mark in shown.marks} == jobs & {mark.job for mark in TREE.marks}
 
 
 def test_descendants_are_forks_and_resumes() -> None:

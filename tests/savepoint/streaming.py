@@ -105,9 +105,9 @@ class Lab:
         lines = (self.drivers.folder / "runs" / f"{job}-1" / QUERIES_FILE).read_bytes().splitlines()
         return job_source(JobName(job), RunId(f"{job}-1"), self.version, [json_lines.query(line) for line in lines])
 
-    def take(self, job: str, savepoint: str, wanted: BatchChoice | None = None) -> Savepoint:
+    def take(self, job: str, savepoint: str, choice: BatchChoice | None = None) -> Savepoint:
         naming = take.Naming(SavepointId(savepoint), time.time_ns() // 1_000_000)
-        return take.take(self.source(job), wanted or Newest(), self.library, naming)
+        return take.take(self.source(job), choice or Newest(), self.library, naming)
 
     def forking(self, savepoint: Savepoint, job: str, sinks: Mapping[str, str] | None = None) -> restore.Fork:
         """What the engine is told for a new job with the same code."""

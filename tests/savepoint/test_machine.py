@@ -288,10 +288,10 @@ class Machine(RuleBasedStateMachine):
 
     # how
 
-    def _take(self, wanted: BatchChoice, batch: int, die: int | None) -> None:
+    def _take(self, choice: BatchChoice, batch: int, die: int | None) -> None:
         savepoint = self._id()
         naming = take.Naming(savepoint, self._now())
-        crashed = self._do(lambda wrap: take.take(self.job.source(), wanted, wrap(self.library), naming), die)
+        crashed = self._do(lambda wrap: take.take(self.job.source(), choice, wrap(self.library), naming), die)
         if self._happened(savepoint in self._shelved(), crashed):
             self.listed[savepoint] = batch
 

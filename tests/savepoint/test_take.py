@@ -168,10 +168,10 @@ def test_files_that_keep_vanishing_are_an_error_that_leaves_nothing(bench: Bench
 def test_a_look_at_files_that_vanish_is_another_look(failures: int, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     looks, gather = count(1), contents.gather
 
-    def purged(job: JobSource, wanted: BatchChoice, shelf: Storage) -> Sequence[contents.QueryContents]:
+    def purged(job: JobSource, choice: BatchChoice, shelf: Storage) -> Sequence[contents.QueryContents]:
         if next(looks) <= failures:
             raise NotFound("storage.not_found", "It was here just now")
-        return gather(job, wanted, shelf)
+        return gather(job, choice, shelf)
 
     monkeypatch.setattr(take, "gather", purged)
     if failures < take.TRIES:
