@@ -147,7 +147,7 @@ HAPPENED = [
 
 
 @pytest.mark.parametrize(
-    ("wanted", "found"),
+    ("question", "times"),
     [
         (ListEvents(), [50, 40, 30, 20, 10]),
         (ListEvents(kind="run.failed"), [10]),
@@ -167,28 +167,28 @@ HAPPENED = [
         (ListEvents(job="a", kind="failures", text="memory", actor="supervisor", from_ms=10, to_ms=10), [10]),
     ],
 )
-def test_events_that_fit(catalog: Catalog, wanted: ListEvents, found: list[int]) -> None:
+def test_events_that_fit(catalog: Catalog, question: ListEvents, times: list[int]) -> None:
     with catalog.writing() as writer:
         events.append(writer, HAPPENED)
     with catalog.reading() as reader:
-        listed = events.listed(reader, wanted)
-        assert [event.at_ms for event in listed] == found
+        listed = events.listed(reader, question)
+        assert [event.at_ms for event in listed] == times
         assert set(listed) <= set(HAPPENED)
 
 
 @pytest.mark.parametrize("limit", [1, 3, 7, 60])
-@pytest.mark.parametrize("wanted", [ListEvents(), ListEvents(job="b"), ListEvents(text="odd", from_ms=2)])
-def test_older_events_go_on_where_the_newer_ones_end(catalog: Catalog, limit: int, wanted: ListEvents) -> None:
+@pytest.mark.parametrize("question", [ListEvents(), ListEvents(job="b"), ListEvents(text="odd", from_ms=2)])
+def test_older_events_go_on_where_the_newer_ones_end(catalog: Catalog, limit: int, question: ListEvents) -> None:
     """Seven events share each millisecond; more come meanwhile."""
     made = [Event(n // 7, "x.y", JobName("ab"[n % 2]) if n % 3 else None, f"s-{n}", "odd" if n % 2 else "even") for n in range(50)]
     with catalog.writing() as writer:
         events.append(writer, made)
     with catalog.reading() as reader:
-        expected = events.listed(reader, replace(wanted, limit=100))
+        expected = events.listed(reader, replace(question, limit=100))
     listed: list[Event] = []
     while True:
         with catalog.reading() as reader:
-            page = events.listed(reader, replace(wanted, before=listed[-1].cursor if listed else "", limit=limit))
+            page = events.listed(reader, replace(question, before=listed[-1].cursor if listed else "", limit=limit))
         if not page:
             break
         listed += page

@@ -67,11 +67,11 @@ BACKLOG = [
 ]
 
 
-@pytest.mark.parametrize(("said", "waiting"), BACKLOG)
-def test_backlog_is_known_where_a_source_says_so(said: dict[str, Any], waiting: list[tuple[int, str]]) -> None:
-    backlogs = read_progress({**EVENT, "sources": [said]}).backlog
+@pytest.mark.parametrize(("source", "waiting"), BACKLOG)
+def test_backlog_is_known_where_a_source_says_so(source: dict[str, Any], waiting: list[tuple[int, str]]) -> None:
+    backlogs = read_progress({**EVENT, "sources": [source]}).backlog
     assert [(backlog.amount, backlog.unit) for backlog in backlogs] == waiting
-    assert {(backlog.source, backlog.name) for backlog in backlogs} <= {(0, said["description"])}
+    assert {(backlog.source, backlog.name) for backlog in backlogs} <= {(0, source["description"])}
 
 
 def test_a_series_has_a_line_for_each_operator_and_source(catalog: Catalog) -> None:

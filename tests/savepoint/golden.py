@@ -49,8 +49,8 @@ class Bench:
         place = QueryLocation(QueryName("counts"), str(self.checkpoint), sink, path)
         return JobSource(JobName("job"), RunId("r-1"), VERSION, "4.3.0", (place,))
 
-    def take(self, savepoint: str = "sp-1", wanted: BatchChoice | None = None, library: Storage | None = None) -> Savepoint:
-        return take.take(self.source(), wanted or Newest(), library or self.library, take.Naming(SavepointId(savepoint), NOW_MS))
+    def take(self, savepoint: str = "sp-1", choice: BatchChoice | None = None, library: Storage | None = None) -> Savepoint:
+        return take.take(self.source(), choice or Newest(), library or self.library, take.Naming(SavepointId(savepoint), NOW_MS))
 
     def fork(self, name: str = "fork", running: Version = VERSION) -> Fork:
         return Fork(JobName(name), str(self.folder / "forks" / name), running, str(self.output), lambda: "a-new-id")

@@ -82,7 +82,7 @@ def two_disks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def prepared(folder: Path, verb: Verb) -> Bench:
     made = golden.bench(folder, SMALL)
     if verb is not taking:
-        made.take(wanted=EARLY)
+        made.take(choice=EARLY)
     return made
 
 

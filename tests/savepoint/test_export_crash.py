@@ -49,7 +49,7 @@ def prepared(folder: Path, verb: Verb, url: str) -> Bench:
     first = folder.parent / "first"
     if not first.exists():
         made = golden.bench(first, "stateless")
-        made.take(wanted=OfBatch(1))
+        made.take(choice=OfBatch(1))
         checksums.seal(made.library, SP, NOW_MS)
         for live in (made.checkpoint, made.output):
             shutil.rmtree(live)

@@ -54,7 +54,7 @@ def held(folder: Path | str, at: Position) -> Holding:
 
 
 @pytest.mark.parametrize(
-    ("number", "read", "said"),
+    ("number", "read", "text"),
     [
         (2, 1, "has no rows after snapshot {at}, 1 file of it read yet"),
         (1, 1, "has all 1 file from snapshot {at}, 1 file of it read on: it is 1 snapshot behind"),
@@ -62,10 +62,10 @@ def held(folder: Path | str, at: Position) -> Holding:
         (-1, 0, "has all 3 files from the beginning on: it is 3 snapshots behind"),
     ],
 )
-def test_what_is_whole(number: int, read: int, said: str, written: Written) -> None:
+def test_what_is_whole(number: int, read: int, text: str, written: Written) -> None:
     at = written.made[number] if number >= 0 else NO_SNAPSHOT
     holding = held(written.folder, Position(at, read))
-    assert (holding.usable, holding.why) == (Usable.YES, f"Iceberg table {written.folder} {said.format(at=at)}")
+    assert (holding.usable, holding.why) == (Usable.YES, f"Iceberg table {written.folder} {text.format(at=at)}")
 
 
 def expire(*numbers: int) -> Callable[[Written], None]:
@@ -95,12 +95,12 @@ LOST: dict[str, tuple[Callable[[Written], None], int, str, int]] = {
 }
 
 
-@pytest.mark.parametrize(("lose", "number", "said", "gone"), LOST.values(), ids=LOST.keys())
-def test_what_is_gone(lose: Callable[[Written], None], number: int, said: str, gone: int, written: Written) -> None:
+@pytest.mark.parametrize(("lose", "number", "text", "gone"), LOST.values(), ids=LOST.keys())
+def test_what_is_gone(lose: Callable[[Written], None], number: int, text: str, gone: int, written: Written) -> None:
     lose(written)
     holding = held(written.folder, Position(written.made[number] if number >= 0 else NO_SNAPSHOT, 1))
     assert (holding.usable, holding.gone, holding.unit) == (Usable.NO, gone, "snapshots")
-    assert said.format(made=written.made) in holding.why and holding.has_folder
+    assert text.format(made=written.made) in holding.why and holding.has_folder
 
 
 def test_what_was_read_before_may_go(written: Written) -> None:
@@ -135,10 +135,10 @@ def test_until_when(written: Written) -> None:
     assert (held(written.folder, behind).until_ms, held(written.folder, behind).keeps_ms) == (None, None)
 
 
-@pytest.mark.parametrize(("folder", "said"), [("", "which Iceberg table it reads was not noted"), ("s3a://lake/t", "not in a folder")])
-def test_what_nobody_can_ask(folder: str, said: str) -> None:
+@pytest.mark.parametrize(("folder", "text"), [("", "which Iceberg table it reads was not noted"), ("s3a://lake/t", "not in a folder")])
+def test_what_nobody_can_ask(folder: str, text: str) -> None:
     holding = held(folder, Position(5))
-    assert holding.usable is Usable.UNKNOWN and said in holding.why
+    assert holding.usable is Usable.UNKNOWN and text in holding.why
 
 
 def test_a_table_of_another_catalog_is_not_asked(written: Written) -> None:

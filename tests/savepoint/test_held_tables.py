@@ -60,7 +60,7 @@ def held(folder: Path | str, at: str, before: str = "", batch: int = 7) -> Holdi
 
 
 @pytest.mark.parametrize(
-    ("at", "said"),
+    ("at", "text"),
     [
         (delta.offset(5), "has no rows after version 4 yet"),
         (delta.offset(4), "has all 2 files from version 4 on: it is 1 version behind"),
@@ -68,9 +68,9 @@ def held(folder: Path | str, at: str, before: str = "", batch: int = 7) -> Holdi
         (delta.offset(1, 1, in_snapshot=True), "has all 6 files from version 1 on: it is 4 versions behind"),
     ],
 )
-def test_what_is_whole(at: str, said: str, table: Path) -> None:
+def test_what_is_whole(at: str, text: str, table: Path) -> None:
     holding = held(table, at)
-    assert (holding.usable, holding.why) == (Usable.YES, f"Delta table {table} {said}")
+    assert (holding.usable, holding.why) == (Usable.YES, f"Delta table {table} {text}")
 
 
 def lose(*names: str) -> Callable[[Path], None]:
@@ -106,15 +106,15 @@ LOST = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("lose_it", "at", "said", "gone", "gaps"), LOST.values(), ids=LOST.keys())
-def test_what_is_gone(lose_it: Callable[[Path], None], at: str, said: str, gone: int, gaps: tuple[str, ...], table: Path) -> None:
-    if said.startswith("versions"):
+@pytest.mark.parametrize(("lose_it", "at", "text", "gone", "gaps"), LOST.values(), ids=LOST.keys())
+def test_what_is_gone(lose_it: Callable[[Path], None], at: str, text: str, gone: int, gaps: tuple[str, ...], table: Path) -> None:
+    if text.startswith("versions"):
         checkpoint_of(table)
     lose_it(table)
     holding = held(table, at)
-    assert holding.usable is (Usable.UNKNOWN if "log of" in said else Usable.NO)
-    assert said in holding.why and (holding.gone, holding.gaps) == (gone, gaps)
-    assert holding.has_folder == (said != "is gone")
+    assert holding.usable is (Usable.UNKNOWN if "log of" in text else Usable.NO)
+    assert text in holding.why and (holding.gone, holding.gaps) == (gone, gaps)
+    assert holding.has_folder == (text != "is gone")
 
 
 def checkpoint_of(table: Path) -> None:
@@ -162,10 +162,10 @@ def test_how_long_a_log_is_kept(text: str, kept_ms: int | None) -> None:
     assert positions.log_kept_ms({positions.LOG_KEPT: text}) == kept_ms
 
 
-@pytest.mark.parametrize(("folder", "said"), [("", "was not noted"), ("s3a://lake/t", "not in a folder of this machine")])
-def test_what_nobody_can_ask(folder: str, said: str) -> None:
+@pytest.mark.parametrize(("folder", "text"), [("", "was not noted"), ("s3a://lake/t", "not in a folder of this machine")])
+def test_what_nobody_can_ask(folder: str, text: str) -> None:
     holding = held(folder, delta.offset(4))
-    assert holding.usable is Usable.UNKNOWN and said in holding.why
+    assert holding.usable is Usable.UNKNOWN and text in holding.why
 
 
 def test_a_place_of_a_table_that_was_changed_in_between_begins_there(table: Path) -> None:

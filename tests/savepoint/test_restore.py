@@ -55,7 +55,7 @@ def test_a_resume_keeps_its_query_id(bench: Bench) -> None:
 
 
 def test_the_sink_log_waits_beside_the_checkpoint_and_outlives_the_savepoint(bench: Bench) -> None:
-    bench.take(wanted=OfBatch(11))
+    bench.take(choice=OfBatch(11))
     made = restored(bench)
     dispose.dispose(bench.library, SavepointId("sp-1"), NOW_MS)
     log = Path(made.sink_logs["counts"])

@@ -55,7 +55,7 @@ def test_the_image_says_what_it_is(bench: Bench) -> None:
 
 @pytest.mark.parametrize("batch", [0, 3, 9, 10, 12])
 def test_a_batch_in_the_past(batch: int, bench: Bench) -> None:
-    taken = bench.take(wanted=OfBatch(batch))
+    taken = bench.take(choice=OfBatch(batch))
     assert taken.batch == batch
     home = bench.folder / "savepoints" / "sp-1" / "queries" / "counts"
     assert max(int(path.name) for path in (home / "checkpoint" / "offsets").iterdir() if path.name[0] != ".") == batch
@@ -75,7 +75,7 @@ def test_at_a_time_it_is_the_newest_batch_committed_by_then(bench: Bench) -> Non
 
 def test_what_cannot_be_taken(bench: Bench) -> None:
     with pytest.raises(NotFound) as refused:
-        bench.take(wanted=OfBatch(99))
+        bench.take(choice=OfBatch(99))
     assert refused.value.code == "savepoint.not_retained"
     with pytest.raises(Invalid):
         point(3, 1000)
@@ -150,10 +150,10 @@ class Purging:
             self.victim.write_bytes(data)
 
 
-@pytest.mark.parametrize("wanted", [Newest(), OfBatch(NEWEST)])
-def test_a_file_that_vanishes_means_another_try(wanted: BatchChoice, bench: Bench) -> None:
+@pytest.mark.parametrize("choice", [Newest(), OfBatch(NEWEST)])
+def test_a_file_that_vanishes_means_another_try(choice: BatchChoice, bench: Bench) -> None:
     purging = Purging(bench.library, bench.checkpoint / "commits" / str(NEWEST), take.TRIES - 1)
-    assert bench.take(wanted=wanted, library=purging).batch == NEWEST  # type: ignore[arg-type]
+    assert bench.take(choice=choice, library=purging).batch == NEWEST  # type: ignore[arg-type]
 
 
 def test_files_that_keep_vanishing_are_an_error_that_leaves_nothing(bench: Bench) -> None:
