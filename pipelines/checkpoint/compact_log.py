@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.checkpoint import damage, logs
-from pipelines.storage import paths
+from pipelines.storage import parallel, paths
 from pipelines.storage.protocol import Storage
 
 COMPACT = ".compact"
 NEWEST = 1
+READERS = 8
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,11 @@ def read_batch(storage: Storage, folder: str, batch: int, compact: bool) -> LogB
     path = paths.join(folder, name(batch, compact))
     file = logs.parse(path, storage.read(path), NEWEST)
     return LogBatch(batch, compact, tuple(line for line in file.lines if line))
+
+
+def read_batches(storage: Storage, folder: str, files: Iterable[tuple[int, bool]]) -> list[LogBatch]:
+    """Several of them (batch, whether compact), in the order of `files`, at once where one takes long; raises what `read_batch` raises."""
+    return parallel.each(lambda file: read_batch(storage, folder, *file), files, READERS)
 
 
 def chain(log_names: LogNames, batch: int, folder: str) -> tuple[tuple[int, bool], ...]:

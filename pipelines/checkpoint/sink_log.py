@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pipelines.checkpoint import compact_log, damage, logs
 from pipelines.checkpoint.compact_log import LogBatch, LogNames
 from pipelines.domain.errors import Corrupt
-from pipelines.storage import parallel, paths
+from pipelines.storage import paths
 from pipelines.storage.protocol import Storage
 
-READERS = 8
 FOLDER = "_spark_metadata"
 DELETE = "delete"
 
@@ -47,7 +46,7 @@ def read(storage: Storage, batch: int, folder: str = "") -> SinkLog:
     before = sorted(compact for compact in log_names.compacts if compact < needed[0][0])
     if needed[0][1] and before:
         needed.insert(0, (before[-1], True))
-    return SinkLog(tuple(parallel.each(lambda file: compact_log.read_batch(storage, folder, *file), needed, READERS)))
+    return SinkLog(tuple(compact_log.read_batches(storage, folder, needed)))
 
 
 def whole(storage: Storage, folder: str = "") -> SinkLog:

@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from pipelines.checkpoint import compact_log, logs
 from pipelines.checkpoint.compact_log import LogBatch, LogNames
 from pipelines.domain.errors import Corrupt
-from pipelines.storage import parallel
 from pipelines.storage.protocol import Storage
-
-READERS = 8
 
 
 @dataclass(frozen=True)
@@ -55,7 +52,7 @@ def read(storage: Storage, folder: str, log_names: LogNames, offset: int) -> Sou
         if later is None:
             raise
         needed = ((later, True),)
-    batches = parallel.each(lambda file: compact_log.read_batch(storage, folder, *file), needed, READERS)
+    batches = compact_log.read_batches(storage, folder, needed)
     entries = tuple(entry for batch in batches for entry in _entries(folder, batch) if entry.batch <= offset)
     return SourceLog(entries, compact_log.interval(log_names.compacts, offset))
 
