@@ -69,10 +69,10 @@ def assert_found_by_key(bench: Bench, job: str) -> None:
     held = Store(QUERY, str(bench.checkpoint(job)), bench.committed(job), "rocksdb", 2, 0, JOIN, "left")
     with aliases.plain([held]) as (store,):
         places = reading.table(bench.spark, store, "").groupBy("key.field0", "partition_id").count().collect()
-        assert len({partition for _, partition, _ in places}) > 1
-        for key, partition, rows in places:
-            found = lookup.look_up(bench.spark, LookUpTask(1, "", "", {}, store, "", 2, {"field0": key}))
-            assert (found.partition, len(found.rows)) == (partition, rows)
+        assert len({place.partition_id for place in places}) > 1
+        key, partition, rows = max(places, key=lambda place: place.partition_id)
+        found = lookup.look_up(bench.spark, LookUpTask(1, "", "", {}, store, "", 2, {"field0": key}))
+        assert (found.partition, len(found.rows)) == (partition, rows)
 
 
 def unnumbered(rows: Counter[tuple[int, str]]) -> Counter[str]:
