@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -26,7 +27,7 @@ from pipelines.domain.segments import ORDERS_FILE, Orders
 from pipelines.domain.supervision import TERMINATED_FILE
 from pipelines.storage import documents, folders
 from pipelines.storage.addresses import open_storage
-from pipelines.supervisor.afar import cluster
+from pipelines.supervisor.afar import cluster, submitting
 from pipelines.supervisor.afar.answering import Answering, say
 from pipelines.supervisor.afar.mirror import Mirror
 from pipelines.supervisor.afar.starting import ENDED_FILE, write
@@ -92,21 +93,31 @@ class Attendant:
         noted = self._folder / APPLICATION_FILE
         if noted.is_file():
             return _document(Submitted, noted).application
-        application = self._patiently(self._cluster.name, lambda: self._cluster.find(self._spec.run))
-        if application is None:
-            code = self._submit()
-            application = self._patiently(self._cluster.name, lambda: self._cluster.find(self._spec.run))
+        with submitting.alone(self._folder) as lock:
+            application = self._find()
             if application is None:
-                self._not_submitted(code)
-                return None
+                code = self._submit(lock)
+                application = self._find()
+                if application is None:
+                    self._not_submitted(code)
+                    return None
         write(self._folder, APPLICATION_FILE, Submitted(application.id))
         say(f"{self._cluster.name} has the run as {application.id}")
         return application.id
 
-    def _submit(self) -> int:
+    def _find(self) -> Application | None:
+        """The run's application, however long the cluster is away; others of the run that are not over are ended."""
+        name, run = self._cluster.name, self._spec.run
+        kept, others = submitting.choose(self._patiently(name, lambda: self._cluster.find(run)))
+        for other in others:
+            say(f"{name} has the run twice: {other.id} is ended")
+            say(self._patiently(name, partial(self._cluster.kill, other.id)))
+        return kept
+
+    def _submit(self, lock: int) -> int:
         """The run's folder is not its last argument: by that this very process is found."""
         command = [self._python or sys.executable, "-m", SUBMISSION, str(self._folder), "submit"]
-        return subprocess.run(command, env=dict(self._environ), cwd=self._folder, check=False).returncode
+        return subprocess.run(command, env=dict(self._environ), cwd=self._folder, check=False, pass_fds=[lock]).returncode
 
     def _not_submitted(self, code: int) -> None:
         log = (self._folder / SUBMISSION_LOG).read_bytes()

@@ -64,9 +64,9 @@ def test_one_that_is_gone_and_an_api_that_does_not_answer(tmp_path: Path, s3_url
         write(folder, APPLICATION_FILE, Submitted(NAME))
         environ = {**os.environ, "PYTHONPATH": str(environment.ROOT)}
         pods = Pods(folder, "", environ)
-        assert pods.find(RUN) is None
+        assert pods.find(RUN) == []
         namespace.add(NAME)
-        assert pods.find(RUN) == Application(NAME, Stage.WAITING, "Pending")
+        assert pods.find(RUN) == [Application(NAME, Stage.WAITING, "Pending")]
         namespace.say(NAME, {"phase": "Running"})
         assert pods.application(NAME) == Application(NAME, Stage.RUNNING, "Running")
 
