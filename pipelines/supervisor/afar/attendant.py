@@ -21,6 +21,7 @@ from typing import TypeVar
 
 from pipelines.domain import segments
 from pipelines.domain.applications import Application, Stage
+from pipelines.domain.errors import Corrupt
 from pipelines.domain.log_levels import ASKED_FILE
 from pipelines.domain.runs import EXIT_FILE, LOG_FILE, SPEC_FILE, Exit, RunSpec
 from pipelines.domain.segments import ORDERS_FILE, Orders
@@ -76,16 +77,19 @@ class Attendant:
         self._stop.set()
 
     def attend(self) -> int:
-        """1. The cluster has the run. 2. Records come, orders go, until it is over. 3. Its exit is known. 4. Nothing is left at home."""
+        """1. The cluster has the run. 2. Records come, orders go, until it is over. 3. Its exit is known. 4. Nothing is left at home but
+        records that cannot be read."""
         name = self._submitted()
         if name is None:
             return 1
         application = self._follow(name)
         self._cluster.close()
+        damage = self._patiently(RECORDS, self._pull_last)
         if not (self._folder / EXIT_FILE).is_file():
-            write(self._folder, EXIT_FILE, self._unsaid(application))
-        home = self._home.url.rpartition("/")
-        folders.remove(open_storage(home[0]), home[2])
+            write(self._folder, EXIT_FILE, self._unsaid(application, damage))
+        if not damage:
+            home = self._home.url.rpartition("/")
+            folders.remove(open_storage(home[0]), home[2])
         return _document(Exit, self._folder / EXIT_FILE).code or 0
 
     def _submitted(self) -> str | None:
@@ -137,8 +141,17 @@ class Attendant:
                     wait([watched], LOOK_S)
             finally:
                 self._closing.set()
-        self._patiently(RECORDS, self._mirror.pull)
         return watched.result()
+
+    def _pull_last(self) -> str:
+        """Brings the last records. What is wrong with a segment that cannot be read: the driver is gone, and nobody writes it again."""
+        try:
+            self._mirror.pull()
+        except Corrupt as error:
+            damage = f"{error}; what the driver wrote from there on stays at {self._home.url}"
+            say(damage)
+            return damage
+        return ""
 
     def _watch(self, name: str) -> Application | None:
         """What the cluster says of the application when it is over; it is ended meanwhile where that is asked for."""
@@ -171,10 +184,11 @@ class Attendant:
         self._killed_s = time.monotonic()
         say(self._cluster.kill(name))
 
-    def _unsaid(self, application: Application | None) -> Exit:
-        """The exit of a driver that wrote none."""
+    def _unsaid(self, application: Application | None, damage: str) -> Exit:
+        """The exit of a driver that wrote none, or one that cannot be read."""
         name = self._cluster.name
         report = f"{name} says {application.report}" if application else f"{name} does not know the driver any more"
+        report = f"{report}. {damage}" if damage else report
         if self._stop.is_set() or (self._folder / ENDED_FILE).is_file():
             return Exit("stopped" if self._stop.is_set() else "killed", None, "", f"ended by {name}. {report}", self._now_ms())
         is_killed = application is not None and application.is_killed
