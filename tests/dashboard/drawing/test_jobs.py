@@ -57,6 +57,12 @@ def test_without_numbers_every_chart_says_why_it_is_empty(columns: dict[str, lis
         assert chart.empty
 
 
+def test_every_rate_and_its_axis_say_of_what() -> None:
+    chart = jobs.throughput(series())
+    assert all(value.endswith(" rows/s") for value in legend(chart).values())
+    assert chart.layout["yaxis"]["ticksuffix"] == "/s"
+
+
 def test_times_keep_their_milliseconds() -> None:
     assert decoded(jobs.throughput(series()).traces[0]["x"])[:2] == [T0, T0 + 5_000]
 
