@@ -191,9 +191,10 @@ def dotted(name: str, color: str, t: Array, values: Array, unit: Unit) -> dict[s
 
 
 def axis(unit: Unit, *columns: Array) -> dict[str, Any]:
-    """The unit's axis with room above the greatest value for the names of marks."""
+    """The unit's axis with room above the greatest value for the names of marks; of few rows it marks no halves."""
     top = max(float(np.nanmax(c)) for c in columns if np.isfinite(c).any())
-    return {**unit.axis, "autorangeoptions": {"include": 1.15 * top / unit.scale}}
+    whole = {"dtick": 1} if unit is ROWS and top < 4 else {}
+    return {**unit.axis, **whole, "autorangeoptions": {"include": 1.15 * top / unit.scale}}
 
 
 def _line_and_area(curve: Curve, t: Array, values: Array, unit: Unit) -> list[dict[str, Any]]:
