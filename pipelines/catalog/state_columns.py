@@ -23,7 +23,9 @@ class Field:
 
     @property
     def as_json(self) -> str:
-        """Its value as the text of a JSON value; a time as epoch ms, with a fraction where it has microseconds."""
+        """Its value as the text of a JSON value; a time as epoch ms, with a fraction where it has microseconds; bytes in base64."""
+        if self.column.type == "BLOB":
+            return f"to_json(base64({self.sql}))::VARCHAR"
         if self.column.kind != "time":
             return f"to_json({self.sql})::VARCHAR"
         whole = f"to_json(epoch_ms({self.sql}))"

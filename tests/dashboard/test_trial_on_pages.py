@@ -37,10 +37,10 @@ def test_a_key_of_the_running_job_is_looked_up(opened: Opener) -> None:
     assert "at batch 9" in said(app) and "partition 2" in said(app)
 
 
-def test_a_key_without_a_value_is_refused(opened: Opener) -> None:
+def test_a_value_without_a_column_is_refused(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "job", job=JOB, tab="State")
-    app.text_area(key=f"key_text_{JOB}").set_value("p1").run()
+    app.text_area(key=f"key_text_{JOB}").set_value("=p1").run()
     app = clicked(app, "key_look_up")
     assert face.begun == [] and "no column with a value" in said(app)
 
