@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 FORMATS = ("parquet", "json", "csv")
+LONG = 18
+"""Digits that no DOUBLE needs: such a number is a decimal, or an integer beyond BIGINT."""
+_NUMBER = r"-?[0-9]+\.[0-9]+|[0-9]{20,}"
 _GLOB = re.compile(r"([*?\[])")
 
 
@@ -57,6 +60,17 @@ def output(db: DuckDBPyConnection, files: Sequence[str], format: str) -> Output 
         return _described(db, variant_columns.relation(db, _listed(present), lambda files: _relation(files, format)))
     except (duckdb.InvalidInputException, duckdb.IOException) as error:
         raise unreadable(error) from error
+
+
+def has_long_numbers(db: DuckDBPyConnection, out: Output, files: Sequence[str], format: str) -> bool:
+    """Whether the text of JSON or CSV files has numbers of more digits than the DOUBLE as which they are read."""
+    if format == "parquet" or not any("DOUBLE" in kind for kind in out.columns.values()):
+        return False
+    listed = _listed([_place(file) for file in files])
+    as_text = "columns = {'line': 'VARCHAR'}, delim = chr(1), quote = '', escape = '', header = false"
+    lines = f"read_csv({listed}, {as_text})" if format == "csv" else f"(SELECT json::VARCHAR AS line FROM read_ndjson_objects({listed}))"
+    numbers = rf"list_filter(regexp_extract_all(line, '{_NUMBER}'), lambda x: length(trim(replace(x, '.', ''), '-0')) >= {LONG})"
+    return db.execute(f"SELECT 1 FROM {lines} WHERE len({numbers}) > 0 LIMIT 1").fetchone() is not None
 
 
 def _described(db: DuckDBPyConnection, relation: str) -> Output:

@@ -6,7 +6,6 @@ and the columns. Table `odd`: each row that the sides do not have equally often,
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from pipelines.catalog.sql import quoted
 from pipelines.catalog.tables import row
 from pipelines.domain.errors import Incompatible
 from pipelines.domain.experiments import OutputOverTime, Parting
+from pipelines.domain.json_text import read_exactly
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -166,8 +166,8 @@ def _shown(db: DuckDBPyConnection, table: str, named: Mapping[str, str], order: 
 
 
 def of_json(text: str | None) -> Any:
-    """The value of a JSON text; numbers that JSON does not have (NaN, infinities) as text."""
-    return None if text is None else json.loads(text, parse_constant=str)
+    """The value of a JSON text; numbers that a float does not hold, or JSON does not have (NaN, infinities), as text."""
+    return None if text is None else read_exactly(text)
 
 
 def _finite(value: float | None) -> float | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.catalog.sql import quoted
-from pipelines.domain.states import StateColumn
+from pipelines.domain.states import DATE, StateColumn
 
 _NUMBER = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL\(.*\))")
 _TIME = re.compile(r"(TIMESTAMP.*|DATE)")
@@ -23,9 +23,16 @@ class Field:
 
     @property
     def as_json(self) -> str:
-        """Its value as the text of a JSON value; a time as epoch ms."""
-        value = f"epoch_ms({self.sql})" if self.column.kind == "time" else self.sql
-        return f"to_json({value})::VARCHAR"
+        """Its value as the text of a JSON value; a time as epoch ms, with a fraction where it has microseconds; bytes in base64."""
+        if self.column.type == "BLOB":
+            return f"to_json(base64({self.sql}))::VARCHAR"
+        if self.column.kind != "time":
+            return f"to_json({self.sql})::VARCHAR"
+        whole = f"to_json(epoch_ms({self.sql}))"
+        if self.column.type == DATE:
+            return f"{whole}::VARCHAR"
+        micros = f"epoch_us({self.sql})"
+        return f"(CASE WHEN {micros} % 1000 = 0 THEN {whole} ELSE to_json({micros} / 1000) END)::VARCHAR"
 
 
 def flattened(columns: Sequence[tuple[str, Any]]) -> Iterator[Field]:

@@ -18,7 +18,7 @@ from pipelines.verbs.declaration import default_of, hints, parts
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.verb import Asked, Change, Shell, Spelling, spelling
 
-LISTED = (Reads.FILES, Reads.PAIRS, Reads.SINKS, Reads.BATCHES)
+LISTED = (Reads.FILES, Reads.PAIRS, Reads.KEY, Reads.SINKS, Reads.BATCHES)
 PATHS = (Reads.FILE, Reads.SCRIPT)
 READ_FROM_TEXT = (Reads.MOMENT, Reads.LAST_DAY, Reads.DURATION, Reads.SIZE, Reads.FUNCTION)
 EMPTY = inspect.Parameter.empty

@@ -82,6 +82,8 @@ def value_of(part: Field[Any], typed: Any, now: datetime) -> Any:
     _refuse_empty(part.name, spelt, typed)
     if spelt.reads is Reads.PAIRS:
         return pairs(typed, spelt.metavar, spelt.flag or f"--{part.name}")
+    if spelt.reads is Reads.KEY:
+        return key(typed, spelt.metavar)
     if spelt.reads is Reads.SINKS:
         return sinks(typed)
     if spelt.reads is Reads.FILES:
@@ -123,6 +125,14 @@ def pairs(texts: list[str] | None, shape: str, option: str) -> dict[str, str]:
         if not key or not equals:
             raise typer.BadParameter(f"{key!r} is not {shape}", param_hint=option)
     return {key: value for key, _, value in split}
+
+
+def key(texts: list[str] | None, shape: str) -> dict[str, str | None]:
+    """The columns of a key with their values, None for a column alone; a usage error that says the `shape` for one without a name."""
+    split = [text.partition("=") for text in texts or ()]
+    if not all(column for column, *_ in split):
+        raise typer.BadParameter(f"there is no column in {'='!r}: write {shape}", param_hint="--key")
+    return {column: value if equals else None for column, equals, value in split}
 
 
 def sinks(texts: list[str] | None) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import Any
 
 
@@ -12,3 +13,14 @@ def read_json(text: str | bytes) -> Any:
         return json.loads(text)
     except RecursionError as error:
         raise ValueError("JSON is nested too deeply") from error
+
+
+def read_exactly(text: str | bytes) -> Any:
+    """The value that `text`, written by an engine, describes. Numbers that are no float (decimals of more digits, NaN, infinities) are
+    texts, so that no digit is lost."""
+    return json.loads(text, parse_float=_number, parse_constant=str)
+
+
+def _number(text: str) -> float | str:
+    number = float(text)
+    return number if Decimal(repr(number)) == Decimal(text) else text

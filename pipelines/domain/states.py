@@ -18,6 +18,10 @@ ALL_TIMERS = "$timers"
 """What the sandbox is asked for to read timers: no state variable of Spark's has such a name."""
 
 
+DATE, MOMENT = "DATE", "TIMESTAMP WITH TIME ZONE"
+"""DuckDB's types of a day, and of a time with a zone; other times are those of a clock on a wall, wherever that is."""
+
+
 class NamesTable(Protocol):
     """Names one table of a savepoint's state; what is empty or None is the only one there is."""
 
@@ -107,7 +111,8 @@ class StateTable:
 
 @dataclass(frozen=True)
 class StateColumn:
-    """A column of an answer; a field of a struct has its path (`key.window.start`). Values of the kind `time` are epoch ms."""
+    """A column of an answer; a field of a struct has its path (`key.window.start`). Values of the kind `time` are epoch ms, with a
+    fraction where they have microseconds; of a day, and of a time without a zone, as if they were in UTC."""
 
     name: str
     type: str

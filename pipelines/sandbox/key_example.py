@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from functools import reduce
 from typing import Any
 
+from pipelines.domain.json_text import read_exactly
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.key_examples import NEW, OLD, SAVED, Examples, ExampleTask, FoundExample, Points
-from pipelines.sandbox.reading import PARTITION, loaded, session_of, storable
+from pipelines.sandbox.reading import PARTITION, as_json, loaded, named, session_of
 
 KEYS = ("key", "user_map_key")
 MOST_ROWS = 20
 """Of one key: a list or a side of a join may hold many."""
 CONFS = {
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.jsonGenerator.ignoreNullFields": "false",
     "spark.sql.adaptive.enabled": "true",
 }
 
@@ -48,15 +47,15 @@ def _example(spark: Any, table: Points) -> FoundExample | None:
     if first is None:
         return None
     query, operator = table.operator
-    return FoundExample(query, operator, json.loads(first["key"]), {side: tuple(map(json.loads, first[side])) for side in sides})
+    return FoundExample(query, operator, read_exactly(first["key"]), {side: tuple(map(read_exactly, first[side])) for side in sides})
 
 
 def _rows(session: Any, store: Store, variable: str, side: str) -> Any:
     """`key` and `row` as JSON, and the side."""
     from pyspark.sql import functions as F
 
-    frame = storable(loaded(session, store, variable))
+    frame = named(loaded(session, store, variable))
     keys = [name for name in frame.columns if name in KEYS]
     values = [name for name in frame.columns if name not in (*KEYS, PARTITION)]
-    packed = [F.to_json(F.struct(*names)) if names else F.lit("{}") for names in (keys, values)]
+    packed = [as_json(*names) if names else F.lit("{}") for names in (keys, values)]
     return frame.select(packed[0].alias("key"), packed[1].alias("row"), F.lit(side).alias("side"))

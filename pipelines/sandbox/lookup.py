@@ -7,20 +7,25 @@ transformWithState). Sessions are partitioned by a part of the key, and a limit 
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pipelines.domain.joins import EVENT_TIME
+from pipelines.domain.json_text import read_exactly
 from pipelines.sandbox.counting import JOIN
 from pipelines.sandbox.lookups import FoundKey, LookUpTask
-from pipelines.sandbox.reading import PARTITION, changes, storable, table
+from pipelines.sandbox.reading import PARTITION, as_json, changes, named, table
 
 BY_KEY = ("stateStoreSave", "dedupe", "symmetricHashJoin", "transformWithState", "flatMapGroupsWithState", "applyInPandasWithState")
 """Operators whose rows are partitioned by the whole key."""
 MOST_ROWS = 1_000
 """Of one key: a list, a map, or a side of a join may hold many."""
 EVERY = -1
+UNEQUAL = re.compile(r"\bmap<|\binterval\b(?! (day|hour|minute|second|year|month))")
+"""In the name of a type that holds a map or an interval of months, days and microseconds together."""
+AS_SHOWN = {"binary": " (in base64)", "array": " (as JSON)", "struct": " (as JSON)"}
+"""How a value is written whose type does not say it."""
 
 
 class NoSuchKeyColumns(Exception):
@@ -39,7 +44,7 @@ def look_up(spark: Any, task: LookUpTask) -> FoundKey:
     if texts:
         raise NoSuchKeyColumns(f"there is no key column {', '.join(sorted(texts))}; there are {', '.join(_paths(kind))}")
     meets = " AND ".join(f"key.`{name}` <=> {value}" for name, value in values.items())
-    fitting = storable(rows.where(meets or "true"))
+    fitting = named(rows.where(meets or "true"))
     if not task.store.operator_name.startswith(BY_KEY):
         return FoundKey(EVERY, tuple(_of_partitions(session, fitting, range(task.partitions))))
     spread = ", ".join(value for name, value in values.items() if not _is_time(task, name))
@@ -47,7 +52,7 @@ def look_up(spark: Any, task: LookUpTask) -> FoundKey:
     return FoundKey(partition, tuple(_of_partitions(session, fitting, [partition])))
 
 
-def _asked(task: LookUpTask, kind: Any, texts: Mapping[str, str]) -> list[Any]:
+def _asked(task: LookUpTask, kind: Any, texts: Mapping[str, str | None]) -> list[Any]:
     """The fields of a key that are asked for: all but the event time that ends a join's keys in format 4, which may be left out."""
     return [field for field in kind.fields if field.name in texts or not _is_time(task, field.name)]
 
@@ -57,23 +62,35 @@ def _is_time(task: LookUpTask, name: str) -> bool:
     return name == EVENT_TIME and task.store.operator_name == JOIN
 
 
-def _expression(session: Any, field: Any, path: str, texts: dict[str, str]) -> str:
-    """SQL of the field's value, taken out of `texts` by path; of a struct that of its fields."""
+def _expression(session: Any, field: Any, path: str, texts: dict[str, str | None]) -> str:
+    """SQL of the field's value, taken out of `texts` by path; of a struct that of its fields, or all of it as JSON."""
     from pyspark.sql.types import StructType
 
-    if isinstance(field.dataType, StructType):
+    if isinstance(field.dataType, StructType) and path not in texts:
         inner = ", ".join(
             f"'{child.name}', {_expression(session, child, f'{path}.{child.name}', texts)}" for child in field.dataType.fields
         )
         return f"named_struct({inner})"
     if path not in texts:
         raise NoSuchKeyColumns(f"{path} ({field.dataType.simpleString()}) is missing: the whole key is needed")
-    text = texts.pop(path)
-    literal = "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-    value = f"try_cast({literal} AS {field.dataType.simpleString()})"
-    if session.sql(f"SELECT {value}").first()[0] is None:
-        raise NoSuchKeyColumns(f"{text!r} is no {field.dataType.simpleString()}, which {path} is")
+    text, kind = texts.pop(path), field.dataType.simpleString()
+    if UNEQUAL.search(kind):
+        raise NoSuchKeyColumns(f"{path} is a {kind}: a key that holds one cannot be looked up, as Spark does not compare them")
+    if text is None:
+        return f"CAST(NULL AS {kind})"
+    value = _typed("'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'", field.dataType)
+    if session.sql(f"SELECT {value} IS NULL").first()[0]:
+        raise NoSuchKeyColumns(f"{text!r} is no {kind}, which {path} is{AS_SHOWN.get(field.dataType.typeName(), '')}")
     return value
+
+
+def _typed(literal: str, kind: Any) -> str:
+    """SQL of the value of that type which is shown as the text `literal`, null where there is none."""
+    if kind.typeName() == "binary":
+        return f"try_to_binary({literal}, 'base64')"
+    if kind.typeName() in ("array", "struct"):
+        return f"from_json({literal}, '{kind.simpleString()}')"
+    return f"try_cast({literal} AS {kind.simpleString()})"
 
 
 def _paths(kind: Any, above: str = "") -> Iterator[str]:
@@ -91,8 +108,7 @@ def _of_partitions(session: Any, frame: Any, numbers: Sequence[int]) -> list[dic
     array = session.sparkContext._gateway.new_array(session._jvm.int, len(numbers))
     for at, number in enumerate(numbers):
         array[at] = number
-    session.conf.set("spark.sql.jsonGenerator.ignoreNullFields", "false")
-    collected = frame._jdf.toJSON().toJavaRDD().collectPartitions(array)
-    rows = [json.loads(text) for texts in collected for text in texts]
+    lines = getattr(frame.select(as_json("*"))._jdf, "as")(session._jvm.org.apache.spark.sql.Encoders.STRING())
+    rows = [read_exactly(text) for texts in lines.toJavaRDD().collectPartitions(array) for text in texts]
     assert all(row[PARTITION] in numbers for row in rows)
     return rows[:MOST_ROWS]

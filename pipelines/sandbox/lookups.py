@@ -21,7 +21,7 @@ NO_KEY = "NoSuchKeyColumns"
 
 @dataclass(frozen=True)
 class LookUpTask:
-    """Look up the key `key` (column path -> text) in a store (a side of a join, a variable) of `partitions` partitions."""
+    """Look up the key `key` (column path -> text, or null) in a store (a side of a join, a variable) of `partitions` partitions."""
 
     format: int
     app: str
@@ -30,7 +30,7 @@ class LookUpTask:
     store: Store
     variable: str
     partitions: int
-    key: Mapping[str, str]
+    key: Mapping[str, str | None]
     since: int | None = None
     """Not the key's rows as of the batch, but what the batches after this one made of them."""
 

@@ -8,6 +8,7 @@ that hold nothing (a deduplication's value, a limit's key) are of the type void,
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +24,18 @@ from pipelines.sandbox.readings import FAR_FILE, ROWS_FOLDER, Far, ReadRows, Rea
 
 PARTITION = "partition_id"
 SIDES = ("left", "right")
+NEW_TYPES = (("spark.sql.timeType.enabled", "true"), ("spark.sql.geospatial.enabled", "true"))
+"""Spark 4.3 knows these types where a session asks for them alone."""
+JSON = {
+    "ignoreNullFields": "false",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+"""Options of Spark's JSON, which has neither nulls nor microseconds otherwise."""
+ODD = re.compile(r"\b(interval|variant)\b")
+"""In the name of a type that holds one."""
+PLACES = ("geometry", "geography")
+PLACE = re.compile(rf"\b({'|'.join(PLACES)})\b")
 LOOK_S = 0.2
 MICROS = ("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
 """Spark's default is INT96, which does not say whether a value is a moment or a local time."""
@@ -50,6 +63,9 @@ def session_of(spark: Any, store: Store) -> Any:
     reading = spark.newSession()
     reading.conf.set(FORMAT_CONF, str(store.state_format))
     reading.conf.set(*MICROS)
+    for name, value in NEW_TYPES:
+        spark.conf.set(name, value)
+        reading.conf.set(name, value)
     return reading
 
 
@@ -81,9 +97,50 @@ def _timers(frame: Any) -> Any:
     return frame.select("key", F.timestamp_millis("expiration_timestamp_ms").alias("expires"), PARTITION)
 
 
+def as_json(*columns: str) -> Any:
+    """The columns as one JSON object, in which no microsecond and no null is lost."""
+    from pyspark.sql import functions as F
+
+    return F.to_json(F.struct(*columns), JSON)
+
+
 def storable(frame: Any) -> Any:
+    """`named(frame)` as Parquet has it and DuckDB compares it: intervals, whose unit Parquet does not have, are texts, variants JSON."""
+    return _without(named(frame), ODD)
+
+
+def _without(frame: Any, odd: re.Pattern[str]) -> Any:
+    from pyspark.sql import functions as F
+
+    return frame.select(*(_plain(F.col(field.name), field.dataType, odd).alias(field.name) for field in frame.schema.fields))
+
+
+def _plain(column: Any, kind: Any, odd: re.Pattern[str]) -> Any:
+    """The column with other types in place of the `odd` ones, at any depth."""
+    from pyspark.sql import functions as F
+
+    name = kind.typeName()
+    if not odd.search(kind.simpleString()):
+        return column
+    if name in PLACES:
+        return F.st_asbinary(column)
+    if "interval" in name:
+        return column.cast("string")
+    if name == "variant":
+        return F.to_json(column)
+    if name == "array":
+        return F.transform(column, lambda element: _plain(element, kind.elementType, odd))
+    if name == "map":
+        return F.transform_values(column, lambda _, value: _plain(value, kind.valueType, odd))
+    if name == "struct":
+        parts = [_plain(column.getField(inner.name), inner.dataType, odd).alias(inner.name) for inner in kind.fields]
+        return F.when(column.isNotNull(), F.struct(*parts))
+    return column
+
+
+def named(frame: Any) -> Any:
     """`frame` without columns and fields of the type void; structs keep their names, of which each comes once (two sums are `sum` and
-    `sum_2`)."""
+    `sum_2`). Geometries and geographies, which Spark writes neither as JSON nor for others to read, are bytes (WKB)."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import NullType, StructType
 
@@ -96,7 +153,7 @@ def storable(frame: Any) -> Any:
             kept += [F.struct(*parts).alias(field.name)] if parts else []
         elif not isinstance(field.dataType, NullType):
             kept.append(F.col(field.name))
-    return frame.select(*kept)
+    return _without(frame.select(*kept), PLACE)
 
 
 def named_once(kind: Any) -> Any:

@@ -35,6 +35,8 @@ class Reads(enum.StrEnum):
     """`FILE:function`, or a word that stands for a function of ours: the text of the file (empty for ours) by the function's name."""
     PAIRS = "pairs"
     """`KEY=VALUE`, again and again."""
+    KEY = "key"
+    """`COLUMN=VALUE`, or `COLUMN` alone, whose value is null, again and again."""
     SINKS = "sinks"
     """`fresh`, `continue` or `QUERY=fresh`, again and again."""
     BATCHES = "batches"
@@ -45,6 +47,6 @@ TEXTS = {
     **dict.fromkeys(Reads, texts.NAME),
     **dict.fromkeys((Reads.PLACE, Reads.SAVEPOINT, Reads.CHECKPOINT), texts.PLACE),
     **dict.fromkeys((Reads.FILE, Reads.FILES, Reads.FUNCTION), texts.CODE),
-    Reads.PAIRS: texts.VALUE,
+    **dict.fromkeys((Reads.PAIRS, Reads.KEY), texts.VALUE),
 }
 """The kind of text that a field has which says none."""

@@ -94,6 +94,8 @@ def _typed(request: Asked[Any], part: Field[Any]) -> Sequence[str]:
             return [f"{path}={'' if text is None else path}" for path, text in value.items()]
         case Reads.PAIRS:
             return [f"{key}={text}" for key, text in value.items()]
+        case Reads.KEY:
+            return [column if text is None else f"{column}={text}" for column, text in value.items()]
         case Reads.FUNCTION:
             return [f"{MIGRATION_FILE}:{name}" if text else name for name, text in value.items()]
         case Reads.SINKS:

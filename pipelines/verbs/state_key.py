@@ -31,11 +31,12 @@ class LookUpKey(Change[KeyRows, LookUpKeyPlan], TableNamed):
     changed the key, where the state store keeps its changes (HDFS-backed, and RocksDB with changelog checkpointing); else why not."""
 
     job: str = named(JOB)
-    key: Mapping[str, str] = option(
-        "A column of the key, once for each: post=p1, window.start=2027-01-15T08:00:00Z.",
+    key: Mapping[str, str | None] = option(
+        "A column of the key, once for each: post=p1, window.start=2027-01-15T08:00:00Z. A column alone is null; bytes are in base64, "
+        "arrays in JSON.",
         flag="--key",
-        metavar="COLUMN=VALUE",
-        reads=Reads.PAIRS,
+        metavar="COLUMN[=VALUE]",
+        reads=Reads.KEY,
     )
     since: int | None = option(
         "Also say which batches after this one changed the key, and to what; of the newest 100 at most.", None, metavar="BATCH", least=-1

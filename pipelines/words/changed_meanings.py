@@ -21,7 +21,7 @@ def sentence(example: KeyExample, why_no_old: str) -> str:
 
 
 def key(columns: Mapping[str, Any]) -> str:
-    """`key post=p1, window.start=2026-01-01T00:30:00.000Z`."""
+    """`key post=p1, window.start=2026-01-01T00:30:00.000000Z`."""
     return f"key {', '.join(f'{name}={_text(value)}' for name, value in columns.items())}" if columns else "the one row without a key"
 
 

@@ -96,6 +96,14 @@ def _exact(at_s: int, zone: tzinfo | None) -> str:
         return f"{at_s:,} s after 1970"
 
 
+def precise(at_ms: float, zone: tzinfo | None) -> str:
+    """The moment with its fraction of a second, as far as there is one: `2026-11-20 14:03:12.000125 UTC`."""
+    micros = round(at_ms * 1_000)
+    date, time, *named = exact(micros // 1_000, zone).split(" ")
+    fraction = f".{micros % 1_000_000:06d}".rstrip("0") if micros % 1_000_000 and named else ""
+    return " ".join((date, f"{time}{fraction}", *named))
+
+
 def when(at_ms: float | None, now_ms: float, zone: tzinfo | None) -> str:
     """The moment and how long ago: `2026-11-20 14:03:12 UTC (3 min ago)`."""
     return MISSING if at_ms is None else f"{exact(at_ms, zone)} ({ago(at_ms, now_ms)})"

@@ -253,6 +253,16 @@ def test_json_and_csv_as_spark_writes_them(tmp_path: Path) -> None:
         assert len(comparison.over_time.t) == 2
 
 
+def test_numbers_of_json_and_csv_that_are_not_compared_whole_are_said(tmp_path: Path) -> None:
+    told = {"12345678901234567.123456789012345678": True, "0.30000000000000004": False, "1.500000000000000000": False}
+    for number, is_long in told.items():
+        for format, line in (("json", '{{"k": "a", "x": {{"y": {}}}}}\n'), ("csv", "a,b,{}\nb,,2.5\n")):
+            file = tmp_path / f"{number}.{format}"
+            file.write_text(line.format(number))
+            outcome = compare([str(file)], [str(file)], format=format)
+            assert ("are read as DOUBLE" in outcome.note) is is_long and not outcome.differs, (number, format)
+
+
 def test_only_the_files_given_are_read_and_partitions_above_are_no_columns(tmp_path: Path) -> None:
     def side(name: str) -> list[str]:
         return [written(tmp_path / f"run={name}" / "out[1]*" / f"kind={kind}" / "part", A_ROWS) for kind in "xy"]

@@ -66,6 +66,11 @@ def test_a_filter_is_text_in_any_column_and_no_pattern(rows: str) -> None:
             [([1, 2], {"a": 1}, "NaN", None, 12345678901234567890)],
         ),
         ("SELECT DATE '2026-01-01'", [(1_767_225_600_000,)]),
+        ("SELECT TIMESTAMPTZ '2026-01-01 00:00:00.001001+00', TIMESTAMP '2026-01-01'", [(1_767_225_600_001.001, 1_767_225_600_000)]),
+        (
+            "SELECT 12345678901234567.123456789012345678::DECIMAL(38,18), 1.50::DECIMAL(5,2), [0.12345678901234567::DECIMAL(38,18)], 1e300",
+            [("12345678901234567.123456789012345678", 1.5, ["0.123456789012345670"], 1e300)],
+        ),
     ],
 )
 def test_sql_of_ones_own(rows: str, sql: str, answer: list[tuple[Any, ...]]) -> None:

@@ -38,11 +38,12 @@ def test_code_that_does_not_run_ends_with_6(tidemark: Door, monkeypatch: pytest.
 
 
 def test_a_key_is_a_line_of_json_a_row(tidemark: Door) -> None:
-    done = tidemark("state-key", JOB, "--key", "post=p1", "--key", "window.start=2027-01-15T08:00:00Z")
+    done = tidemark("state-key", JOB, "--key", "post=p1", "--key", "window.start=2027-01-15T08:00:00Z", "--key", "tag", "--key", "a=")
     assert done.exit_code == 0, done.output
-    key = {"post": "p1", "window.start": "2027-01-15T08:00:00Z"}
+    key = {"post": "p1", "window.start": "2027-01-15T08:00:00Z", "tag": None, "a": ""}
     assert json.loads(done.stdout)["key"] == key and "partition 2" in done.stderr and "at batch 9" in done.stderr
     assert tidemark.face.begun == [LookUpKey(JOB, key)]
+    assert tidemark("state-key", JOB, "--key", "=p1").exit_code == 2
 
 
 def test_the_batches_that_changed_a_key_follow_its_rows(tidemark: Door) -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from zoneinfo import ZoneInfo
 
 from streamlit.testing.v1 import AppTest
 
 from dashboard.drawing import states
 from dashboard.drawing.figures import BLUE, ORANGE
 from dashboard.views.job.state import row as state_row
+from dashboard.views.state.frame import frame
 from dashboard.views.state.rows import _figures
-from pipelines.domain.states import MOST_ROWS
+from pipelines.domain.states import DATE, MOMENT, MOST_ROWS, StateColumn, StateRows
 from pipelines.verbs.operations import ListOperations
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.state import ListStates, ReadState
 from pipelines.verbs.take import Take
+from pipelines.words import states as words
 from tests.afterwards import follow
 from tests.dashboard.opening import Opener, clicked, said, selected
 from tests.faces import FakeFace
@@ -64,6 +67,17 @@ def test_rows_have_their_figures_and_types(opened: Opener) -> None:
     assert "1.7×" in said(app)
     panels = [component.proto.json for component in app.get("bidi_component") if "tidemark_panel" in component.proto.component_name]
     assert any("Rows by partition" in panel for panel in panels) and any("Rows by window.start" in panel for panel in panels)
+
+
+def test_days_and_times_without_a_zone_are_the_same_in_every_zone_and_no_microsecond_is_lost() -> None:
+    columns = tuple(StateColumn(f"value.{kind}", kind, "time") for kind in (DATE, "TIMESTAMP", MOMENT))
+    rows = frame(StateRows(columns, ((0, 0, 250), (86_400_000, 1_500, None)), 2, False, 0.0))
+    assert rows["value.DATE"].tolist() == ["1970-01-01", "1970-01-02"]
+    assert rows["value.TIMESTAMP"].tolist() == ["1970-01-01 00:00:00", "1970-01-01 00:00:01.5"]
+    assert str(rows[f"value.{MOMENT}"].dtype).startswith("datetime64")
+    assert frame(StateRows(columns[2:], ((1.001,),), 1, False, 0.0)).iloc[0, 0] == "1970-01-01 00:00:00.001001 UTC"
+    zone = ZoneInfo("America/New_York")
+    assert [words.moment(1, column, zone) for column in columns[1:]] == ["1970-01-01 00:00:00.001", "1969-12-31 19:00:00.001 EST"]
 
 
 def test_a_filter_and_an_order_stand_in_the_address(opened: Opener) -> None:

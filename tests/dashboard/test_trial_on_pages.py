@@ -42,10 +42,10 @@ def test_a_key_that_the_address_names_is_there_to_look_up(opened: Opener) -> Non
     assert (app.text_area(key=f"key_text_{JOB}").value, app.number_input(key=f"key_since_{JOB}").value) == ("post=p1", 7)
 
 
-def test_a_key_without_a_value_is_refused(opened: Opener) -> None:
+def test_a_value_without_a_column_is_refused(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "job", job=JOB, tab="State")
-    app.text_area(key=f"key_text_{JOB}").set_value("p1").run()
+    app.text_area(key=f"key_text_{JOB}").set_value("=p1").run()
     app = clicked(app, "key_look_up")
     assert face.begun == [] and "no column with a value" in said(app)
 

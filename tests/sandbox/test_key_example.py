@@ -41,12 +41,10 @@ def found(spark: SparkSession, *tables: Points) -> Examples:
 
 def held(spark: SparkSession, table: Points, side: str, key: Any) -> list[Any]:
     """The rows of a key, one by one as Spark's source has them."""
-    from pyspark.sql import functions as F
-
-    rows = reading.storable(reading.table(spark, table.stores[side], table.variable))
+    rows = reading.named(reading.table(spark, table.stores[side], table.variable))
     for name, value in key_example.CONFS.items():
         rows.sparkSession.conf.set(name, value)
-    every = (json.loads(text) for (text,) in rows.select(F.to_json(F.struct("*"))).collect())
+    every = (json.loads(text) for (text,) in rows.select(reading.as_json("*")).collect())
     keys = [{name: row.pop(name) for name in ("key", "user_map_key") if name in row} | {"row": row} for row in every]
     return sorted(
         (entry["row"] | {"partition_id": 0} for entry in keys if {name: entry[name] for name in entry if name != "row"} == key),

@@ -46,14 +46,12 @@ def texts(key: dict[str, Any], above: str = "") -> dict[str, str]:
 
 @pytest.mark.spark
 def test_every_key_is_found_in_its_one_partition_in_every_kind_of_state(spark: SparkSession, tmp_path: Path) -> None:
-    from pyspark.sql import functions as F
-
     for (golden, store, variable), operator_name in TABLES.items():
         read = Read(spark, tmp_path, golden, store, variable)
         whole = asked(read, "none of them", {}, variable)
         rows = reading.table(spark, whole.store, variable)
         rows.sparkSession.conf.set("spark.sql.session.timeZone", "UTC")
-        held = [json.loads(text) for (text,) in reading.storable(rows).select(F.to_json(F.struct("*"))).collect()]
+        held = [json.loads(text) for (text,) in reading.named(rows).select(reading.as_json("*")).collect()]
         assert held
         for row in held:
             answer = lookup.look_up(spark, asked(read, operator_name, texts(row["key"]), variable))

@@ -186,8 +186,8 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
         f"try {FIRST} --drop counts.1 --map counts.0.last=counts.0.newest",
     ),
     "look up a key": (
-        LookUpKey(JOB, {"post": "p1"}, store="left", since=7),
-        f"state-key {JOB} --key post=p1 --store left --since 7",
+        LookUpKey(JOB, {"post": "p1", "tag": None}, store="left", since=7),
+        f"state-key {JOB} --key post=p1 --key tag --store left --since 7",
     ),
     "input rows": (ReadInputRows(JOB, limit=7), f"input-rows {JOB} --limit 7"),
     "operations": (ListOperations(running=True), "operations --running"),

@@ -118,7 +118,7 @@ def shows_a_key(house: House, savepoint: Savepoint, counts: str, into: Path) -> 
     (meaning,) = trial.meanings
     assert meaning.reasons == ("computes: sum(n) AS total before, count(n) AS total now",)
     assert (meaning.query, meaning.operator, meaning.batch) == ("counts", 0, NEWEST + 1)
-    window = {"window.start": "2026-01-01T00:30:00.000Z", "window.end": "2026-01-01T00:40:00.000Z"}
+    window = {"window.start": "2026-01-01T00:30:00.000000Z", "window.end": "2026-01-01T00:40:00.000000Z"}
     key = {**window, "post": "p1"}
     assert meaning.example == KeyExample(key, ({"sum": 333},), ({"sum": 343},), ({"sum": 334},))
     assert meaning.sentence.endswith(

@@ -25,7 +25,10 @@ from pipelines.words import formats
 from pipelines.words import state_keys as words
 
 EXAMPLE = "post=p1"
-HELP = "Each column of the key as COLUMN=VALUE, one a line; of a window window.start and window.end. Times as 2027-01-15T08:00:00Z."
+HELP = (
+    "Each column of the key as COLUMN=VALUE, one a line, or COLUMN alone for null; of a window window.start and window.end. Times as "
+    "2027-01-15T08:00:00Z, bytes in base64, arrays in JSON."
+)
 SINCE = "Also which batches after this one changed the key, and to what, as far as the state store keeps its changes"
 
 
@@ -59,13 +62,13 @@ def _named(titles: Sequence[str]) -> int:
 
 
 def _change(name: str, table: StateTable, typed: str) -> LookUpKey:
-    """Invalid (`state.key`) for a line without an equals sign."""
-    pairs = dict[str, str]()
+    """Invalid (`state.key`) for a line without a column."""
+    pairs = dict[str, str | None]()
     for line in filter(None, (line.strip() for line in typed.splitlines())):
         column, equals, value = line.partition("=")
-        if not equals:
+        if not column.strip():
             raise Invalid("state.key", f"{line!r} is no column with a value", f"Write {EXAMPLE}, one column a line.")
-        pairs[column.strip()] = value.strip()
+        pairs[column.strip()] = value.strip() if equals else None
     return LookUpKey(name, pairs, query=table.query, operator=table.operator, store=table.store, variable=table.variable)
 
 

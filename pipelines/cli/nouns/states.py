@@ -18,6 +18,7 @@ from pipelines.domain import states
 from pipelines.domain.states import MOST_ROWS, StateColumn, StateRows, StateTable
 from pipelines.verbs.state import ListStates, QueryState, ReadState, TableNamed
 from pipelines.words import formats
+from pipelines.words import states as words
 
 MOST_CHARS = 60
 
@@ -83,7 +84,7 @@ def _cell(value: Any, column: StateColumn) -> str:
     if value is None:
         return formats.MISSING
     if column.kind == "time":
-        return formats.exact(value, None)
+        return words.moment(value, column, None)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= MOST_CHARS else f"{text[: MOST_CHARS - 1]}…"
 
