@@ -90,7 +90,7 @@ def _closure(storage: Storage, listing: Listing, batch: int, told: int) -> Closu
         batch=batch,
         offsets=entry,
         commit=commit,
-        clone=tuple(entries[path] for path in sorted(entries)),
+        clone=tuple(map(entries.__getitem__, sorted(entries))),
         write=write,
         conf=entry.conf,
         provider=kind,

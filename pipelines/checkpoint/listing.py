@@ -42,16 +42,14 @@ class Listing:
         for name in self.subfolders(folder):
             yield from self.below(f"{folder}/{name}")
 
-    def with_companions(self, path: str, why: str) -> Iterator[Entry]:
+    def with_companions(self, path: str, why: str) -> list[Entry]:
         """`path` and its checksums: Spark's `x.crc` and Hadoop's `.x.crc` of both."""
         folder, _, name = path.rpartition("/")
         names = self.files(folder)
         if name not in names:
             raise damage.missing(path, why)
-        yield names[name]
-        for companion in (f"{name}.crc", f".{name}.crc", f".{name}.crc.crc"):
-            if companion in names:
-                yield names[companion]
+        companions = (f".{name}.crc", f"{name}.crc", f".{name}.crc.crc")
+        return [names[each] for each in (name, *companions) if each in names]
 
 
 def listed(storage: Storage, folder: str = "") -> Listing:

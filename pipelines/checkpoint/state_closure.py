@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from pipelines.checkpoint import damage, operators
 from pipelines.checkpoint.commits import Commit, path
@@ -46,16 +46,13 @@ def _unique_id(listing: Listing, folder: str, ids: frozenset[str], commit: Commi
     return next(iter(here))
 
 
-def state_files(storage: Storage, listing: Listing, store_versions: Sequence[StoreVersion]) -> Iterator[Entry]:
+def state_files(storage: Storage, listing: Listing, store_versions: Sequence[StoreVersion]) -> list[Entry]:
     """Every file of the given versions, with checksums; raises Corrupt where one is missing, has another size or cannot be read."""
     chains = _chains(storage, listing, store_versions)
     whole = [file for files in chains for file in files if file.kind is Kind.ZIP]
     named = parallel.each(lambda file: _named_by(storage, listing, file), whole, READERS)
-    for files in chains:
-        for file in files:
-            yield from listing.with_companions(file.entry.path, "the state builds on it")
-    for entries in named:
-        yield from entries
+    companions = [listing.with_companions(file.entry.path, "the state builds on it") for files in chains for file in files]
+    return [entry for entries in (*companions, *named) for entry in entries]
 
 
 def _chains(storage: Storage, listing: Listing, store_versions: Sequence[StoreVersion]) -> list[tuple[StateFile, ...]]:

@@ -77,7 +77,7 @@ def parse_path(path: str) -> Kind | None:
 
 
 def parse_all(entries: Iterable[Entry]) -> tuple[StateFile, ...]:
-    return tuple(file for file in map(parse_name, entries) if file is not None)
+    return tuple(filter(None, map(parse_name, entries)))
 
 
 def immutables(path: str, data: bytes) -> tuple[Immutable, ...]:

@@ -69,6 +69,19 @@ def first_of(environment: Mapping[str, str], names: Sequence[str]) -> str:
     return next((environment[name] for name in names if environment.get(name)), "")
 
 
+def s3_conf(checkpoints_: str, conf: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
+    """The confs with which a Spark that works on these checkpoints reaches the S3 that the server reaches: its endpoint and its region,
+    from the environment of both. Nothing where they lie elsewhere than in S3; what `conf` says stays.
+
+    Credentials are no confs: Hadoop reads AWS_ACCESS_KEY_ID and its companions from the environment, too, and nothing keeps them.
+    """
+    if not checkpoints_.startswith(S3):
+        return {}
+    endpoint = first_of(environment, ENDPOINT_VARIABLES)
+    ours = {ENDPOINT: endpoint, REGION: first_of(environment, REGION_VARIABLES), PATH_STYLE: "true" if endpoint else ""}
+    return {key: value for key, value in ours.items() if value and key not in conf}
+
+
 def refuse_unlike(conf: Mapping[str, str], environment: Mapping[str, str]) -> None:
     """Raises Conflict (`home.endpoint`, `home.credentials`) where the job's confs name another S3, or another account, than the server's
     environment: one would write what the other does not find."""

@@ -9,10 +9,10 @@ import zipfile
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
+from pipelines.domain.job_places import s3_conf
 from pipelines.domain.masters import is_local
 from pipelines.domain.runs import RunSpec
 from pipelines.driver.catalog_conf import catalog_conf
-from pipelines.driver.s3_conf import s3_conf
 
 QUIET = {"spark.ui.showConsoleProgress": "false"}
 """The log is a file: Spark's progress bars, drawn over themselves, would fill it."""
@@ -44,7 +44,7 @@ def prepare(spec: RunSpec, environment: MutableMapping[str, str], folder: Path) 
     """
     shared = is_local(spec.master)
     shipped = _shipped(spec, folder) if spec.code and not shared else {}
-    ours = {**catalog_conf(spec, environment), **s3_conf(spec, environment), **shipped}
+    ours = {**catalog_conf(spec, environment), **s3_conf(spec.checkpoints, spec.conf, environment), **shipped}
     environment["PYSPARK_SUBMIT_ARGS"] = submit_arguments(spec, ours)
     if spec.master.startswith("local"):
         prepare_workers(environment)

@@ -10,7 +10,10 @@ from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import StoredFile
 from pipelines.domain.trust import Damage
 from pipelines.storage import folders, parallel, paths
+from pipelines.storage.inodes import numbers, sizes
 from pipelines.storage.protocol import Entry, Storage
+
+UNKNOWN: Mapping[str, int] = {}
 
 
 def there(library: Storage, savepoint: SavepointId) -> Mapping[str, Entry]:
@@ -31,17 +34,27 @@ def compared(files: Iterable[StoredFile], sizes: Mapping[str, int]) -> list[Dama
     return [_damage(file, sizes.get(file.path)) for file in files if sizes.get(file.path) != file.bytes]
 
 
-def require(library: Storage, savepoint: SavepointId, files: Iterable[StoredFile]) -> None:
-    """Raises NotFound where a cloned file is not what was listed: it changed or vanished in between, so begin again."""
-    for damage in damages(library, savepoint, files):
+def require(library: Storage, savepoint: SavepointId, files: Iterable[StoredFile], inodes: Mapping[str, int]) -> None:
+    """Raises NotFound where a cloned file is not what was listed: it changed or vanished in between, so begin again.
+
+    On a local disk a name of the inode that was listed is that very file, with its size; only other files are asked for theirs.
+    """
+    if not inodes or not folders.local(library):
+        found = damages(library, savepoint, files)
+    else:
+        named = numbers(library, savepoint)
+        rest = [file for file in files if named.get(file.path, -1) != inodes.get(file.path)]
+        found = compared(rest, sizes(library, savepoint, [file.path for file in rest]))
+    for damage in found:
         raise NotFound("storage.not_found", f"{damage.path} changed while it was cloned: {damage.message}", "Try again.")
 
 
-def settle(library: Storage, folder: str, files: Sequence[StoredFile], put: Iterable[str]) -> None:
-    """Flushes the names in `folder` and the files `put` there to disk, and meanwhile checks all files: raises what `require` raises."""
+def settle(library: Storage, folder: str, files: Sequence[StoredFile], put: Iterable[str], inodes: Mapping[str, int] = UNKNOWN) -> None:
+    """Flushes the names in `folder` and the files `put` there to disk, and meanwhile checks all files: raises what `require` raises.
+    `inodes` are those that were listed of files that are linked, by path in `folder`."""
     names = [f"{folder}/{file.path}" for file in files]
     flushed = partial(folders.flush, library, names, [paths.join(folder, path) for path in put])
-    complete = partial(require, library, SavepointId(folder), files)
+    complete = partial(require, library, SavepointId(folder), files, inodes)
     parallel.each(lambda step: step(), (flushed, complete), 2, alone_s=0)
 
 

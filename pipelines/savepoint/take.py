@@ -138,7 +138,7 @@ def _make(
     1. say who makes it, so that cleaners leave it alone;
     2. claim what it shares with other savepoints of its home, clone those of Spark's files that are not there;
     3. write what differs from Spark's files, and the code;
-    4. flush the names to disk, check that all that lies in its folder is there with its size;
+    4. flush the names to disk, check that all that lies in its folder is the file that was listed, or is there with its size;
     5. write the manifest, which publishes; look whether the claim has held until then;
     6. take the claim and the process mark away.
     """
@@ -152,7 +152,9 @@ def _make(
         folders.put(library, {layout.inside(naming.id, path): data for path, data in written.items()})  # 3
         files = _files(job, parts)
         watch.step(clone.SETTLING)
-        completeness.settle(shelves.own(library), naming.id, [file for file in files if file.path not in shared.names], written)  # 4
+        own = files if not shared.names else [file for file in files if file.path not in shared.names]
+        inodes = {file.target: file.inode for part in parts for file in part.clone if file.inode}
+        completeness.settle(shelves.own(library), naming.id, own, written, inodes)  # 4
         manifest = _manifest(job, gathered, naming, files, cloned + _put(written), took_ms(), shared)
         library.write(layout.inside(naming.id, layout.MANIFEST), documents.encode(manifest))  # 5
         sharing.confirm(library, naming.id, shared)

@@ -94,37 +94,12 @@ def sync_folder(folder: str) -> None:
         os.close(descriptor)
 
 
-class Folder:
-    """The folder that was asked for last, kept open: the kernel then looks up one name for each file in it, and not a whole path."""
-
-    def __init__(self) -> None:
-        self._path, self._descriptor = "", -1
-
-    def at(self, path: str) -> int:
-        """Its descriptor, for the system calls that take one; raises OSError like they do of the path."""
-        if path != self._path:
-            self.close()
-            self._descriptor = os.open(path, os.O_PATH | os.O_DIRECTORY)
-            self._path = path
-        return self._descriptor
-
-    def close(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-        self._path, self._descriptor = "", -1
-
-
-def link(source: str, target: str, folders: tuple[Folder, Folder] | None = None) -> bool:
-    """Hard-links `source` as `target`, over what was there; False where this pair of files cannot be linked. `folders` are those of the
-    files before, where many of one folder are linked into another."""
+def link(source: str, target: str) -> bool:
+    """Hard-links `source` as `target`, over what was there; False where this pair of files cannot be linked."""
     try:
-        if folders is None:
-            os.link(source, target)
-        else:
-            (inside, _, name), (to, _, new) = source.rpartition("/"), target.rpartition("/")
-            os.link(name, new, src_dir_fd=folders[0].at(inside), dst_dir_fd=folders[1].at(to), follow_symlinks=False)
+        os.link(source, target)
     except FileExistsError:
-        return _link_over(source, target)
+        return link_over(source, target)
     except OSError as error:
         if error.errno in NO_LINK:
             return False
@@ -133,7 +108,7 @@ def link(source: str, target: str, folders: tuple[Folder, Folder] | None = None)
     return True
 
 
-def _link_over(source: str, target: str) -> bool:
+def link_over(source: str, target: str) -> bool:
     """Links aside and renames over `target`. `rename` does nothing where both names are one file: then the name aside is removed."""
     aside = paths.temporary(target)
     if not link(source, aside):

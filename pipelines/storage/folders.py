@@ -19,6 +19,8 @@ from pipelines.storage.protocol import Clone, How, Storage
 from pipelines.storage.rollback import rollback
 
 THREADS = 8
+FLUSHERS = 32
+"""Threads that flush folders: each only waits for the disk, which answers all that wait at once."""
 REMOVALS = 10
 CHANGED = {errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST}
 """Errors of removing a folder that somebody still writes into."""
@@ -121,7 +123,7 @@ def flush(storage: Storage, files: Iterable[str], put_before: Iterable[str]) -> 
     inner = homes | {folder for home in homes for folder in paths.ancestors(home)}
     _require(storage)
     folders = [*put_before, *inner, ""]
-    parallel.each(lambda part: _sync_all(storage, part), [folders[number::THREADS] for number in range(THREADS)], THREADS, alone_s=0)
+    parallel.each(lambda part: _sync_all(storage, part), [folders[number::FLUSHERS] for number in range(FLUSHERS)], FLUSHERS, alone_s=0)
 
 
 def rename(storage: Storage, old: str, new: str) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from pipelines.storage import folders, paths
@@ -31,6 +32,31 @@ def inodes(storage: Storage, folder: str) -> Iterator[Inode]:
     else:
         for entry in storage.list(folder):
             yield Inode(entry.path, 1, entry.bytes)
+
+
+def numbers(storage: Storage, folder: str) -> dict[str, int]:
+    """Path below `folder` of this machine -> its inode's number as the folder has it: no file is looked at. A file system that is made of
+    others (overlayfs) may give the file itself another one."""
+    found: dict[str, int] = {}
+    waiting = [""]
+    while waiting:
+        inner = waiting.pop()
+        with typed_errors(folder), os.scandir(f"{storage.url}/{paths.relative(folder)}/{inner}") as scan:
+            for item in scan:
+                if item.is_dir(follow_symlinks=False):
+                    waiting.append(f"{inner}{item.name}/")
+                else:
+                    found[inner + item.name] = item.inode()
+    return found
+
+
+def sizes(storage: Storage, folder: str, names: Iterable[str]) -> dict[str, int]:
+    """The bytes of those of these files below `folder` of this machine that are there, by path."""
+    found: dict[str, int] = {}
+    for name in names:
+        with typed_errors(name), suppress(FileNotFoundError):
+            found[name] = os.stat(f"{storage.url}/{paths.relative(folder)}/{paths.relative(name)}").st_size
+    return found
 
 
 def _walk(top: str) -> Iterator[Inode]:

@@ -9,17 +9,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pipelines.domain.errors import NotFound, Unavailable
-from pipelines.storage import copies, file_objects, parallel, paths
-from pipelines.storage.errors import translated, typed_errors
+from pipelines.storage import copies, file_objects, links, parallel, paths
+from pipelines.storage.errors import typed_errors
 from pipelines.storage.protocol import Advance, Clone, Entry, How, Storage, unwatched
 
 COPY_THREADS = 8
-LINK_THREADS = 2
-"""While one of them is in the kernel, the other one prepares its next link."""
-LINKS_AT_ONCE = 2048
-"""Fewer links than that are made before a thread has started."""
-Pair = tuple[str, str, str]
-"""A file to clone on this machine: full paths of source and target, and the target's name for errors."""
 
 
 class LocalStorage:
@@ -35,9 +29,6 @@ class LocalStorage:
 
     def _at(self, path: str) -> str:
         return f"{self._root}/{paths.relative(path)}"
-
-    def _all_at(self, relative_paths: Sequence[str]) -> list[str]:
-        return [f"{self._root}/{path}" for path in paths.all_relative(relative_paths)]
 
     def require(self) -> None:
         """Raises Unavailable (`storage.vanished`) where the folder was there and is not any more: writing would make another one."""
@@ -62,7 +53,7 @@ class LocalStorage:
     def _make_folders(self, folders: Iterable[str]) -> None:
         self.require()
         for folder in sorted(folders):
-            _make_folder(folder)
+            links.make_folder(folder)
         self.require()
 
     def read(self, path: str) -> bytes:
@@ -97,28 +88,31 @@ class LocalStorage:
             file.write(data)
 
     def clone(self, source: Storage, files: Sequence[Clone], advance: Advance = unwatched) -> Sequence[How]:
-        targets = self._all_at([file.target for file in files])
+        targets = paths.all_relative([file.target for file in files])
         if isinstance(source, LocalStorage):
-            sources, names = source._all_at([file.source for file in files]), [file.target for file in files]
-            return self._clone_local(list(zip(sources, targets, names, strict=True)), advance)
+            paths.all_relative([file.source for file in files])
+            return self._clone_local(source, files, advance)
         with typed_errors(self._root):
-            self._make_folders(_folders(targets))
+            self._make_folders({f"{self._root}/{paths.parent(target)}" for target in targets})
         with self._required():
             halt = parallel.Halt()
             watched = halt.watched(advance)
             return parallel.each(lambda file: self._fetch(source, file, watched), files, COPY_THREADS, halt)
 
-    def _clone_local(self, pairs: Sequence[Pair], advance: Advance) -> Sequence[How]:
+    def _clone_local(self, source: LocalStorage, files: Sequence[Clone], advance: Advance) -> Sequence[How]:
         """Links what can be linked, which is only names; then copies the rest in parallel."""
         with self._required():
             self.require()
-            linked = _linked(pairs, advance)
+            linked = links.link(source._root, self._root, files, advance)
             self.require()
-            rest = [pair for pair, done in zip(pairs, linked, strict=True) if not done]
+            rest = [file for file, done in zip(files, linked, strict=True) if not done]
             halt = parallel.Halt()
             watched = halt.watched(advance)
-            copied = iter(parallel.each(lambda pair: copies.copy(*pair, watched), rest, COPY_THREADS, halt) if rest else ())
+            copied = iter(parallel.each(lambda file: self._copy(source, file, watched), rest, COPY_THREADS, halt) if rest else ())
             return [How.LINK if done else next(copied) for done in linked]
+
+    def _copy(self, source: LocalStorage, file: Clone, advance: Advance) -> How:
+        return copies.copy(f"{source._root}/{file.source}", f"{self._root}/{file.target}", file.target, advance)
 
     def _fetch(self, source: Storage, file: Clone, advance: Advance) -> How:
         with copies.opened(source, file.source) as stream, copies.published(self._at(file.target), file.target) as written:
@@ -146,51 +140,6 @@ class LocalStorage:
         for folder in sorted(folders, key=lambda path: path.count("/"), reverse=True):
             with typed_errors(folder):
                 _remove_empty(self._at(folder))
-
-
-def _folders(targets: Iterable[str]) -> set[str]:
-    return {target.rpartition("/")[0] for target in targets}
-
-
-def _linked(pairs: Sequence[Pair], advance: Advance) -> list[bool]:
-    """For each pair whether it was linked; the folders that they need are made."""
-    if len(pairs) <= LINKS_AT_ONCE:
-        return _link_all(pairs, advance)
-    halt = parallel.Halt()
-    watched = advance if advance is unwatched else halt.watched(advance)
-    parts = [pairs[start : start + LINKS_AT_ONCE] for start in range(0, len(pairs), LINKS_AT_ONCE)]
-    return [done for part in parallel.each(lambda part: _link_all(part, watched), parts, LINK_THREADS, halt) for done in part]
-
-
-def _link_all(pairs: Sequence[Pair], advance: Advance) -> list[bool]:
-    linked = []
-    with typed_errors(pairs[0][2] if pairs else ""):
-        for path in sorted(_folders(target for _, target, _ in pairs)):
-            _make_folder(path)
-    folders = (copies.Folder(), copies.Folder())
-    try:
-        for source, target, name in pairs:
-            try:
-                done = copies.link(source, target, folders)
-                if done and advance is not unwatched:
-                    advance(os.stat(source).st_size)
-            except OSError as error:
-                raise translated(error, name) from error
-            linked.append(done)
-    finally:
-        for folder in folders:
-            folder.close()
-    return linked
-
-
-def _make_folder(folder: str) -> None:
-    """Makes a folder: one call where its parent exists, as when folders are made in order. A file in its place fails later writes."""
-    try:
-        os.mkdir(folder)
-    except FileExistsError:
-        return
-    except FileNotFoundError:
-        os.makedirs(folder, exist_ok=True)
 
 
 def _there(folder: str) -> bool:
@@ -224,7 +173,7 @@ def _walk(top: str, prefix: str) -> Iterator[Entry]:
                             seen = item.stat()
                         except FileNotFoundError:
                             continue
-                        yield Entry(inner + name, seen.st_size, seen.st_mtime_ns // 1_000_000)
+                        yield Entry(inner + name, seen.st_size, seen.st_mtime_ns // 1_000_000, "", seen.st_ino)
         finally:
             os.close(descriptor)
 

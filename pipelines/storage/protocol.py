@@ -14,13 +14,15 @@ from typing import NamedTuple, Protocol, runtime_checkable
 class Entry(NamedTuple):
     """One file: its path relative to the storage's root, its size, when it was last written.
 
-    `tag` is another one for other content (S3's ETag); empty where the storage has none.
+    `tag` is another one for other content (S3's ETag); empty where the storage has none. `inode` is the file's number on a local disk:
+    the same name with the same number is the same file. 0 elsewhere.
     """
 
     path: str
     bytes: int
     modified_ms: int
     tag: str = ""
+    inode: int = 0
 
 
 class How(enum.StrEnum):
@@ -36,12 +38,14 @@ class Clone(NamedTuple):
     """One file to clone: `source` in the storage it comes from, `target` in the one it goes to.
 
     Where its `bytes` are known (not negative) a server need not be asked for them; with a `tag` nothing but that content is copied.
+    A link of it has its `inode`, where that is known (not 0).
     """
 
     source: str
     target: str
     bytes: int = -1
     tag: str = ""
+    inode: int = 0
 
 
 Advance = Callable[[int], None]

@@ -108,9 +108,9 @@ def _gone(context: Context, subject: str, place: str) -> bool:
 
 
 def not_rewritten() -> Unsupported:
-    """Spark rewrites state on this machine's disk."""
+    """State is migrated and converted by way of files on this machine's disk."""
     hint = "Fork it into the workspace (without --home): its state is rewritten there."
-    return Unsupported("home.rewriting", "State that lies at a home cannot be migrated, converted or rescaled there yet", hint)
+    return Unsupported("home.rewriting", "State that lies at a home cannot be migrated or converted there yet", hint)
 
 
 def _refuse_afar(home: str, version: Version) -> None:

@@ -63,8 +63,6 @@ def _restore(context: Context, job: JobName, run: RunId, newest: Run, take: Plan
     rewrite = rescaling.plan(rescaling.of_look(take.look), partitions, take.source.spark_version)
     unfinished = None if newest.state.live else rescaling.unfinished(take.source, take.look)
     refused = rewrite.refusal or (refusal(unfinished) if unfinished else None)
-    if job_places.of_job(context, job):
-        refused = refusal(job_places.not_rewritten())
     saves = () if newest.state.live else (take.label,)
     return replace(shown, run=run, version=newest.version, rewrite=rewrite, refusal=refused, saves=saves)
 

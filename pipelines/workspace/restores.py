@@ -49,7 +49,7 @@ class Restoring:
         plan = restore.plan(self.context.shelf(self.manifest.id), self.manifest, self.target)
         migrated, convert, rewrite = self._rewriting()
         refusal = next((step.refusal for step in (migrated, convert, rewrite) if step and step.refusal), None)
-        if (migrated or convert or rewrite) and is_remote(self.target.checkpoints):
+        if (migrated or convert) and is_remote(self.target.checkpoints):
             refusal = errors.refusal(job_places.not_rewritten())
         warnings = (*plan.warnings, *self._ignored(), *self._remarks())
         plan = replace(plan, master=self.version.master, master_before=self.manifest.version.master, warnings=warnings)

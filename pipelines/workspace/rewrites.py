@@ -1,19 +1,20 @@
 """Rewriting steps of a restore: on the restored copy, before its run is written down, so that a failure leaves nothing that is listed.
 
-The steps: (1) the sandbox's Spark rewrites the copy's state; (2) it reads it back: each store must hold the same keys and values as before;
-(3) the sink logs that came along learn of the batch that Spark wrote for it. A crash before the run is wanted leaves a copy that the next
-opening removes.
+The steps: (1) the sandbox's Spark rewrites the copy's state, at a home too, where it reads and writes by itself; (2) it reads it back: each
+store must hold the same keys and values as before; (3) the sink logs that came along learn of the batch that Spark wrote for it. A crash
+before the run is wanted leaves a copy that the next opening removes.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping
-from pathlib import Path
 
 from pipelines.domain import masters
 from pipelines.domain.errors import Corrupt
 from pipelines.domain.ids import folder_of
+from pipelines.domain.job_places import s3_conf
 from pipelines.domain.rewrites import RewritePlan
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
@@ -22,6 +23,7 @@ from pipelines.sandbox.conversions import ConversionTask
 from pipelines.sandbox.counts import TASK_FORMAT, Store
 from pipelines.sandbox.rewrites import RewriteTask, Rewritten
 from pipelines.savepoint.restored_sinks import SINK_BATCH
+from pipelines.storage.addresses import open_storage
 from pipelines.workspace import environments, run_confs, states, verifications
 from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
@@ -42,7 +44,9 @@ def rewrite(
     if plan.refusal is not None:
         raise plan.refusal.error
     held, title = stores(manifest, plan, checkpoints), f"{manifest.job} (rescaling)"
-    task = RewriteTask(TASK_FORMAT, title, masters.beside(version.master), run_confs.confs(context, version), held, plan.partitions)
+    conf = run_confs.confs(context, version)
+    reached = {**conf, **s3_conf(checkpoints, conf, os.environ)}
+    task = RewriteTask(TASK_FORMAT, title, masters.beside(version.master), reached, held, plan.partitions)
     check(in_sandbox(context, version, task, ticket))  # 1, 2
     note(plan, sink_logs)  # 3
 
@@ -75,7 +79,7 @@ def note(plan: RewritePlan, sink_logs: Mapping[str, str]) -> None:
     """Writes beside each restored sink log which batch the rewriting was, for the driver that carries the log."""
     for query, batch in plan.batches.items():
         if query in sink_logs:
-            Path(sink_logs[query], SINK_BATCH).write_text(str(batch))
+            open_storage(sink_logs[query]).write(SINK_BATCH, str(batch).encode())
 
 
 def stores(manifest: Manifest, plan: RewritePlan, checkpoints: str) -> tuple[Store, ...]:

@@ -1,48 +1,33 @@
-"""What Hadoop is told of S3 by the driver of a job at a home, and on which storage a path lies."""
+"""What Hadoop is told of S3 by the Spark of a job at a home, and on which storage a path lies."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pipelines.domain.ids import JobName, RunId, VersionId
-from pipelines.domain.job_places import ENDPOINT, PATH_STYLE, REGION
-from pipelines.domain.runs import SPEC_FORMAT, RunSpec
+from pipelines.domain.job_places import ENDPOINT, PATH_STYLE, REGION, s3_conf
 from pipelines.driver import destinations
 from pipelines.driver.destinations import Destination
 from pipelines.driver.hadoop_path import HadoopPath
 from pipelines.driver.intercept import Asked
-from pipelines.driver.s3_conf import s3_conf
 from pipelines.driver.sinks import place_or_none
 
-SPEC = RunSpec(
-    SPEC_FORMAT,
-    RunId("r-1"),
-    JobName("a"),
-    VersionId("v-1"),
-    "/job.py",
-    (),
-    {},
-    "local[1]",
-    "s3a://bucket/a-r-1/checkpoints/r-1",
-    "s3a://o",
-)
+PLACE = "s3a://bucket/a-r-1/checkpoints/r-1"
 TOLD = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9000", "AWS_REGION": "eu-west-1", "AWS_SECRET_ACCESS_KEY": "hidden"}
 
 
 def test_it_reaches_the_s3_of_the_server_and_is_told_no_secret() -> None:
-    assert s3_conf(SPEC, TOLD) == {ENDPOINT: "http://127.0.0.1:9000", REGION: "eu-west-1", PATH_STYLE: "true"}
+    assert s3_conf(PLACE, {}, TOLD) == {ENDPOINT: "http://127.0.0.1:9000", REGION: "eu-west-1", PATH_STYLE: "true"}
 
 
 def test_what_the_version_says_stays() -> None:
-    assert s3_conf(replace(SPEC, conf={REGION: "us-east-1", PATH_STYLE: "false"}), TOLD) == {ENDPOINT: "http://127.0.0.1:9000"}
+    assert s3_conf(PLACE, {REGION: "us-east-1", PATH_STYLE: "false"}, TOLD) == {ENDPOINT: "http://127.0.0.1:9000"}
 
 
 def test_a_job_in_the_workspace_and_an_environment_without_s3_add_nothing() -> None:
-    assert s3_conf(replace(SPEC, checkpoints="/ws/checkpoints/r-1"), TOLD) == s3_conf(SPEC, {}) == {}
-    assert s3_conf(replace(SPEC, checkpoints="hdfs://nn/a-r-1/checkpoints/r-1"), TOLD) == {}
+    assert s3_conf("/ws/checkpoints/r-1", {}, TOLD) == s3_conf(PLACE, {}, {}) == {}
+    assert s3_conf("hdfs://nn/a-r-1/checkpoints/r-1", {}, TOLD) == {}
 
 
 def test_a_place_is_of_this_machine_or_of_a_tried_file_system() -> None:

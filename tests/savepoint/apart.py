@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from pipelines.storage import copies, folders
+from pipelines.storage import copies, folders, links
 
 
 def apart(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,4 +27,5 @@ def unlinked(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError(errno.EOPNOTSUPP, "no reflinks here")
 
     monkeypatch.setattr(copies, "link", refused)
+    monkeypatch.setattr(links, "_linked", refused)
     monkeypatch.setattr("pipelines.storage.copies.fcntl.ioctl", unshared)

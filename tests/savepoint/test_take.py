@@ -10,11 +10,12 @@ import pytest
 
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Invalid, NotFound, Unavailable
 from pipelines.domain.ids import QueryName, SavepointId
-from pipelines.domain.savepoints import RetainedBatch
+from pipelines.domain.savepoints import RetainedBatch, StoredFile
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import batch_choice, contents, library, take
+from pipelines.savepoint import batch_choice, completeness, contents, library, take
 from pipelines.savepoint.batch_choice import AtTime, BatchChoice, Newest, OfBatch, OfBatches, point
 from pipelines.savepoint.source import JobSource, QueryLocation
+from pipelines.storage import inodes
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.protocol import Advance, Clone, How, Storage, unwatched
 from tests.savepoint import golden
@@ -43,6 +44,26 @@ def test_files_of_spark_are_linked_and_cost_nothing(bench: Bench) -> None:
     written = sum(path.stat().st_size for path in (bench.folder / "savepoints").rglob("*") if path.is_file() and path.stat().st_nlink == 1)
     assert abs(taken.new_bytes - written) <= 8
     assert (planned.how, planned.batches, planned.files, planned.bytes) == ("link", {"counts": NEWEST}, taken.files, taken.bytes)
+
+
+def test_a_link_of_another_file_than_the_listed_one_is_asked_for_its_size(bench: Bench) -> None:
+    listed = {entry.path: entry.inode for entry in LocalStorage(bench.checkpoint).list()}
+    place = bench.library
+    place.clone(LocalStorage(bench.checkpoint), [Clone(path, f"sp/{path}") for path in listed])
+    files = [StoredFile(path, (bench.checkpoint / path).stat().st_size) for path in listed]
+    assert inodes.numbers(place, "sp") == listed
+    completeness.require(place, SavepointId("sp"), files, listed)
+    path = bench.folder / "savepoints/sp/metadata"
+    other = path.read_bytes()
+    path.unlink()
+    path.write_bytes(other)
+    completeness.require(place, SavepointId("sp"), files, listed)
+    path.write_bytes(other + b" ")
+    with pytest.raises(NotFound, match="metadata changed while it was cloned"):
+        completeness.require(place, SavepointId("sp"), files, listed)
+    path.unlink()
+    with pytest.raises(NotFound, match="metadata changed while it was cloned"):
+        completeness.require(place, SavepointId("sp"), files, listed)
 
 
 def test_the_image_says_what_it_is(bench: Bench) -> None:

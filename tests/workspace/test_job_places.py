@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.domain import job_places as places
+from pipelines.domain.conversions import StateStore
 from pipelines.domain.errors import Conflict, TidemarkError, Unsupported
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Run
@@ -21,6 +22,7 @@ from pipelines.verbs.experiments import Compare
 from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.fork import Fork
+from pipelines.verbs.rescale import Rescale
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ReadManifest
 from pipelines.verbs.take import Take
@@ -207,10 +209,12 @@ def parquet(**columns: list[Any]) -> bytes:
     return file.getvalue()
 
 
-def test_state_is_not_rewritten_there(house: House, url: str) -> None:
+def test_state_is_rescaled_there_and_not_converted(house: House, url: str) -> None:
     ran(house, f"{url}/home")
     taken = do(house.face, Take("a"))
-    refused = house.face.plan(Fork(taken.id, name="b", home=f"{url}/home", partitions=4)).refusal
+    rescaled = house.face.plan(Fork(taken.id, name="b", home=f"{url}/home", partitions=4))
+    assert rescaled.refusal is None and rescaled.rewrite is not None and house.face.plan(Rescale("a", 4)).restore.refusal is None
+    refused = house.face.plan(Fork(taken.id, name="b", home=f"{url}/home", store=StateStore.ROCKSDB)).refusal
     assert refused is not None and refused.code == "home.rewriting"
 
 

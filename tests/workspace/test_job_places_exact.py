@@ -1,5 +1,5 @@
-"""A job whose checkpoint, output and savepoints lie in a bucket or in HDFS, with real Spark: killed, saved, resumed, rewound and forked it
-writes, row for row, what the same job on a disk writes that was never interrupted."""
+"""A job whose checkpoint, output and savepoints lie in a bucket or in HDFS, with real Spark: killed, saved, resumed, rewound, forked and
+rescaled it writes, row for row, what the same job on a disk writes that was never interrupted."""
 
 from __future__ import annotations
 
@@ -80,6 +80,12 @@ def committed(server: Server, job: str) -> int:
 
 def reaches(server: Server, job: str, batch: int) -> None:
     until(lambda: committed(server, job) >= batch or _failed(server, job), PATIENCE_S)
+
+
+def state_partitions(server: Server, job: str) -> set[str]:
+    """Partitions of its one operator that the checkpoint has state of."""
+    state = open_storage(f"{server.newest(job).checkpoints}/sums").list("state/0")
+    return {entry.path.split("/")[2] for entry in state if entry.path.endswith((".changelog", ".zip"))}
 
 
 def _failed(server: Server, job: str) -> bool:
@@ -183,9 +189,11 @@ def test_a_job_at_a_home_is_exact(server: Server, home: Home, tmp_path: Path) ->
         server.stop("there", savepoint=False)
         assert written(server, "there", tmp_path / f"again-{back.batch}") == expected, back
     local = do(server.face, Take("here", batch=2))
-    for name, savepoint, where in (("at-home", taken.id, home.url), ("to-disk", taken.id, ""), ("to-home", local.id, home.url)):
-        do(server.face, Fork(savepoint, name=name, home=where))
-        reaches(server, name, FILES)
+    at_home, to_disk, to_home = ("at-home", taken.id, home.url, 3), ("to-disk", taken.id, "", None), ("to-home", local.id, home.url, None)
+    for name, savepoint, where, partitions in (at_home, to_disk, to_home):
+        do(server.face, Fork(savepoint, name=name, home=where, partitions=partitions))
+        reaches(server, name, FILES + bool(partitions))  # a rescaling is a batch of its own
+        assert len(state_partitions(server, name)) == (partitions or 1)
         server.stop(name, savepoint=False)
         assert written(server, name, tmp_path / name) == expected, name
         compared = server.face.ask(Compare("here", name))

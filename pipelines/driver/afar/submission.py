@@ -9,13 +9,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from pipelines.domain import kubernetes, segments, yarn
-from pipelines.domain.job_places import is_remote
+from pipelines.domain.job_places import is_remote, s3_conf
 from pipelines.domain.masters import CLUSTER_MODE, DEPLOY_MODE, is_kubernetes, refuse_afar
 from pipelines.domain.runs import RunSpec
 from pipelines.driver import outside, submit
 from pipelines.driver.afar import packing
 from pipelines.driver.run import read_spec
-from pipelines.driver.s3_conf import s3_conf
 
 ENTRY = "tidemark_driver.py"
 ENTRY_CODE = f"""\
@@ -57,7 +56,13 @@ def _conf(spec: RunSpec, environment: Mapping[str, str], archive: Path, modules:
     ours, lists = _of_kubernetes(spec, archive) if is_kubernetes(spec.master) else _of_yarn(spec, archive)
     joined = {key: ",".join(filter(None, (theirs.get(key, ""), value))) for key, value in {**lists, submit.PY_FILES: modules}.items()}
     ours = {**ours, DEPLOY_MODE: CLUSTER_MODE}
-    return {**submit.QUIET, **theirs, **s3_conf(spec, environment), **ours, **{key: value for key, value in joined.items() if value}}
+    return {
+        **submit.QUIET,
+        **theirs,
+        **s3_conf(spec.checkpoints, spec.conf, environment),
+        **ours,
+        **{key: value for key, value in joined.items() if value},
+    }
 
 
 def _of_yarn(spec: RunSpec, archive: Path) -> tuple[dict[str, str], dict[str, str]]:
