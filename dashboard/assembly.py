@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -186,8 +186,10 @@ def announced(settings: Settings, api: Api) -> Iterator[None]:
 
 
 def announcement(settings: Settings, api: Api) -> dict[str, Any]:
-    """What a server says of itself: where it answers, and its process."""
+    """What a server says of itself: where it answers, its process, and the host of both."""
     import psutil
+
+    from pipelines.storage import hosts
 
     reach = settings.reach
     return {
@@ -199,6 +201,7 @@ def announcement(settings: Settings, api: Api) -> dict[str, Any]:
         "encryption": reach.encryption,
         "open": reach.is_open,
         "provider": api.provider_name,
+        "host": asdict(hosts.here()),
     }
 
 

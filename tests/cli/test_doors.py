@@ -8,15 +8,16 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import psutil
 import pytest
 
-from pipelines.client.servers import Running, connect, running_server
+from pipelines.client.servers import Running, active_address, connect, running_server
 from pipelines.domain.errors import Conflict, Unavailable
 from pipelines.domain.operations import OperationState
-from pipelines.storage import keys
+from pipelines.storage import hosts, keys
 from pipelines.storage.layout import Layout
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ListJobs
@@ -143,6 +144,25 @@ def test_the_server_of_another_workspace_is_none(layout: Layout, tmp_path: Path)
     with serving(FakeFace(), Layout(tmp_path / "other")) as url:
         announce(layout, url)
         assert running_server(layout) is None
+
+
+THERE = {"name": "b", "boot": "another", "pids": "pid:[1]"}
+
+
+def test_a_server_of_another_host_is_reached_where_others_are_meant_to(layout: Layout, url: str) -> None:
+    """What answers at its address on loopback here is somebody else, and must not see the key."""
+    announce(layout, url, host=THERE)
+    assert running_server(layout) is None
+    assert active_address(layout) == "the server on b"
+    announce(layout, "http://127.0.0.1:1", address=url, open=True, host=THERE, certificate="/not/here.pem")
+    assert running_server(layout) == Running(url, "", public=url)
+    assert active_address(layout) == url
+
+
+def test_a_server_of_this_host_before_it_was_booted_anew_is_none(layout: Layout, url: str) -> None:
+    announce(layout, url, host={**asdict(hosts.here()), "boot": "the one before"})
+    assert running_server(layout) is None
+    assert active_address(layout) == ""
 
 
 def test_without_a_server_the_workspace_is_opened(layout: Layout) -> None:
