@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,17 +24,20 @@ from dashboard.strangers import Strangers
 from pipelines.api.push.settings import NOWHERE, Chosen
 from pipelines.domain.access import Access
 from pipelines.domain.audit import Record, unrecorded
-from pipelines.domain.errors import Unavailable
+from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Unavailable
 from pipelines.domain.events import COMMAND, SUPERVISOR
 from pipelines.domain.sign_ins import Sessions, SignOuts
 from pipelines.storage.layout import Layout
 from pipelines.verbs.face import do
 from pipelines.verbs.system import StartExample
 
+log = logging.getLogger(__name__)
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
 
+    from pipelines.client.servers import Tenure
     from pipelines.workspace.workspace import Workspace
 
     Rest: TypeAlias = Callable[[Workspace], ASGIApp]
@@ -141,6 +145,7 @@ def active(settings: Settings, api: Api, workspace: Workspace, rest: Rest) -> It
     """Serves a workspace that this process has, in the order in which each part needs the one before it; closes it, too."""
     from pipelines.api.push.pushing import pushing
     from pipelines.api.server import workspace_id
+    from pipelines.client.servers import Tenure
     from pipelines.supervisor.loop import SupervisorLoop
     from pipelines.workspace.pushes import note
     from pipelines.workspace.sign_outs import KeptSignOuts
@@ -152,7 +157,8 @@ def active(settings: Settings, api: Api, workspace: Workspace, rest: Rest) -> It
         api.remembers(KeptSignOuts(workspace.context))
         api.access, api.strangers = access_to(workspace.context, api.sessions), Strangers(workspace.record)
         api.record = workspace.record
-        supervisor = SupervisorLoop(workspace.acting(SUPERVISOR))
+        tenure = Tenure(workspace.layout)
+        supervisor = SupervisorLoop(workspace.acting(SUPERVISOR), check=lambda: _end_if_taken(tenure))
         supervisor.start()
         try:
             api.app = rest(workspace)
@@ -172,6 +178,14 @@ def active(settings: Settings, api: Api, workspace: Workspace, rest: Rest) -> It
         api.record = unrecorded
         api.strangers.end()
         workspace.close()
+
+
+def _end_if_taken(tenure: Tenure) -> None:
+    """Ends this process at once, so that it writes nothing more, where a server of another host has the workspace."""
+    host = tenure.taken_by()
+    if host:
+        log.critical("a server on %s has the workspace: this host was cut off from its disk; this server ends", host)
+        os._exit(STATUS_AND_EXIT_CODES["unavailable"][1])
 
 
 @contextmanager

@@ -106,6 +106,22 @@ def active_address(layout: Layout) -> str:
     return announced.public if _lives(announced) else ""
 
 
+class Tenure:
+    """Whether the server of this process has the workspace still, which it has opened."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._file = layout.server_file
+        self._before = _announcement(self._file)
+
+    def taken_by(self) -> str:
+        """The host whose server has announced itself since; empty for none. It has opened the workspace, which a lock kept from it: a file
+        server takes the locks of a host away that it does not hear of, and this one was away."""
+        announced = _announcement(self._file)
+        if announced is None or announced == self._before or hosts.place(announced.host) is not Place.ELSEWHERE:
+            return ""
+        return announced.host.name if announced.host else ""
+
+
 def _reached(announced: Announcement | None) -> Announcement | None:
     """As this host reaches it; None for one that is gone, and for one of another host that nobody else is meant to reach: what answers at
     its address here would be shown the workspace's key."""

@@ -8,6 +8,9 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+LOST = "host.lost"
+"""The error class of a run whose driver was another host's, which may live."""
+
 
 @dataclass(frozen=True)
 class Host:

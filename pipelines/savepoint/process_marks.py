@@ -56,6 +56,11 @@ def lives(mark: ProcessMark, now_ms: int) -> bool:
         return False
 
 
+def lives_here(mark: ProcessMark, now_ms: int) -> bool:
+    """As `lives`, for marks in a workspace that this process has opened: no process of another host works in it any more."""
+    return hosts.place(mark.process.host or Host(mark.host)) is Place.HERE and lives(mark, now_ms)
+
+
 def read(storage: Storage, path: str) -> ProcessMark | None:
     """The mark at `path`, None where there is none. A torn one is what a power cut leaves: its process is gone with it."""
     try:

@@ -6,6 +6,8 @@ import fcntl
 import functools
 import os
 import socket
+import struct
+import sys
 from pathlib import Path
 
 from pipelines.domain.home_leases import BOOT_FILE
@@ -46,11 +48,15 @@ def is_locked(path: Path) -> bool:
     except PermissionError:
         return True
     try:
-        fcntl.lockf(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except PermissionError:
-        return True
+        return _asked(descriptor) != fcntl.F_UNLCK
     finally:
         os.close(descriptor)
-    return False
+
+
+def _asked(descriptor: int) -> int:
+    """The kind of lock that another process has on the file. Asking takes none: that could keep a driver out that begins."""
+    if sys.platform == "darwin":
+        answer = fcntl.fcntl(descriptor, fcntl.F_GETLK, struct.pack("qqihh", 0, 0, 0, fcntl.F_WRLCK, os.SEEK_SET))
+        return int(struct.unpack("qqihh", answer)[3])
+    answer = fcntl.fcntl(descriptor, fcntl.F_GETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+    return int(struct.unpack("hhqqi4x", answer)[0])

@@ -1,8 +1,9 @@
 """Stands on this machine for one driver on the cluster, from its submission to its end.
 
-It may be killed and started again at any moment: the cluster finds the run's driver, segments are applied once. While it is gone
-the driver works on; nobody but the run's own end, or an order, ends that. The cluster is asked in a thread of its own: while it does not
-answer, a stop reaches the driver by the job's home, and while that does not, the cluster still ends it at once.
+It may be killed and started again at any moment: the cluster finds the run's driver, segments are applied once. Where another host's
+server has the workspace now, another process stands for the driver there, and this one leaves. While it is gone the driver works on; nobody
+but the run's own end, or an order, ends that. The cluster is asked in a thread of its own: while it does not answer, a stop reaches the
+driver by the job's home, and while that does not, the cluster still ends it at once.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from typing import TypeVar
 from pipelines.domain import segments
 from pipelines.domain.applications import Application, Stage
 from pipelines.domain.log_levels import ASKED_FILE
+from pipelines.domain.processes import PROCESS_FILE, Process
 from pipelines.domain.runs import EXIT_FILE, LOG_FILE, SPEC_FILE, Exit, RunSpec
 from pipelines.domain.segments import ORDERS_FILE, Orders
 from pipelines.domain.supervision import TERMINATED_FILE
-from pipelines.storage import documents, folders
+from pipelines.storage import documents, folders, hosts
 from pipelines.storage.addresses import open_storage
 from pipelines.supervisor.afar import cluster
 from pipelines.supervisor.afar.answering import Answering, say
@@ -50,6 +52,28 @@ class Submitted:
     application: str
 
 
+class Superseded(Exception):
+    """Another process stands for the driver now."""
+
+
+class Charge:
+    """Who stands for the run's driver, as `process.json` names it: it may still name the one before when this process begins."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / PROCESS_FILE
+        self._before = self._named()
+
+    def check(self) -> None:
+        """Raises Superseded once it names another than this process, and than before."""
+        named = self._named()
+        if named in (None, self._before) or (named.pid == os.getpid() and named.host == hosts.here()):
+            return
+        raise Superseded
+
+    def _named(self) -> Process | None:
+        return _document(Process, self._file) if os.access(self._file, os.R_OK) else None
+
+
 class Attendant:
     """Of the run in `folder`, whose version's Python is `python`."""
 
@@ -69,18 +93,28 @@ class Attendant:
         self._killed_s: float | None = None
         self._answering = Answering(folder, now_ms)
         self._closing = threading.Event()
+        self._charge = Charge(folder)
 
     def stop(self) -> None:
         """The driver is to stop at a batch boundary."""
         self._stop.set()
 
     def attend(self) -> int:
+        """The exit code of the run, 0 where another process stands for it from now on."""
+        try:
+            return self._attend()
+        except Superseded:
+            say("another process stands for the driver from now on")
+            return 0
+
+    def _attend(self) -> int:
         """1. The cluster has the run. 2. Records come, orders go, until it is over. 3. Its exit is known. 4. Nothing is left at home."""
         name = self._submitted()
         if name is None:
             return 1
         application = self._follow(name)
         self._cluster.close()
+        self._charge.check()
         if not (self._folder / EXIT_FILE).is_file():
             write(self._folder, EXIT_FILE, self._unsaid(application))
         home = self._home.url.rpartition("/")
@@ -94,6 +128,7 @@ class Attendant:
             return _document(Submitted, noted).application
         application = self._patiently(self._cluster.name, lambda: self._cluster.find(self._spec.run))
         if application is None:
+            self._charge.check()
             code = self._submit()
             application = self._patiently(self._cluster.name, lambda: self._cluster.find(self._spec.run))
             if application is None:
@@ -121,6 +156,7 @@ class Attendant:
             watched = thread.submit(self._watch, name)
             try:
                 while not watched.done():
+                    self._charge.check()
                     self._answering.trying(RECORDS, self._mirror.pull)
                     self._answering.trying(ORDERS, self._order)
                     wait([watched], LOOK_S)
@@ -173,6 +209,7 @@ class Attendant:
         """What `ask` answers, however long the cluster or the home is away."""
         answers: list[T] = []
         while not self._answering.trying(whom, lambda: answers.append(ask())):
+            self._charge.check()
             time.sleep(LOOK_S)
         return answers[0]
 
