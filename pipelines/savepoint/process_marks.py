@@ -42,12 +42,15 @@ def this_process(now_ms: int, purpose: str) -> ProcessMark:
 
 
 def lives(mark: ProcessMark, now_ms: int) -> bool:
-    """Whether the process that left `mark` still runs: the same pid with the same start time, not a zombie."""
+    """Whether the process that left `mark` still runs: the same pid with the same start time, not a zombie.
+
+    One of a host of this name is gone that was booted, or whose container was begun, anew.
+    """
     import psutil
 
-    place = hosts.place(mark.process.host or Host(mark.host))
-    if place is not Place.HERE:
-        return place is Place.ELSEWHERE and now_ms - mark.since_ms < FOREIGN_PATIENCE_MS
+    host = mark.process.host or Host(mark.host)
+    if hosts.place(host) is not Place.HERE:
+        return host.name != hosts.here().name and now_ms - mark.since_ms < FOREIGN_PATIENCE_MS
     try:
         process = psutil.Process(mark.process.pid)
         same = abs(process.create_time() - mark.process.started) < CLOCK_SLACK_SECONDS

@@ -14,7 +14,7 @@ from pipelines.domain.hosts import Host, Place, is_certain
 from pipelines.domain.job_places import is_remote
 from pipelines.domain.jobs import Run
 from pipelines.domain.processes import Process
-from pipelines.domain.runs import LEASES, RUN_LOCK
+from pipelines.domain.runs import EXIT_FILE, LEASES, RUN_LOCK
 from pipelines.storage import hosts
 from pipelines.supervisor.afar import starting
 from pipelines.workspace.context import Context
@@ -59,4 +59,5 @@ def _locks(run: Run, folder: Path) -> Iterator[Path]:
 
 
 def _is_young(context: Context, folder: Path, process: Process) -> bool:
-    return not (folder / RUN_LOCK).exists() and context.now_ms() - process.began_ms < YOUNG_MS
+    begins = not (folder / RUN_LOCK).exists() and not (folder / EXIT_FILE).exists()
+    return begins and context.now_ms() - process.began_ms < YOUNG_MS
