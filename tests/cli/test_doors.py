@@ -8,13 +8,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 
 import psutil
 import pytest
 
-from pipelines.client.servers import Running, active_address, connect, running_server
+from pipelines.client.servers import Running, Tenure, active_address, connect, running_server
 from pipelines.domain.errors import Conflict, Unavailable
 from pipelines.domain.operations import OperationState
 from pipelines.storage import hosts, keys
@@ -24,6 +25,7 @@ from pipelines.verbs.jobs import ListJobs
 from pipelines.verbs.operations import ListOperations, ShowOperation
 from pipelines.verbs.take import Take
 from pipelines.verbs.verify import Verify
+from pipelines.workspace.opening import open_workspace
 from tests import changes, samples
 from tests.api.serving import serving
 from tests.entering import announce
@@ -163,6 +165,26 @@ def test_a_server_of_this_host_before_it_was_booted_anew_is_none(layout: Layout,
     announce(layout, url, host={**asdict(hosts.here()), "boot": "the one before"})
     assert running_server(layout) is None
     assert active_address(layout) == ""
+
+
+def test_a_server_learns_that_another_host_has_the_workspace(layout: Layout, url: str) -> None:
+    """The one that it has taken over from is no news."""
+    tenure = Tenure(layout)
+    announce(layout, url, host=asdict(hosts.here()))
+    assert tenure.taken_by() == ""
+    announce(layout, url, host=THERE)
+    assert tenure.taken_by() == "b"
+    assert Tenure(layout).taken_by() == ""
+    layout.server_file.unlink()
+    assert tenure.taken_by() == ""
+
+
+def test_a_workspace_that_another_host_has_open_is_said_to_be_there(layout: Layout) -> None:
+    with closing(open_workspace(layout.root)):
+        announce(layout, "http://127.0.0.1:1", host=THERE)
+        done = tidemark(layout, "list")
+    assert done.returncode == 9
+    assert "is on b" in done.stderr and "process" not in done.stderr
 
 
 def test_without_a_server_the_workspace_is_opened(layout: Layout) -> None:

@@ -16,8 +16,9 @@ import pytest
 
 from pipelines.domain.hosts import LOST, Host
 from pipelines.domain.jobs import Run
+from pipelines.domain.masters import DEPLOY_MODE
 from pipelines.domain.processes import PROCESS_FILE, Process
-from pipelines.domain.runs import RUN_LOCK, RunState
+from pipelines.domain.runs import RUN_LOCK, SPEC_FILE, RunSpec, RunState
 from pipelines.domain.supervision import TERMINATED_FILE
 from pipelines.driver.stopping import ToldByFile
 from pipelines.storage import hosts
@@ -92,6 +93,21 @@ def test_one_that_a_file_server_has_given_up_is_followed_by_none(house: House, m
     assert seen.state is RunState.FAILED and seen.exit is not None and seen.restart is not None
     assert seen.exit.error_class == LOST and "host a" in seen.exit.message
     assert seen.restart.at_ms is None and "may live" in seen.restart.why
+
+
+def test_one_that_stood_for_a_driver_on_the_cluster_is_followed_here(house: House) -> None:
+    """Whether or not it lives there: the driver goes on, and is this host's to look after."""
+    run, there = begun_at(house, FAR)
+    spec = house.workspace.context.files.read(RunSpec, house.folder(run) / SPEC_FILE)
+    afar = replace(spec, master="yarn", conf={**spec.conf, DEPLOY_MODE: "cluster"})
+    house.workspace.context.files.write(house.folder(run) / SPEC_FILE, afar)
+    with locked(house.folder(run) / RUN_LOCK):
+        house.reopen()
+        seen = house.run()
+    now = house.workspace.context.files.process(run.job, run.id)
+    assert now is not None and (now.host, now.pid != there.pid) == (hosts.here(), True)
+    assert (seen.id, seen.state, seen.exit) == (run.id, RunState.RUNNING, None)
+    assert kinds(house)[0] == "run.stood_for" and not {"run.killed", "run.failed"} & set(kinds(house))
 
 
 def test_a_young_one_has_no_lock_yet(house: House) -> None:
