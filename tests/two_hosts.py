@@ -13,8 +13,8 @@ import psutil
 from tests.browser.serving import Served, served
 from tests.waiting import until
 
-IN_IT = 'hostname "$0" && mount --bind "$1" /etc/hosts && shift && { "$@" & exec sleep infinity; }'
-"""The first process only waits: the host lives on when what it has begun is killed."""
+IN_IT = 'hostname "$0" && mount --bind "$1" /etc/hosts && shift && { "$@" & while :; do sleep 1; done; }'
+"""The first process waits for whatever ends: the host lives on when what it has begun is killed."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Host:
 
     def kill_server(self) -> None:
         """SIGKILL to the server alone: what it has begun goes on."""
-        served = [each for each in self._first.children() if "dashboard" in each.cmdline()]
+        served = [each for each in self._first.children() if "dashboard" in (each.as_dict(["cmdline"])["cmdline"] or ())]
         assert len(served) == 1, served
         served[0].kill()
 
