@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from dashboard.installing import SetupFailed, install
+from dashboard.installing import SetupFailed, compile_ours, install
 
 ROOT = Path(__file__).resolve().parent.parent
 REQUIREMENTS = ROOT / "requirements.txt"
@@ -119,6 +119,7 @@ def _fill(venv: Path, requirements: Path, say: Say, lock: int) -> None:
     """Installs, and finds Java. Where pip says itself that it failed, it left nothing half done: the next start takes it up from here."""
     try:
         install(venv / "bin" / "python", requirements, say, venv / "setup.log", (lock,))
+        compile_ours(ROOT)
         say(f"found {_java(venv)}")
     except SetupFailed:
         (venv / UNFINISHED).unlink()

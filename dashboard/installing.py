@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import compileall
 import os
 import queue
 import re
@@ -45,6 +46,13 @@ class Narration:
         if match := INSTALLING.match(line):
             return f"installing {match[1].count(',') + 1} packages"
         return None
+
+
+def compile_ours(root: Path) -> None:
+    """Makes Python's bytecode of ours, as pip does of what it installs. Where PYTHONDONTWRITEBYTECODE is set, as images of containers have
+    it, each driver, worker and command would compile all that it imports."""
+    for package in ("dashboard", "pipelines"):
+        compileall.compile_dir(str(root / package), quiet=2)
 
 
 def install(python: Path, requirements: Path, say: Callable[[str], None], log: Path, inherit: tuple[int, ...] = ()) -> None:

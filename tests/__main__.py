@@ -47,9 +47,10 @@ def main(arguments: "list[str]") -> int:
     if sys.version_info < (3, 11):  # noqa: UP036, this line is for those who come with an older one
         sys.exit("Tidemark needs Python 3.11 or newer, and this is " + sys.version.split()[0] + " (" + sys.executable + ").")
 
-    from dashboard import environment
+    from dashboard import environment, installing
 
     environment.run("tests", arguments)
+    installing.compile_ours(environment.ROOT)
     if arguments[:1] == ["changed"]:
         arguments = of_changes(arguments[1:])
     if arguments[:1] == ["quick"]:

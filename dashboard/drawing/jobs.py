@@ -68,7 +68,7 @@ def job_charts(series: Columns, marks: Sequence[TimeMark] = (), span: tuple[floa
 def throughput(series: Columns) -> Chart:
     """Rows a second: what comes in, and what could be processed."""
     curves = (Curve("input", "input_rate", BLUE, fill=True), Curve("processed", "processed_rate", GREEN))
-    return _curves("Throughput", series, curves, RATE, suffix="rows/s")
+    return _curves("Throughput", series, curves, RATE)
 
 
 def batch_latency(series: Columns) -> Chart:
@@ -165,7 +165,7 @@ def framed(chart: Chart, marks: Sequence[TimeMark], span: tuple[float, float] | 
     return replace(chart, marks=counted(marks, span), layout=layout)
 
 
-def _curves(title: str, series: Columns, curves: Sequence[Curve], unit: Unit, *, suffix: str = "", empty: str = NO_DATA) -> Chart:
+def _curves(title: str, series: Columns, curves: Sequence[Curve], unit: Unit, *, empty: str = NO_DATA) -> Chart:
     raw = [column(series.get(c.column, ())) for c in curves]
     if not any(np.isfinite(values).any() for values in raw):
         return Chart(title, empty=empty)
@@ -175,9 +175,8 @@ def _curves(title: str, series: Columns, curves: Sequence[Curve], unit: Unit, *,
     drawn += [trace for c, values in zip(curves, raw, strict=True) for trace in _line_and_area(c, t, values / unit.scale, unit)]
     traces = tuple(drawn)
     legend = tuple(LegendEntry(c.name, unit.text(last(values)), c.color) for c, values in zip(curves, raw, strict=True))
-    return Chart(
-        title, traces, {"yaxis": axis(unit, *raw, *(values for _, values in past))}, legend, summary=_summary(title, legend, suffix)
-    )
+    layout = {"yaxis": axis(unit, *raw, *(values for _, values in past))}
+    return Chart(title, traces, layout, legend, summary=_summary(title, legend))
 
 
 def day_before(name: str, series: Columns, values: Array, unit: Unit) -> list[dict[str, Any]]:
@@ -192,9 +191,10 @@ def dotted(name: str, color: str, t: Array, values: Array, unit: Unit) -> dict[s
 
 
 def axis(unit: Unit, *columns: Array) -> dict[str, Any]:
-    """The unit's axis with room above the greatest value for the names of marks."""
+    """The unit's axis with room above the greatest value for the names of marks; of few rows it marks no halves."""
     top = max(float(np.nanmax(c)) for c in columns if np.isfinite(c).any())
-    return {**unit.axis, "autorangeoptions": {"include": 1.15 * top / unit.scale}}
+    whole = {"dtick": 1} if unit is ROWS and top < 4 else {}
+    return {**unit.axis, **whole, "autorangeoptions": {"include": 1.15 * top / unit.scale}}
 
 
 def _line_and_area(curve: Curve, t: Array, values: Array, unit: Unit) -> list[dict[str, Any]]:
@@ -226,7 +226,7 @@ def _bars(title: str, series: Columns, curve: Curve, empty: str) -> Chart:
     return Chart(title, (trace, *past), layout, legend, summary=_summary(title, legend, "rows"))
 
 
-def _summary(title: str, legend: Sequence[LegendEntry], suffix: str) -> str:
+def _summary(title: str, legend: Sequence[LegendEntry], suffix: str = "") -> str:
     last_values = ", ".join(f"{entry.name} {entry.value} {suffix}".rstrip() for entry in legend)
     return f"{title} over time; last: {last_values}."
 

@@ -23,7 +23,7 @@ class Unit:
 
 
 ROWS = Unit(1, {"tickformat": "~s"}, "%{y:,.0f}", formats.compact)
-RATE = Unit(1, {"tickformat": "~s"}, "%{y:,.1f} rows/s", formats.compact)
+RATE = Unit(1, {"tickformat": "~s", "ticksuffix": "/s"}, "%{y:,.1f} rows/s", formats.rate)
 BYTES = Unit(1, {"tickformat": "~s", "ticksuffix": "B"}, "%{y:.3s}B", formats.size)
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NewType, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, NewType, TypeAlias, TypeVar
 
 from pipelines.catalog.errors import translated
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 else:
     Reader = Writer = Any
 
+T = TypeVar("T")
 _SETTINGS: dict[str, Any] = {
     "threads": 2,
     "autoinstall_known_extensions": False,
@@ -73,6 +74,24 @@ class Catalog:
         """Write everything into the file and let it go; waits for a writer that is at work."""
         with self._turn:
             self._root.close()
+
+
+class Kept(Generic[T]):
+    """What was read of a catalog, for who asks again and again: read anew once anything but figures of batches was written, so what is
+    read has none of these."""
+
+    def __init__(self, catalog: Catalog, read: Callable[[Reader], T]) -> None:
+        self._catalog = catalog
+        self._read = read
+        self._newest: tuple[int, T] | None = None
+
+    def now(self) -> T:
+        """What the catalog has now; raises what reading it raises. What is written meanwhile is read the next time at the latest."""
+        changes, newest = self._catalog.changes, self._newest
+        if newest is None or newest[0] != changes:
+            with self._catalog.reading() as reader:
+                newest = self._newest = (changes, self._read(reader))
+        return newest[1]
 
 
 def connect(where: str, memory_limit: str, **settings: Any) -> DuckDBPyConnection:

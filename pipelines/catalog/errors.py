@@ -57,7 +57,7 @@ def locked(where: str, message: str) -> Unavailable:
     return Unavailable(
         "catalog.locked",
         f"The catalog {where} is open in {process}",
-        f"Only one process can have it open. Talk to the running server, or stop {process} first.",
+        f"Only one process can have it open: talk to its server (`address` prints where), stand by (--standby), or stop {process}.",
     )
 
 

@@ -74,7 +74,10 @@ def free(db: DuckDBPyConnection, sql: str, limit: int, offset: int = 0, views: C
 
 def teaches(views: Collection[str]) -> str:
     """What the views have, for whoever asked something else."""
-    return TEACHES if STATE in views else f"There are the views {', '.join(views)}: `SELECT * FROM {next(iter(views))}` shows the columns."
+    if STATE in views:
+        return TEACHES
+    there = "There is the view" if len(views) == 1 else "There are the views"
+    return f"{there} {', '.join(views)}: `SELECT * FROM {next(iter(views))}` shows the columns."
 
 
 def only_select(db: DuckDBPyConnection, sql: str, views: Collection[str]) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +22,7 @@ COLOURS = {
     "damaged": "red",
     "proved": "green",
 }
+_narrates_in_json: ContextVar[bool] = ContextVar("narrates_in_json", default=False)
 
 
 @dataclass(frozen=True)
@@ -91,19 +94,33 @@ def with_fields(value: Any, **more: Any) -> dict[str, Any]:
     return {**plain(value), **{name: None if field is None else plain(field) for name, field in more.items()}}
 
 
+@contextmanager
+def narrating(*, as_json: bool) -> Iterator[None]:
+    """Within it, narration is lines of JSON where that was asked for."""
+    before = _narrates_in_json.set(as_json)
+    try:
+        yield
+    finally:
+        _narrates_in_json.reset(before)
+
+
 def tell(text: str) -> None:
-    """Prints a line of narration on stderr."""
-    print(texts.shown(text), file=sys.stderr, flush=True)
+    """Prints a line of narration on stderr; as JSON `{"note": text}`."""
+    _print_beside(_json({"note": text}) if _narrates_in_json.get() else text)
 
 
 def print_error(error: TidemarkError, *, as_json: bool) -> None:
     """`error:` and `hint:` lines, or the JSON of the error, on stderr: stdout holds data only."""
     if as_json:
-        tell(_json(error.as_json()))
+        _print_beside(_json(error.as_json()))
         return
     tell(f"error: {error.message}")
     if error.hint:
         tell(f"hint: {error.hint}")
+
+
+def _print_beside(line: str) -> None:
+    print(texts.shown(line), file=sys.stderr, flush=True)
 
 
 def _print_rich(table: Table) -> None:

@@ -98,7 +98,8 @@ def opened(
     _refuse_empty(ctx)
     opener: Opener = ctx.obj or open_session
     try:
-        with opener((workspace or DEFAULT_WORKSPACE).expanduser().resolve(), rebuilding=rebuilding) as session:
+        place = (workspace or DEFAULT_WORKSPACE).expanduser().resolve()
+        with output.narrating(as_json=as_json), opener(place, rebuilding=rebuilding) as session:
             yield Here(session, as_json, words)
     except TidemarkError as error:
         output.print_error(error, as_json=as_json)

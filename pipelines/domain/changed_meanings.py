@@ -1,4 +1,5 @@
-"""Changed meanings: state that goes on under changed code and means something else there, shown at one key of one batch."""
+"""Changed meanings: state that goes on under changed code and means something else there, or was rewritten for it, shown at one key of one
+batch."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.domain.ids import QueryName
+from pipelines.domain.verdicts import Outcome
 
 MOST_KEYS = 2_000_000
 """Of an operator with more keys no example is looked for: all of its state is read for one."""
@@ -36,7 +38,7 @@ class KeyExample:
 
 @dataclass(frozen=True)
 class ChangedMeaning:
-    """A stateful operator whose state means something else under the changed code, as a trial of that code has shown."""
+    """A stateful operator whose state means something else under the changed code, or was rewritten, as a trial of that code has shown."""
 
     query: QueryName
     operator: int
@@ -50,6 +52,8 @@ class ChangedMeaning:
     """A key whose values differ; None where the batch has changed none, or none was looked for."""
     sentence: str
     """The example in words, or why there is none."""
+    outcome: Outcome = Outcome.CHANGED_MEANING
+    """The verdict's."""
 
 
 def flat(value: Any) -> Mapping[str, Any]:

@@ -35,7 +35,7 @@ def job_name(text: str) -> JobName:
         raise Invalid(
             "job.name",
             f"{text!r} is not a job name",
-            "Use letters, digits, '_', '-' and '.', at most 100, beginning with a letter or digit.",
+            "Use letters from a to z, digits, '_', '-' and '.', at most 100, beginning with a letter or digit.",
         )
     return JobName(text)
 

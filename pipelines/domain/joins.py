@@ -6,7 +6,7 @@ them were matched, is what the join and what is below it say: that has to be the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pipelines.domain import contracts, deduplications, migrated_columns, operator_places
 from pipelines.domain.contracts import Keeps
@@ -15,11 +15,18 @@ from pipelines.domain.migrations import BY_FUNCTION, Aggregate, Becomes, ByColum
 from pipelines.domain.planned_columns import PlannedKey
 from pipelines.domain.plannings import PlannedOperator
 from pipelines.domain.state_variables import Family
+from pipelines.domain.struct_columns import Struct
 
-SIDES, ROWS = ("left", "right"), "keyWithIndexToValue"
-"""What the store of a side's rows is called in formats 1 and 2 of joins, after the side; beside it is one of their numbers. In format 3
-it is a column family of the one store."""
+SIDES, ROWS, COUNTS = ("left", "right"), "keyWithIndexToValue", "keyToNumValues"
+"""What the store of a side's rows is called in formats 1 and 2 of joins, after the side, and the one beside it, of how many there are of a
+key. In format 3 they are column families of the one store."""
+TIMED, TIMES = "keyWithTsToValues", "tsWithKey"
+"""What the column family of a side's rows is called in format 4, and the one beside it that has their keys in the order of time. A key of
+either has several values; its last column is `EVENT_TIME`, which says nothing of where it is."""
+EVENT_TIME = "__event_time"
 DEFAULT = "default"
+WATERMARK = "spark.watermarkDelayMs"
+"""The metadata of a column that has a watermark (EventTimeWatermark)."""
 MATCHED = "matched"
 """Spark's last column of a row, from format 2 of joins on."""
 Values = Mapping[str, Sequence[str]]
@@ -36,19 +43,7 @@ def check(query: str, new: PlannedOperator, kept: Keeps, keeps: Keeps) -> None:
 def check_format(query: str, new: PlannedOperator, kept: Keeps, keeps: Keeps) -> None:
     """Raises Unsupported (`migrate.operators`) for a format of joins that is not known or is another."""
     if not values(kept) or kept.families.keys() != keeps.families.keys():
-        name = operator_places.name_of(query, new.id)
-        message = f"{name} ({new.name}) cannot be migrated: its state is of another format than 1 to 3, which alone were measured"
-        raise Unsupported("migrate.operators", message, f"Keep it as it was; or drop its state, so that it begins empty: --drop {name}.")
-
-
-def check_for_function(query: str, new: PlannedOperator, kept: Keeps, keeps: Keeps) -> None:
-    """Raises Unsupported (`migrate.operators`) for a format of joins whose rows no function makes."""
-    check_format(query, new, kept, keeps)
-    if kept.families:
-        name = operator_places.name_of(query, new.id)
-        message = f"The rows of {name} ({new.name}) are not made by a function: its state is of format 3 of joins"
-        hint = f"Rewrite it by columns (--migrate columns); or drop its state, so that it begins empty: --drop {name}."
-        raise Unsupported("migrate.operators", message, hint)
+        raise _refused(query, new, "its state is of another format than 1 to 4, which alone were measured", "")
 
 
 def never_null(names: Sequence[str]) -> tuple[int, ...]:
@@ -58,25 +53,71 @@ def never_null(names: Sequence[str]) -> tuple[int, ...]:
 
 def values(keeps: Keeps) -> Values:
     """The names of the columns of each side's rows; nothing in a format that is not known."""
-    stores = ("", f"{DEFAULT} ")
-    known = {side: [f"{store}{side}-{ROWS} value" for store in stores] for side in SIDES}
+    stores = (("", ROWS), (f"{DEFAULT} ", ROWS), (f"{DEFAULT} ", TIMED))
+    known = {side: [f"{store}{side}-{rows} value" for store, rows in stores] for side in SIDES}
     places = {side: next((place for place in names if place in keeps.columns), "") for side, names in known.items()}
     return {side: migrated_columns.once(contracts.names_of(keeps, place)) for side, place in places.items() if place}
 
 
+def of_side(families: Iterable[str], side: str) -> tuple[str, str]:
+    """The column families of a side in formats 3 and 4: that of its rows, and the one beside it."""
+    kinds = next(kinds for kinds in ((ROWS, COUNTS), (TIMED, TIMES)) if f"{side}-{kinds[0]}" in families)
+    return f"{side}-{kinds[0]}", f"{side}-{kinds[1]}"
+
+
+def has_many(family: str) -> bool:
+    """Whether a key of a column family has several values, a row each."""
+    return family.partition("-")[2] in (TIMED, TIMES)
+
+
 def families(kept: Keeps, keeps: Keeps, made: Mapping[str, ByColumns]) -> tuple[Family, ...]:
-    """The column families of format 3, of which those with a side's rows have other columns, and the others stay."""
+    """The column families of formats 3 and 4, of which those with a side's rows have other columns, and the others stay."""
     return tuple(_family(name, kept, keeps, made) for name in keeps.families)
 
 
 def _family(name: str, kept: Keeps, keeps: Keeps, made: Mapping[str, ByColumns]) -> Family:
     (key, value), (_, value_now) = kept.families[name], keeps.families[name]
     side, _, kind = name.partition("-")
-    if kind != ROWS:
+    if kind not in (ROWS, TIMED):
         return Family(name, name, (key, key), (value, value))
-    names = migrated_columns.once([field["name"] for field in value["fields"]])
+    names = _names(value)
     places = {f"value.`{column}`": at for at, column in enumerate(names)}
     return Family(name, name, (key, key), (value, value_now), places=tuple(map(places.get, made[side].expressions)))
+
+
+def made_families(query: str, new: PlannedOperator, kept: Keeps, keeps: Keeps) -> tuple[Family, ...]:
+    """The column families of formats 3 and 4 where a function makes the rows of each side, and what is beside them follows from those.
+
+    Raises Unsupported (`migrate.operators`) where it is not known by which event time format 4 keeps them."""
+    if new.join is None and any(map(has_many, keeps.families)):
+        raise _refused(query, new, "which event time its rows are kept by cannot be told", "")
+    timed_by = new.join.timed_by if new.join is not None else None
+    return tuple(_made_family(name, kept, keeps, timed_by) for name in keeps.families)
+
+
+def _made_family(name: str, kept: Keeps, keeps: Keeps, timed_by: int | None) -> Family:
+    side, _, kind = name.partition("-")
+    (key, value), (key_now, value_now) = kept.families[name], keeps.families[name]
+    time = _event_time(key_now, keeps.families[of_side(keeps.families, side)[0]][1], timed_by) if has_many(name) else ""
+    return Family(name, name, (key, key_now), (value, value_now), (kind, kind), time=time)
+
+
+def _event_time(key: Struct, value: Struct, timed_by: int | None) -> str:
+    """The event time under which format 4 keeps a row, as SQL over its key and value: of a key's column, else of a value's (of a window its
+    end). Without a watermark any number will do."""
+    if timed_by is not None:
+        return _micros("key", key["fields"][timed_by])
+    columns = zip(_names(value), value["fields"], strict=True)
+    return next((_micros("value", {**field, "name": name}) for name, field in columns if WATERMARK in field.get("metadata", {})), "")
+
+
+def _micros(part: str, field: Struct) -> str:
+    return f"unix_micros({part}.`{field['name']}`{'.end' if isinstance(field['type'], Mapping) else ''})"
+
+
+def _names(struct: Struct) -> list[str]:
+    """The names of its columns, each once."""
+    return migrated_columns.once([field["name"] for field in struct["fields"]])
 
 
 def by_columns(query: str, old: PlannedOperator | None, new: PlannedOperator, before: Values) -> Mapping[str, ByColumns]:
@@ -135,8 +176,8 @@ def _refuse_event_times(query: str, operator: PlannedOperator, side: str, old: S
         raise _refused(query, operator, f"its {side} side keeps another event time, which says what is too late")
 
 
-def _refused(query: str, operator: PlannedOperator, why: str) -> Unsupported:
-    name = operator_places.name_of(query, operator.id)
-    message = f"{name} ({operator.name}) cannot be migrated by columns: {why}"
-    hint = f"{BY_FUNCTION} Or keep it as it was; or drop its state, so that it begins empty: --drop {name}."
+def _refused(query: str, operator: PlannedOperator, why: str, otherwise: str = f"{BY_FUNCTION} Or keep") -> Unsupported:
+    name, how = operator_places.name_of(query, operator.id), " by columns" if otherwise else ""
+    message = f"{name} ({operator.name}) cannot be migrated{how}: {why}"
+    hint = f"{otherwise or 'Keep'} it as it was; or drop its state, so that it begins empty: --drop {name}."
     return Unsupported("migrate.operators", message, hint)

@@ -53,6 +53,8 @@ class PlannedJoin:
     right: tuple[PlannedKey, ...]
     gaps: tuple[str, ...] = ()
     """What could not be compared whole."""
+    timed_by: int | None = None
+    """The place of the first of its keys that has a watermark."""
 
     @property
     def sides(self) -> Mapping[str, tuple[PlannedKey, ...]]:
@@ -60,7 +62,7 @@ class PlannedJoin:
 
 
 def join(raw: Mapping[str, Any]) -> PlannedJoin:
-    return PlannedJoin(raw["digest"], keys(raw["left"]), keys(raw["right"]), tuple(raw["gaps"]))
+    return PlannedJoin(raw["digest"], keys(raw["left"]), keys(raw["right"]), tuple(raw["gaps"]), raw["timed_by"])
 
 
 def keys(raw: Sequence[Mapping[str, Any]]) -> tuple[PlannedKey, ...]:

@@ -11,6 +11,7 @@ from pipelines.domain.blackouts import window
 from pipelines.domain.bounds import Count, Moment
 from pipelines.domain.errors import Invalid
 from pipelines.domain.ids import JobName, RunId, SavepointId
+from pipelines.domain.moments import spelt_duration
 
 LEAST_EVERY_MS = 10_000
 LONGEST_MS = 366 * 86_400_000
@@ -195,7 +196,9 @@ def _every(every_ms: int) -> Times | None:
         return None
     if not LEAST_EVERY_MS <= every_ms <= LONGEST_MS:
         hint = "Give an interval from 10 s to 366 days."
-        raise Invalid("schedule.interval", f"Every {every_ms:,} ms is too {'often' if every_ms < LEAST_EVERY_MS else 'seldom'}", hint)
+        raise Invalid(
+            "schedule.interval", f"Every {spelt_duration(every_ms)} is too {'often' if every_ms < LEAST_EVERY_MS else 'seldom'}", hint
+        )
     return Times(every_ms=every_ms)
 
 

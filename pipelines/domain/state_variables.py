@@ -37,9 +37,12 @@ class Family:
     values: tuple[Struct, Struct]
     kinds: tuple[str, str] = ("", "")
     """Where the user's function makes the rows, what kind of variable they are of (`value`, `list`, `map`) before and now. `count` is for
-    how many rows a list has of each key, which is counted anew."""
+    how many rows a list has of each key, which is counted anew. Of a join what its family is called after the side."""
     places: tuple[int | None, ...] | None = None
     """Of a join's rows the place of each new column among the old ones, None for null; where that is not said names tell it."""
+    time: str = ""
+    """Of a join in format 4 whose rows the user's function makes, the event time that their keys end with: SQL over key and value; empty
+    where there is none."""
 
 
 @dataclass(frozen=True)

@@ -33,4 +33,4 @@ class Trial:
     failed: bool
     took_ms: float
     meanings: tuple[ChangedMeaning, ...] = ()
-    """The operators whose state means something else under the code, each with a key that shows it."""
+    """The operators whose state means something else under the code, or was rewritten for it, each with a key that shows it."""

@@ -23,7 +23,7 @@ from pipelines.sandbox.counts import Store
 from pipelines.sandbox.partition_writer import PROVIDER_CONF, ROCKSDB_CLASS, PartitionWriter
 from pipelines.sandbox.reading import followed
 from pipelines.sandbox.rewrites import Contents, Rewritten, RewrittenStore
-from pipelines.sandbox.rewriting import contents, summed
+from pipelines.sandbox.undecoded import contents, summed
 
 ASIDE = "converted"
 LOGS = ("offsets", "commits")

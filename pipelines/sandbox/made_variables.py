@@ -44,8 +44,8 @@ def of(session: Any, task: MigrationTask, store: Store, target: Target) -> tuple
             kept.append(replace(counter, before=f"{COUNTER}{family.before}"))
     partitions = target.shape.partitions
     frames = [_encoded(rows, family, family.after, partitions) for family, rows in given.values()]
-    counted = [(counters[f"{COUNTER}{name}"], family, rows) for name, (family, rows) in given.items() if f"{COUNTER}{name}" in counters]
-    frames += [_encoded(_counted(rows, counter), counter, counter.after, partitions) for counter, _, rows in counted]
+    lists = [(counters[f"{COUNTER}{name}"], family, rows) for name, (family, rows) in given.items() if f"{COUNTER}{name}" in counters]
+    frames += [_encoded(counted(rows, counter), counter, counter.after, partitions) for counter, _, rows in lists]
     return kept, frames
 
 
@@ -116,7 +116,7 @@ def _rows(session: Any, store: Store, family: Family, partitions: int) -> Any:
     return given_rows.numbered(ordered, partitions)
 
 
-def _counted(rows: Any, counter: Family) -> Any:
+def counted(rows: Any, counter: Family) -> Any:
     """How many rows of a list there are of each key."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import StructType
@@ -140,10 +140,17 @@ def _encoded(rows: Any, family: Family, name: str, partitions: int) -> Any:
         (F.col("key").dropFields(INDEX) if is_list else F.col("key")).alias("key"),
         "value",
     )
+    return encoded(placed, name)
+
+
+def encoded(placed: Any, name: str) -> Any:
+    """The rows of a column family (`partition`, `hash` for their order, `key`, `value`) as they are written."""
+    from pyspark.sql import functions as F
+
     kinds = [placed.schema[part].dataType for part in PARTS]
     plain = placed.select(
         "partition", "hash", *(given_rows.plain(F.col(part), of).alias(part) for part, of in zip(PARTS, kinds, strict=True))
     )
     encode = unsafe_rows.encoded(*(json.loads(of.json()) for of in kinds))
-    encoded = plain.mapInArrow(encode, unsafe_rows.SCHEMA)
-    return encoded.select("partition", F.col("hash").alias(PLACE), unsafe_rows.KEY, unsafe_rows.VALUE, F.lit(name).alias(FAMILY))
+    made = plain.mapInArrow(encode, unsafe_rows.SCHEMA)
+    return made.select("partition", F.col("hash").alias(PLACE), unsafe_rows.KEY, unsafe_rows.VALUE, F.lit(name).alias(FAMILY))

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.sandbox import given_rows, made_variables, placing, snapshots, unsafe_rows, variables
+from pipelines.sandbox import given_rows, made_joins, made_variables, placing, snapshots, unsafe_rows, variables
 from pipelines.sandbox.conversion import LOGS, STATE, entries, identify, put_in_place
 from pipelines.sandbox.counting import FAMILY
 from pipelines.sandbox.counts import Store
@@ -137,14 +137,17 @@ def _columns(
 def _variables(session: Any, task: MigrationTask, store: Store, target: Target, place: Path, folder: Path) -> tuple[int, Contents]:
     """The same of a store with state variables."""
     with followed(session, folder, "reading state"):
-        rows = variables.placed(variables.rows(session, store), target.shape.partitions)
+        rows = variables.placed(variables.rows(session, store), store, target.shape.partitions)
         held, is_spread = variables.counted(rows)
         if not is_spread:
             raise CannotMigrate(f"Rows of operator {store.operator} are not in the partitions that their keys say")
     with followed(session, folder, "migrating rows"):  # 2
-        families, frames = made_variables.of(session, task, store, target)
-        made_variables.write([variables.changed(rows, families), *frames], place)
-        made_variables.check(session, target, place)
+        if made_joins.are_made(store, target):
+            made_variables.write(made_joins.of(session, task, store, target), place)
+        else:
+            families, frames = made_variables.of(session, task, store, target)
+            made_variables.write([variables.changed(rows, families), *frames], place)
+            made_variables.check(session, target, place)
         frame = session.read.schema(variables.SCHEMA).parquet(str(place))
         return held, given_rows.summed(variables.hashed(frame, given_rows.HASH))
 

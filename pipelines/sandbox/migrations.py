@@ -108,7 +108,7 @@ def _target(raw: Mapping[str, Any]) -> Target:
 def _family(raw: Mapping[str, Any]) -> Family:
     keys, values = ((raw[part][0], raw[part][1]) for part in ("keys", "values"))
     places = raw["places"] if raw["places"] is None else tuple(raw["places"])
-    return Family(raw["before"], raw["after"], keys, values, (raw["kinds"][0], raw["kinds"][1]), places)
+    return Family(raw["before"], raw["after"], keys, values, (raw["kinds"][0], raw["kinds"][1]), places, raw["time"])
 
 
 def _placing(raw: Mapping[str, Any]) -> Placing:

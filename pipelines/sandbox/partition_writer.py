@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pipelines.domain import joins
 from pipelines.domain.conversions import Shape
 from pipelines.sandbox.counting import DEFAULT_STORE, FORMAT_CONF, LIST_COUNTERS
 from pipelines.sandbox.counts import Store
@@ -60,7 +61,7 @@ class PartitionWriter:
         if shape.families:
             listed = {family.colFamilyName(): family for family in self._listed(shape.families)}
             lists = {name for name in listed if any(f"{prefix}{name}" in listed for prefix in LIST_COUNTERS)}
-            return self._map({name: self._info(family, name in lists) for name, family in listed.items()})
+            return self._map({name: self._info(family, name in lists or joins.has_many(name)) for name, family in listed.items()})
         option, of = self._jvm.scala.Option.apply, self._jvm.org.apache.spark.sql.types.DataType.fromJson
         key, value = of(shape.key), of(shape.value)
         package = self._package

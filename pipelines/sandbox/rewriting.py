@@ -6,10 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.sandbox.counting import FAMILY, FORMAT_CONF
-from pipelines.sandbox.counts import Store
+from pipelines.sandbox import spreading
+from pipelines.sandbox.counting import FORMAT_CONF
 from pipelines.sandbox.reading import followed
-from pipelines.sandbox.rewrites import Contents, RewriteTask, Rewritten, RewrittenStore
+from pipelines.sandbox.rewrites import RewriteTask, Rewritten, RewrittenStore
+from pipelines.sandbox.undecoded import contents
 
 
 class CannotRescale(Exception):
@@ -17,33 +18,21 @@ class CannotRescale(Exception):
 
 
 def rescale(spark: Any, task: RewriteTask, folder: Path) -> Rewritten:
-    """1. reads all; 2. has Spark write a batch with other partitions; 3. reads all again. Raises what Spark raises, and CannotRescale."""
+    """1. reads all; 2. has Spark write a batch with other partitions; 3. writes what Spark writes wrongly of it;
+    4. reads all again. Raises what Spark raises, and CannotRescale."""
     manager = _manager()
     with followed(spark, folder, "reading state"):
         before = [contents(spark, store) for store in task.stores]  # 1
     for checkpoint, state_format in dict.fromkeys((store.checkpoint, store.state_format) for store in task.stores):
         with followed(spark, folder, "rewriting state"):
             _repartition(spark, manager, checkpoint, state_format, task.partitions)  # 2
+    for store in task.stores:
+        if spreading.is_timed(spark, store):
+            with followed(spark, folder, "rewriting joins"):
+                spreading.spread(spark, store, task.partitions, folder)  # 3
     with followed(spark, folder, "reading it back"):
-        after = [contents(spark, replace(store, batch=store.batch + 1)) for store in task.stores]  # 3
+        after = [contents(spark, replace(store, batch=store.batch + 1)) for store in task.stores]  # 4
     return Rewritten(spark.version, tuple(map(RewrittenStore, task.stores, before, after)))
-
-
-def contents(spark: Any, store: Store) -> Contents:
-    """What a RocksDB store holds: undecoded, so that a row that was written otherwise is another row."""
-    reading = spark.newSession()
-    reading.conf.set(FORMAT_CONF, str(store.state_format))
-    reader = reading.read.format("statestore").option("batchId", store.batch).option("operatorId", store.operator)
-    return summed(reader.option("storeName", store.store).option("_readAllColumnFamilies", "true").load(store.checkpoint))
-
-
-def summed(frame: Any) -> Contents:
-    """What the undecoded rows of `frame` are."""
-    from pyspark.sql import functions as F
-
-    hashed = F.sum(F.xxhash64(FAMILY, "key_bytes", "value_bytes").cast("decimal(20,0)"))
-    row = frame.agg(F.count("*"), F.coalesce(hashed, F.lit(0)).cast("string")).first()
-    return Contents(int(row[0]), str(row[1]))
 
 
 def _manager() -> Any:

@@ -95,7 +95,8 @@ def _not_looked_up(folder: Path, task: LookUpTask) -> TidemarkError:
     path = folder / ERROR_FILE
     failure = json.loads(path.read_text()) if path.is_file() else {}
     if failure.get("error_class") == NO_KEY:
-        return Invalid("state.key", f"This state has no such key: {failure['message']}", "Give each column of the key: --key post=p1.")
+        hint = "Give each column: --key NAME=VALUE, again for the next."
+        return Invalid("state.key", f"This state has no such key: {failure['message']}", hint)
     return _unread(folder, task.store)
 
 

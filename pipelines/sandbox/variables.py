@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from pipelines.domain.joins import EVENT_TIME
 from pipelines.domain.state_variables import Family
 from pipelines.domain.struct_columns import Struct, columns
 from pipelines.domain.struct_columns import placed as placed_columns
 from pipelines.sandbox import unsafe_columns, unsafe_rows
-from pipelines.sandbox.counting import FAMILY
+from pipelines.sandbox.counting import FAMILY, JOIN
 from pipelines.sandbox.counts import Store
 
 PARTITION, PLACE = "partition", "place"
@@ -29,11 +30,14 @@ def rows(session: Any, store: Store) -> Any:
     return reader.option("storeName", store.store).option("_readAllColumnFamilies", "true").load(store.checkpoint)
 
 
-def placed(rows: Any, partitions: int) -> Any:
-    """The rows with the partition that their grouping key says, as Spark's HashPartitioning has it, and their place in the order."""
+def placed(rows: Any, store: Store, partitions: int) -> Any:
+    """The rows with the partition that their grouping key says, as Spark's HashPartitioning has it, and their place in the order. What
+    Spark's reader says of a join's keys has their event time in format 4, by which nothing is spread."""
     from pyspark.sql import functions as F
 
-    columns = [F.col("partition_key").getField(name) for name in rows.schema["partition_key"].dataType.names]
+    names = rows.schema["partition_key"].dataType.names
+    is_timed = store.operator_name == JOIN and names[-1:] == [EVENT_TIME]
+    columns = [F.col("partition_key").getField(name) for name in names[: len(names) - is_timed]]
     partition = F.pmod(F.hash(*columns), F.lit(partitions)).cast("int")
     return rows.select(partition.alias(PARTITION), F.monotonically_increasing_id().alias(PLACE), unsafe_rows.KEY, unsafe_rows.VALUE, FAMILY)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from pipelines.catalog import operations as operation_rows
 from pipelines.catalog import runs as run_rows
+from pipelines.catalog.connection import Kept, Reader
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
 from pipelines.supervisor.alerts import Alerter
@@ -33,6 +34,7 @@ class Supervisor:
 
     def __init__(self, workspace: Workspace, driver: Driver = SPARK) -> None:
         self._context = workspace.context
+        self._known = Kept(workspace.context.catalog, _to_attend)
         self.warmth = Warmth(workspace.context.sparks)
         self._reconciler = Reconciler(workspace.context, driver, self.warmth)
         self._quiet = Quiet(workspace.context)
@@ -43,12 +45,9 @@ class Supervisor:
 
     def tick(self) -> None:
         """One pass over every job that has a live run, a stop to finish or a restart to come, and over those that are only watched."""
-        with self._context.catalog.reading() as reader:
-            live = {run.job: run for run in reversed(run_rows.live(reader))}
-            stopping = {operation.job for operation in operation_rows.running(reader)}
-            restarting = run_rows.restarting(reader)
+        live, ending = self._known.now()
         self._follow(list(live.values()))
-        for job in sorted(live.keys() | stopping | restarting):
+        for job in sorted(live.keys() | ending):
             self._attend(job, live.get(job))
         self._quiet.keep({run.id for run in live.values()})
         self._probations.keep({run.id for run in live.values()})
@@ -98,6 +97,12 @@ class Supervisor:
             self._complained[job] = message
             log.error("job %s", job, exc_info=error, extra={"job": job})
             events.say(self._context, "supervisor.failed", job, "", message)
+
+
+def _to_attend(reader: Reader) -> tuple[dict[JobName, Run], set[JobName]]:
+    """The live run of each job that has one; jobs with an operation under way, or a restart to come."""
+    live = {run.job: run for run in reversed(run_rows.live(reader))}
+    return live, {operation.job for operation in operation_rows.running(reader)} | run_rows.restarting(reader)
 
 
 class SupervisorLoop:

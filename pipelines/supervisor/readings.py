@@ -7,6 +7,7 @@ from collections import deque
 from pipelines.catalog import jobs as job_rows
 from pipelines.catalog import savepoints as savepoint_rows
 from pipelines.catalog import summaries as summary_rows
+from pipelines.catalog.connection import Kept
 from pipelines.domain.alert_rules import Rule
 from pipelines.domain.alerts import Alert, advance
 from pipelines.domain.errors import TidemarkError
@@ -26,14 +27,14 @@ class Readings:
 
     def __init__(self, context: Context) -> None:
         self._context = context
+        self._has_rules = Kept(context.catalog, lambda reader: any(job.alerts for job in job_rows.listed(reader)))
         self._late: dict[JobName, deque[tuple[int, int]]] = {}
         self._best_before_ms: dict[JobName, int] = {}
         self._complained: set[tuple[JobName, Rule]] = set()
 
     def has_rules(self) -> bool:
         """Whether any job has a rule of its own."""
-        with self._context.catalog.reading() as reader:
-            return any(job.alerts for job in job_rows.listed(reader))
+        return self._has_rules.now()
 
     def jobs(self) -> list[JobSummary]:
         """Every job as it is now, with findings of its own, and none of alerts."""

@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from pipelines.catalog import jobs as job_rows
 from pipelines.catalog import runs as run_rows
+from pipelines.catalog.connection import Kept, Reader
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Job, Run
@@ -41,6 +42,7 @@ class Scheduler:
         self._context = context
         self._began_ms = context.now_ms()
         self._work = work(context)
+        self._jobs = Kept(context.catalog, self._timed_jobs)
         self._pool = ThreadPoolExecutor(work.at_once, f"schedule-{work.noun}")
         self._working: dict[JobName, Future[None]] = {}
         self._begun_ms: dict[JobName, int] = {}
@@ -52,7 +54,7 @@ class Scheduler:
         try:
             self._reap()
             usual = self._context.files.usual_schedule()
-            for job, run in self._jobs():
+            for job, run in self._jobs.now():
                 self._attend(job, run, self._work.timed(over(job.schedule, usual)))
             self._complained.pop(None, None)
         except TidemarkError as error:
@@ -100,14 +102,13 @@ class Scheduler:
         self._working[job.name] = self._pool.submit(self._work.attend, job.name, now_ms)
         return True
 
-    def _jobs(self) -> list[tuple[Job, Run | None]]:
+    def _timed_jobs(self, reader: Reader) -> list[tuple[Job, Run | None]]:
         """All jobs; where the work needs it, those whose newest run runs, or that run elsewhere."""
-        with self._context.catalog.reading() as reader:
-            jobs = job_rows.listed(reader)
-            if not self._work.needs_run:
-                return [(job, None) for job in jobs]
-            newest = {run.job: run for run in reversed(run_rows.live(reader))}
-            newest |= {job.name: run for job in jobs if job.attached and (run := run_rows.newest(reader, job.name))}
+        jobs = job_rows.listed(reader)
+        if not self._work.needs_run:
+            return [(job, None) for job in jobs]
+        newest = {run.job: run for run in reversed(run_rows.live(reader))}
+        newest |= {job.name: run for job in jobs if job.attached and (run := run_rows.newest(reader, job.name))}
         return [(job, newest[job.name]) for job in jobs if job.name in newest and newest[job.name].state in RUNS]
 
     def _say_missed(self, job: JobName, run: Run | None, missed: Passed) -> None:

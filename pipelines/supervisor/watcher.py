@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from pipelines.catalog import jobs as job_rows
 from pipelines.catalog import runs as run_rows
+from pipelines.catalog.connection import Kept, Reader
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.ids import QueryName, RunId
 from pipelines.domain.jobs import Run
@@ -76,6 +77,7 @@ class Watcher:
         self._context = context
         self._sampler = sampler
         self._pace = pace or Pace()
+        self._attached = Kept(context.catalog, _attached)
         self._watches: dict[RunId, Watch] = {}
         self._listed_ms = 0
 
@@ -91,9 +93,7 @@ class Watcher:
                 self._complain(watch, error)
 
     def _list(self) -> None:
-        with self._context.catalog.reading() as reader:
-            attached = [run_rows.newest(reader, job.name) for job in job_rows.listed(reader) if job.attached]
-        there = {run.id: run for run in attached if run is not None}
+        there = {run.id: run for run in self._attached.now()}
         for gone in self._watches.keys() - there.keys():
             self._sampler.drop(self._watches.pop(gone).run)
         for run in there.values():
@@ -186,6 +186,12 @@ class Watcher:
             watch.complaint = message
             log.error("watching %s", watch.run.job, exc_info=error, extra={"job": watch.run.job})
             events.say(self._context, "watch.failed", watch.run.job, watch.run.id, message)
+
+
+def _attached(reader: Reader) -> list[Run]:
+    """The newest run of each attached job."""
+    attached = [run_rows.newest(reader, job.name) for job in job_rows.listed(reader) if job.attached]
+    return [run for run in attached if run is not None]
 
 
 def look(queries: Sequence[QueryStarted], seen: dict[QueryName, int], sizes: bool) -> Observation:

@@ -1,5 +1,5 @@
-"""Changed meanings: where a trial's code goes on with state that means something else there, one key of it after the same batch of both
-codes."""
+"""Changed meanings: where a trial's code goes on with state that means something else there, or was rewritten for it, one key of it after
+the same batch of both codes."""
 
 from __future__ import annotations
 
@@ -25,11 +25,13 @@ from pipelines.words import changed_meanings as words
 from pipelines.words import formats
 from pipelines.workspace import checks, environments, rehearsals, run_confs, runtimes, snapshot_versions, states
 from pipelines.workspace import verdicts as known_verdicts
+from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.context import Context
 from pipelines.workspace.rehearsals import Rehearsed
 from pipelines.workspace.tickets import Ticket
 
 CHECKPOINTS = "checkpoints"
+MIGRATED = (Outcome.CHANGED_MEANING, Outcome.NEEDS_REWRITING)
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,10 @@ class Tried:
     new_queries: tuple[str, ...]
     ran: Rehearsed
     folder: Path
+    checkpoints: Path
+    """The copy that the changed code ran on."""
+    asked: Asked | None = None
+    """How the copy's state was migrated before."""
 
     @property
     def batches(self) -> dict[str, int]:
@@ -58,10 +64,12 @@ class OldCode:
 
 
 def shown(context: Context, tried: Tried, ticket: Ticket) -> tuple[ChangedMeaning, ...]:
-    """1. The verdict; where it is *changed meaning*: 2. the savepoint's code runs the same batch; 3. Spark looks for a key that differs.
+    """1. The verdict; where it is *changed meaning*, or the state was rewritten: 2. the savepoint's code runs the same batch; 3. Spark
+    looks for a key that differs.
 
-    None of unchanged code, and of code that has not run. Raises what a check raises."""
-    if tried.ran.problem or tried.version.id == tried.manifest.version.id:
+    None of unchanged code, of code that has not run, and where operators or their variables are dropped or others. Raises what a
+    check raises."""
+    if tried.ran.problem or tried.version.id == tried.manifest.version.id or (tried.asked and (tried.asked.told or tried.asked.drop)):
         return ()
     parts = [part for part in _parts(context, tried, ticket) if part.query in tried.batches]  # 1
     if not parts:
@@ -76,14 +84,25 @@ def shown(context: Context, tried: Tried, ticket: Ticket) -> tuple[ChangedMeanin
 
 
 def _parts(context: Context, tried: Tried, ticket: Ticket) -> Iterator[Part]:
-    """What the verdict says of the operators whose meaning changes."""
+    """What the verdict says of the operators whose meaning changes. Of those that were rewritten, and of a migration all, only those of
+    queries whose operators stand where they stood."""
     manifest, version, new_queries = tried.manifest, tried.version, tried.new_queries
     verdict = known_verdicts.known(context, manifest, version, new_queries)
     if verdict is None:
         folder = tried.folder / "check"
         folder.mkdir()
         verdict = checks.judged(context, manifest, version, new_queries, {}, folder, ticket)
-    yield from (part for part in verdict.parts if part.outcome is Outcome.CHANGED_MEANING and part.operator is not None)
+    outcomes = MIGRATED if tried.asked else (Outcome.CHANGED_MEANING,)
+    for part in (part for part in verdict.parts if part.operator is not None and part.outcome in outcomes):
+        if tried.asked is None or _is_in_place(manifest, verdict.parts, part.query):
+            yield part
+
+
+def _is_in_place(manifest: Manifest, parts: Sequence[Part], query: str) -> bool:
+    """Whether each operator of a query goes on with the state that had its number."""
+    held = {(operator.id, operator.name) for image in manifest.queries if image.query == query for operator in image.operators}
+    now = {(part.operator, part.name) for part in parts if part.query == query and part.operator is not None}
+    return held == now
 
 
 def _tables(context: Context, tried: Tried, parts: Sequence[Part]) -> tuple[StateTable, ...]:
@@ -106,7 +125,7 @@ def _old_code(context: Context, tried: Tried, ticket: Ticket) -> OldCode:
     target = restore.Scratch(manifest.job, str(checkpoints), context.new_query_id)
     restore.restore(context.shelf(manifest.id), manifest.id, target, context.now_ms(), watch=ticket)
     for query, batch in tried.batches.items():
-        _plan_alike(tried.folder / CHECKPOINTS / folder_of(query), checkpoints / folder_of(query), batch)
+        _plan_alike(tried.checkpoints / folder_of(query), checkpoints / folder_of(query), batch)
     snapshot_versions.fit(context, manifest, manifest.version, checkpoints)
     runtime = environments.entered(context, environments.make(context, manifest.version, ticket)).runtime
     idle = tuple(image.query for image in manifest.begun if image.query not in tried.batches)
@@ -140,15 +159,17 @@ def _examples(
 
 
 def _points(tried: Tried, table: StateTable, old: OldCode) -> Points:
-    """The savepoint's batch is still in the checkpoint of the changed code, which has run one more."""
+    """The savepoint's batch is still in the checkpoint of the changed code, which has run one more; of a migration in that of the code
+    before."""
     image = next(image for image in tried.manifest.queries if image.query == table.query)
 
     def store(checkpoints: Path, batch: int) -> Store:
         at = str(checkpoints / folder_of(table.query))
         return Store(image.query, at, batch, image.provider, image.state_format, table.operator, table.name, table.store)
 
-    checkpoints, batch = tried.folder / CHECKPOINTS, tried.batches[table.query]
-    stores = {SAVED: store(checkpoints, image.batch), NEW: store(checkpoints, batch)}
+    batch = tried.batches[table.query]
+    saved = store(old.checkpoints if tried.asked else tried.checkpoints, image.batch)
+    stores = {SAVED: saved, NEW: store(tried.checkpoints, batch)}
     return Points({**stores, OLD: store(old.checkpoints, batch)} if table.query in old.batches else stores, table.read_as)
 
 
@@ -167,4 +188,5 @@ def _told(tried: Tried, part: Part, tables: Sequence[StateTable], found: FoundEx
 
 def _meaning(tried: Tried, part: Part, example: KeyExample | None, sentence: str) -> ChangedMeaning:
     image = next(image for image in tried.manifest.queries if image.query == part.query)
-    return ChangedMeaning(image.query, part.operator or 0, part.name, part.reasons, tried.batches[part.query], example, sentence)
+    batch = tried.batches[part.query]
+    return ChangedMeaning(image.query, part.operator or 0, part.name, part.reasons, batch, example, sentence, part.outcome)

@@ -1,7 +1,8 @@
 """Which joins of a restored copy are rewritten for changed code, and how, by what Spark planned of both codes.
 
 A join has four stores: of each side the rows that wait, by key and number, and how many there are of a key. All four are written
-anew, those of the numbers as they were.
+anew, those of the numbers as they were. In formats 3 and 4 they are column families of one store; in format 4 the rows stand by key and
+event time, and beside them is which keys there are of each time.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def decided(
         return
     image, contract = placed.known.image, state_changes.contract(placed, folder)
     if placed.known.new[at].families:
-        yield _of_families(placed, operator, at, sides or {}, contract)
+        yield _of_families(placed, operator, at, planning, sides, contract)
         return
     for store in operator.stores:
         side, _, kind = store.partition("-")
@@ -57,13 +58,20 @@ def decided(
         yield Change(image, moved, place, target, before, after, made, is_told=made.changes if made else sides is None and kind == ROWS)
 
 
-def _of_families(placed: Placed, operator: Operator, at: int, sides: Mapping[str, ByColumns], contract: Path) -> Change:
-    """The one store of format 3, whose column families are written anew: those of a side's rows with other columns."""
-    known = placed.known
+def _of_families(
+    placed: Placed, operator: Operator, at: int, planning: Planning, sides: Mapping[str, ByColumns] | None, contract: Path
+) -> Change:
+    """The one store of formats 3 and 4, whose column families are written anew: those of a side's rows with other columns."""
+    known, query = placed.known, placed.known.image.query
     kept, keeps = known.kept[operator.id], known.new[at]
     shape = variables.shape(contract, operator, at, operator.stores[0])
-    target = Target(shape, state_changes.described(contract, at), families=joins.families(kept, keeps, sides))
+    target = Target(shape, state_changes.described(contract, at), name=operator_places.name_of(query, at))
     store = state_changes.store(placed, operator, at, operator.stores[0])
+    if sides is None:
+        families = joins.made_families(query, planning.operators(NEW, query)[at], kept, keeps)
+        before, after = (_told(of, SIDES) for of in (kept, keeps))
+        return Change(known.image, replace(operator, id=at), store, replace(target, families=families), before, after, None)
+    target = replace(target, families=joins.families(kept, keeps, sides))
     changed = [side for side, made in sides.items() if made.changes]
     aggregates = tuple(column for side in changed for column in sides[side].aggregates)
     gaps = tuple(dict.fromkeys(gap for side in changed for gap in sides[side].gaps))
@@ -73,16 +81,16 @@ def _of_families(placed: Placed, operator: Operator, at: int, sides: Mapping[str
 
 def _told(keeps: Keeps, sides: Sequence[str]) -> str:
     """The columns of the sides: `left: k string, n long`."""
-    values = {side: dict(keeps.families[f"{side}-{ROWS}"][1]) for side in sides}
+    values = {side: dict(keeps.families[joins.of_side(keeps.families, side)[0]][1]) for side in sides}
     return "; ".join(f"{side}: {state_schema.ddl(value)}" for side, value in values.items())
 
 
 def _is_for_function(placed: Placed, operator: Operator, at: int, planning: Planning) -> bool:
-    """Whether a function makes the rows of a join; raises Unsupported for a format of joins that has other stores."""
+    """Whether a function makes the rows of a join; raises Unsupported for a format of joins that is not known."""
     if state_changes.is_left(placed, operator, at, planning, is_by_columns=False):
         return False
     known, query = placed.known, placed.known.image.query
-    joins.check_for_function(query, planning.operators(NEW, query)[at], known.kept[operator.id], known.new[at])
+    joins.check_format(query, planning.operators(NEW, query)[at], known.kept[operator.id], known.new[at])
     return True
 
 

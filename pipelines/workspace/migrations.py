@@ -38,8 +38,8 @@ from pipelines.workspace.savepoints import PlannedTake
 from pipelines.workspace.state_changes import Change
 from pipelines.workspace.tickets import Ticket
 
-REHEARSED = "rehearsal"
-"""The folder of a migration's rehearsal."""
+REHEARSED, COPY = "rehearsal", "rehearsed"
+"""The folder of a migration's rehearsal, and beside it the copy of the checkpoints that it ran on."""
 Judged = Callable[[Rehearsed, Path], str]
 """Says in words what came of a rehearsal, whose files are in a folder that goes afterwards."""
 REMOVED = "Nothing of the copy is left; the savepoint is as it was."
@@ -203,7 +203,7 @@ def _rehearsed(
     context: Context, manifest: Manifest, version: Version, asked: Asked, runtime: Runtime, checkpoints: str, folder: Path, ticket: Ticket
 ) -> Rehearsed:
     """What came of a batch of the changed code on a copy of the migrated state."""
-    copy, home = folder / "rehearsed", folder / REHEARSED
+    copy, home = folder / COPY, folder / REHEARSED
     shutil.copytree(checkpoints, copy, copy_function=os.link)
     home.mkdir()
     return rehearsals.rehearse(context, replace(manifest, version=version), runtime, home, copy, ticket, asked.new_queries)

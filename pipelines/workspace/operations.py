@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from pipelines.catalog import operations as operation_rows
+from pipelines.catalog.connection import Kept
 from pipelines.domain.applications import UNANSWERED_FILE, Unanswered
 from pipelines.domain.errors import Conflict, NotFound, TidemarkError
 from pipelines.domain.ids import JobName, OperationId
@@ -119,7 +120,8 @@ def _ended(running: Operation, work: Callable[[Ticket], str], ticket: Ticket) ->
 
 def wait(context: Context, operation: OperationId) -> Operation:
     """The operation when it has ended; one that no work of this process carries is ended by the supervisor."""
-    while (current := get(context, operation)).state is OperationState.RUNNING:
+    kept = Kept(context.catalog, lambda reader: operation_rows.get(reader, operation))
+    while (current := context.unsaved.get(operation) or kept.now()).state is OperationState.RUNNING:
         ticket = context.under_way.get(operation)
         if ticket is None:
             time.sleep(PAUSE_S)

@@ -20,6 +20,7 @@ from pipelines.savepoint import take as taking
 from pipelines.savepoint.batch_choice import BatchChoice
 from pipelines.savepoint.shelves import open_shelf
 from pipelines.savepoint.source import JobSource
+from pipelines.storage import folders
 from pipelines.storage.protocol import Storage
 from pipelines.verbs.jobs import ListRetained
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ShowSavepoint
@@ -143,13 +144,21 @@ def newest_first(context: Context, job: str) -> Sequence[Savepoint]:
 
 def get(context: Context, savepoint: str) -> Savepoint:
     """The savepoint by id, by a unique beginning of it, or by its path. NotFound for none, Invalid for several, Unavailable for one whose
-    home did not answer since the catalog was lost."""
+    home did not answer since the catalog was lost, Corrupt or Unsupported for one that no list shows because of its manifest."""
     try:
         with context.catalog.reading() as reader:
             return savepoint_rows.get(reader, savepoint)
     except NotFound:
         homes.refuse_unread(context, savepoint)
+        _refuse_unreadable(context, savepoint)
         raise
+
+
+def _refuse_unreadable(context: Context, named: str) -> None:
+    """Raises what is wrong with the manifest of a savepoint that is there, by its whole id or its path, and could not be listed."""
+    name = SavepointId(named.rstrip("/").removeprefix(f"{context.library.url}/"))
+    if name in folders.children(context.library) or name in context.files.home_ids():
+        library.manifest(context.shelf(name), name)
 
 
 def manifest(context: Context, savepoint: str) -> Manifest:

@@ -16,6 +16,7 @@ from pipelines.domain.states import StateRows
 from pipelines.domain.trials import MOST_ROWS, Trial, TriedQuery
 from pipelines.domain.trust import ScratchBatch
 from pipelines.domain.versions import Version
+from pipelines.savepoint import leases
 from pipelines.savepoint.targets import Scratch
 from pipelines.verbs.state import QueryState
 from pipelines.verbs.try_code import TrialPlan, TryCode
@@ -55,16 +56,19 @@ def _try(
     began, made = time.monotonic(), list[Trial]()
 
     def judged(ran: Rehearsed, folder: Path) -> str:
-        made.append(_trial(context, manifest, version, ran, folder, began))
+        checkpoints = folder.parent / migrations.COPY if asked else folder / changed_meanings.CHECKPOINTS
+        trial = _trial(context, manifest, version, ran, folder, began)
+        meanings = changed_meanings.shown(context, Tried(manifest, version, new_queries, ran, folder, checkpoints, asked), ticket)
+        made.append(replace(trial, meanings=meanings, took_ms=(time.monotonic() - began) * 1000))
         return ""
 
     if asked is None:
         with rehearsed(context, manifest, version, new_queries, ticket) as (ran, folder):
             judged(ran, folder)
-            meanings = changed_meanings.shown(context, Tried(manifest, version, new_queries, ran, folder), ticket)
-        return replace(made[0], meanings=meanings, took_ms=(time.monotonic() - began) * 1000)
+        return made[0]
     copy = context.layout.sandbox / f"{ticket.operation}-copy"
-    _on_migrated(_restoring(context, manifest, version, asked, str(copy / "checkpoints")), copy, ticket, judged)
+    with leases.lease(context.shelf(manifest.id), manifest.id, str(copy), context.now_ms()):
+        _on_migrated(_restoring(context, manifest, version, asked, str(copy / "checkpoints")), copy, ticket, judged)
     return made[0]
 
 

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from pipelines.catalog import events, file_positions, jobs, progress, rebuild
-from pipelines.catalog.connection import Catalog
+from pipelines.catalog.connection import Catalog, Kept, Reader
 from pipelines.catalog.opening import open_catalog
 from pipelines.domain.errors import Corrupt, Unavailable, Unsupported
 from pipelines.domain.jobs import Event
@@ -58,7 +58,7 @@ def test_a_file_open_in_another_process_is_refused_naming_it(tmp_path: Path) -> 
         holder.kill()
     assert refused.value.code == "catalog.locked"
     assert str(holder.pid) in refused.value.message
-    assert refused.value.hint
+    assert "--standby" in refused.value.hint
     open_catalog(path).close()
 
 
@@ -142,6 +142,26 @@ def test_what_raises_is_rolled_back_and_the_next_writer_goes_on(catalog: Catalog
     with catalog.reading() as reader:
         assert file_positions.positions(reader) == {}
         assert rebuild.counts(reader)["progress"] == 1
+
+
+def test_what_is_kept_is_read_anew_after_each_change_but_not_for_figures(catalog: Catalog) -> None:
+    read: list[int] = []
+
+    def names(reader: Reader) -> list[str]:
+        read.append(1)
+        return [listed.name for listed in jobs.listed(reader)]
+
+    kept = Kept(catalog, names)
+    assert [kept.now(), kept.now(), len(read)] == [[], [], 1]
+    with catalog.writing() as writer:
+        jobs.save(writer, [job("a")])
+    assert [kept.now(), kept.now(), len(read)] == [["a"], ["a"], 2]
+    with catalog.writing(only_figures=True) as writer:
+        progress.append(writer, [batch(1, 1)])
+    with pytest.raises(ZeroDivisionError), catalog.writing() as writer:
+        jobs.save(writer, [job("b")])
+        raise ZeroDivisionError
+    assert [kept.now(), len(read)] == [["a"], 2]
 
 
 def test_a_closed_catalog_says_so(tmp_path: Path) -> None:

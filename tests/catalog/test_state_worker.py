@@ -43,6 +43,8 @@ def test_what_is_wrong_with_a_question_is_said_in_the_same_words(rows: str, pool
     with pytest.raises(Invalid) as refused:
         state_worker.query(pool, {states.STATE: [rows]}, QueryState("sp-1", sql="COPY state TO '/tmp/x'"))
     assert refused.value.code == "state.only_select" and refused.value.hint == states.TEACHES
+    assert states.teaches(["output"]) == "There is the view output: `SELECT * FROM output` shows the columns."
+    assert states.teaches(["a", "b"]).startswith("There are the views a, b: ")
 
 
 GREEDY = {

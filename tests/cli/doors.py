@@ -12,8 +12,8 @@ from typing import Any
 
 from typer.testing import CliRunner, Result
 
-from pipelines.cli.app import app
 from pipelines.cli.session import Session
+from pipelines.cli.start import app_of
 from pipelines.client.servers import Running
 from tests.entering import TOKEN
 from tests.faces import NOW_MS, FakeFace
@@ -47,7 +47,8 @@ class Door:
         yield Session(self.face, self.act, self.now, self.sleep, RUNNING)
 
     def __call__(self, *words: str | Path, env: dict[str, str] | None = None) -> Result:
-        return CliRunner().invoke(app, [str(word) for word in words], obj=self.open, env=env or {})
+        typed = [str(word) for word in words]
+        return CliRunner().invoke(app_of(typed), typed, obj=self.open, env=env or {})
 
     def json(self, *words: str | Path) -> Any:
         done = self(*words, "--json")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pipelines.cli.app import app
+from pipelines.cli.start import app_of
 from pipelines.verbs.face import do
 from pipelines.verbs.take import Take
 from tests.workspace.conftest import CODE, House
@@ -27,5 +27,5 @@ def test_a_dry_run_ends_as_the_command_does(harm: str, tmp_path: Path) -> None:
         ["run", str(script), "--name", "c", "--from", saved.id],
         ["export", saved.id, str(tmp_path / "x")],
     ):
-        planned, done = (CliRunner().invoke(app, [*words, *more, "--workspace", str(house.root)]) for more in (["--dry-run"], []))
+        planned, done = (CliRunner().invoke(app_of(words), [*words, *more, "--workspace", str(house.root)]) for more in (["--dry-run"], []))
         assert planned.exit_code == done.exit_code, (words, planned.stderr, done.stderr)

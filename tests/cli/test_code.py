@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pipelines.domain.errors import AlreadyExists
 from pipelines.verbs.attach import Attach
 from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.fork import Fork
@@ -39,6 +41,22 @@ def test_modules_come_along_and_it_says_so(tidemark: Door, job: Path) -> None:
     (run,) = tidemark.face.begun
     assert isinstance(run, RunScript) and run.files == {"helper.py": "x = 1\n"}
     assert "job.py takes along helper.py" in done.stderr and "leaves other.csv" in done.stderr
+
+
+def test_narration_beside_json_is_json(tidemark: Door, job: Path) -> None:
+    told = [json.loads(line) for line in tidemark("run", job, "--json").stderr.splitlines()]
+    assert [list(line) for line in told] == [["note"], ["note"]] and "helper.py" in told[0]["note"]
+    tidemark.face.refuses(RunScript, AlreadyExists("job.exists", "There is a job job already"))
+    assert list(json.loads(tidemark("run", job, "--json").stderr.splitlines()[-1])) == ["error"]
+    assert tidemark("run", job).stderr.splitlines()[0].startswith("job.py takes along")
+
+
+def test_arguments_that_only_this_folder_makes_a_path_are_named(tidemark: Door, job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(job.parent)
+    done = tidemark("run", job, "--", "other.csv", "--in=other.csv", "latest", str(job), "x" * 5_000, "")
+    told = [line for line in done.stderr.splitlines() if "folder of its own" in line]
+    assert done.exit_code == 0 and [line.split()[0] for line in told] == ["other.csv", "--in=other.csv"]
+    assert all(line.endswith(f"give {job.with_name('other.csv')}") for line in told)
 
 
 def test_a_file_is_given_by_hand(tidemark: Door, job: Path) -> None:

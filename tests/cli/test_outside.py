@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from pipelines.cli.app import app
+from pipelines.cli.start import app_of
 from pipelines.workspace.tickets import Ticket
 from tests.savepoint.golden import lay_checkpoint
 
@@ -40,7 +40,8 @@ def attached(tidemark: Shell, lake: Path) -> Shell:
 
 def shell(workspace: Path) -> Shell:
     def tidemark(*words: str | Path) -> Result:
-        return CliRunner().invoke(app, [*map(str, words), "--workspace", str(workspace)])
+        typed = [*map(str, words), "--workspace", str(workspace)]
+        return CliRunner().invoke(app_of(typed), typed)
 
     return tidemark
 

@@ -128,7 +128,7 @@ def test_list_of_nothing_is_empty_and_says_what_to_do(tidemark: Door) -> None:
     tidemark.face.runs.clear()
     done = tidemark("list")
     assert (done.exit_code, done.stdout) == (0, "")
-    assert "example" in done.stderr
+    assert "in this workspace" in done.stderr and "example" in done.stderr
     assert tidemark.json("list") == []
 
 

@@ -82,7 +82,7 @@ def test_the_figures_are_those_that_somebody_has_to_act_on(opened: Opener) -> No
     face.savepoints_by_id[FIRST] = replace(face.savepoints_by_id[FIRST], created_ms=NOW_MS - 4 * 86_400_000)
     face.verified(samples.verification(face.savepoints_by_id[FIRST], Trust.INTACT, damaged=True))
     words = said(opened(face, "savepoints"))
-    assert re.search('Longest without a savepoint</div>.{20,80}<div class="tm-note"><a [^>]*job=post_engagement"', words)
+    assert re.search('Longest unsaved</div>.{20,80}<div class="tm-note"><a [^>]*job=post_engagement"', words)
     assert 'Newest not proved</div><div class="tm-value">2 / 2' in words
     assert 'Damaged</div><div class="tm-value">1<' in words
 

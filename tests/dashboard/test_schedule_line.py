@@ -37,7 +37,7 @@ def test_it_is_set_beside_the_workspaces(opened: Opener) -> None:
     app.button_group(key="schedule_how").set_value("Every").run()
     app.button(key="schedule").click()
     app.text_input(key="schedule_every").set_value("5s").run()
-    assert "is too often" in said(app) and app.button(key="schedule_yes").disabled
+    assert "Every 5s is too often" in said(app) and app.button(key="schedule_yes").disabled
     app.button(key="schedule").click()
     app.text_input(key="schedule_every").set_value("30m").run()
     app.button(key="schedule").click()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import parse_qs
+
 from dashboard.drawing import state_differences as drawing
 from pipelines.domain.state_differences import KeyChanges
 from pipelines.verbs.operations import ListOperations
@@ -33,6 +35,12 @@ def test_it_shows_counts_drift_and_keys_with_both_values(opened: Opener) -> None
     drift, rows = app.dataframe[0].value, app.dataframe[1].value
     assert list(drift["column"]) == [column.name for column in table.columns]
     assert set(rows["change"]) <= {"added", "removed", "changed"} and {"key.post", "a.value.views", "b.value.views"} <= set(rows.columns)
+    (link,) = [link.proto for link in app.get("page_link") if link.proto.label == "Which batches changed it"]
+    (query,) = [parse_qs(link.query_string)]
+    assert query["tab"] == ["State"] and query["since"] == ["7"] and query["operator"] == ["0"]
+    assert [line.partition("=")[0] for line in query["key"][0].splitlines()] == [
+        name.removeprefix("key.") for name in rows.columns if name.startswith("key.")
+    ]
     app.text_area(key="difference_sql_text").set_value("SELECT count(*) AS n FROM a")
     app = clicked(app, "difference_sql_run")
     assert app.dataframe[2].value["n"][0] == table.keys_a

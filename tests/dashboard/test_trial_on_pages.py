@@ -37,6 +37,11 @@ def test_a_key_of_the_running_job_is_looked_up(opened: Opener) -> None:
     assert "at batch 9" in said(app) and "partition 2" in said(app)
 
 
+def test_a_key_that_the_address_names_is_there_to_look_up(opened: Opener) -> None:
+    app = opened(FakeFace.sample(), "job", job=JOB, tab="State", key="post=p1", since="7")
+    assert (app.text_area(key=f"key_text_{JOB}").value, app.number_input(key=f"key_since_{JOB}").value) == ("post=p1", 7)
+
+
 def test_a_key_without_a_value_is_refused(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "job", job=JOB, tab="State")

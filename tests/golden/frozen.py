@@ -46,9 +46,10 @@ class Tidemark:
         return self.workspace / "catalog.duckdb"
 
     def __call__(self, *words: str | Path) -> Result:
-        from pipelines.cli.app import app
+        from pipelines.cli.start import app_of
 
-        return CliRunner().invoke(app, [*map(str, words), "--workspace", str(self.workspace)])
+        typed = [*map(str, words), "--workspace", str(self.workspace)]
+        return CliRunner().invoke(app_of(typed), typed)
 
     def json(self, *words: str | Path) -> Any:
         """What it prints with --json, with `{workspace}` for the place of the workspace."""

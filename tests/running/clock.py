@@ -101,6 +101,10 @@ class Machine:
         self._known[pid] = (process, ours, used_s)
 
     def _met(self, pid: int) -> tuple[psutil.Process, bool, float]:
+        """One without an environment is nobody's: the kernel's own are many, and to ask each anew took 6 ms a reading."""
         process = psutil.Process(pid)
-        ours = self._controller in (pid, process.ppid()) or process.environ().get(RUN) == self._run
+        try:
+            ours = self._controller in (pid, process.ppid()) or process.environ().get(RUN) == self._run
+        except (psutil.AccessDenied, psutil.NoSuchProcess):
+            ours = False
         return process, ours, 0.0

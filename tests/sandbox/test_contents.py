@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.rewrites import Contents
-from pipelines.sandbox.rewriting import contents
+from pipelines.sandbox.undecoded import contents
 from tests.savepoint.matrix import CHANGELOG, configured
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]

@@ -40,6 +40,7 @@ ROCKSDB = {PROVIDER: f"{STATE}.RocksDBStateStoreProvider"}
 CHANGELOG = ROCKSDB | {"spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true"}
 FORMAT_2 = CHANGELOG | {"spark.sql.streaming.stateStore.checkpointFormatVersion": "2"}
 SNAPSHOTS_2 = ROCKSDB | {"spark.sql.streaming.stateStore.checkpointFormatVersion": "2"}
+JOIN_FORMAT = "spark.sql.streaming.join.stateFormatVersion"
 STORES = {"hdfs": HDFS, "rocksdb": ROCKSDB, "changelog": CHANGELOG, "format2": FORMAT_2, "format2 without changelog": SNAPSHOTS_2}
 BASE = {
     "spark.sql.shuffle.partitions": "2",

@@ -37,8 +37,9 @@ def state_in_pandas(spark: Any, base: Path, rows: str = "true") -> Any:
     return by_key.applyInPandasWithState(update, TOTALS, "sum LONG, rows LONG", "append", "EventTimeTimeout")
 
 
-def state_of_columns(spark: Any, base: Path, columns: str, after: str) -> Any:
-    """Sums per key whose state has these columns (`sum INT, rows LONG`) and nothing else; `later` counts rows of files from `after` on."""
+def state_of_columns(spark: Any, base: Path, columns: str, after: str, times: int = 1) -> Any:
+    """Sums per key whose state has these columns (`sum INT, rows LONG`) and nothing else; `later` counts rows of files from `after` on, and
+    each number is taken so many `times`."""
     import pandas as pd
 
     names = [column.split()[0] for column in columns.split(", ")]
@@ -51,7 +52,7 @@ def state_of_columns(spark: Any, base: Path, columns: str, after: str) -> Any:
         else:
             newest = 0
             for chunk in chunks:
-                seen = {"sum": int(chunk["n"].sum()), "rows": len(chunk), "later": int(chunk["later"].sum())}
+                seen = {"sum": int(chunk["n"].sum()) * times, "rows": len(chunk), "later": int(chunk["later"].sum())}
                 held = {name: value + seen[name] for name, value in held.items()}
                 newest = max(newest, int(chunk["ts"].max().timestamp() * 1000))
             state.update(tuple(held[name] for name in names))

@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ import pytest
 
 from pipelines.sandbox.user_functions import WrongRows
 from tests.savepoint import queries
-from tests.savepoint.matrix import FORMAT_2, HDFS, Bench, Line
+from tests.savepoint.matrix import FORMAT_2, HDFS, JOIN_FORMAT, Bench, Line
 from tests.savepoint.migrated import migrate, planned
+from tests.savepoint.queries_python import state_of_columns
 from tests.savepoint.queries_variables import Columns, variables
 from tests.savepoint.test_exactness_migrated import FILES, assert_equal, contents, saved
 
@@ -63,6 +65,38 @@ def test_a_function_makes_the_rows_that_wait_on_both_sides_of_a_join(spark: Any,
     done, _ = migrate(bench, savepoint, "fork", new, "joined_otherwise", JOINS, plans=plans)
     assert len(done.stores) == 4 and all(store.given.rows == store.rows > 0 for store in done.stores)
     assert contents(tmp_path / "savepoints") == was, "not a byte of the savepoint is another"
+    assert_equal(whole, whole, savepoint.batch + 1)
+
+
+@pytest.mark.parametrize("join_format", ["3", "4"])
+def test_a_function_makes_the_rows_of_a_join_whose_sides_share_a_store(spark: Any, tmp_path: Path, join_format: str) -> None:
+    new = joined("CAST(n AS STRING) AS n", "n * 2 AS twice", on="concat(key, 'x') = concat(key_right, 'x')")
+    bench = Bench(Line(joined("n"), FORMAT_2 | {JOIN_FORMAT: join_format}, inputs=("events", "clicks")), tmp_path, spark)
+    whole = Bench(replace(bench.line, query=new), tmp_path, spark)
+    savepoint = saved(bench, whole)
+    done, _ = migrate(bench, savepoint, "fork", new, "joined_otherwise", JOINS)
+    assert len(done.stores) == 1 and done.stores[0].given.rows == done.stores[0].rows > 0
+    assert_equal(whole, whole, savepoint.batch + 1)
+
+
+GROUPS = """
+from pyspark.sql import DataFrame, functions as F
+from pyspark.sql.types import StructType
+
+
+def doubled(rows: DataFrame, schema: StructType) -> DataFrame:
+    return rows.withColumn("value", F.col("value").withField("groupState.sum", F.col("value.groupState.sum") * 2))
+"""
+
+
+def test_a_function_makes_the_state_of_groups_whose_function_computes_otherwise_now(spark: Any, tmp_path: Path) -> None:
+    """Its columns stay: without the function Spark would go on with sums that mean something else. Timeouts stay."""
+    old, new = (partial(state_of_columns, columns="sum LONG, rows LONG", after="", times=times) for times in (1, 2))
+    bench = Bench(Line(old, HDFS), tmp_path, spark)
+    whole = Bench(replace(bench.line, query=new), tmp_path, spark)
+    savepoint = saved(bench, whole)
+    done, _ = migrate(bench, savepoint, "fork", new, "doubled", GROUPS)
+    assert done.stores[0].given.rows == done.stores[0].rows > 0
     assert_equal(whole, whole, savepoint.batch + 1)
 
 

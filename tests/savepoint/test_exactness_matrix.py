@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.savepoint import queries
-from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, ROCKSDB, STORES, Line
+from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, JOIN_FORMAT, ROCKSDB, STORES, Line
 from tests.savepoint.matrix_run import EXPIRING, References, assert_exact
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -25,7 +25,7 @@ LINES = {
     "inner join, changelog": Line(queries.inner_join, CHANGELOG, inputs=TWO),
     "left join, hdfs": Line(queries.left_join, HDFS, inputs=TWO),
     "left join, format2": Line(queries.left_join, FORMAT_2, inputs=TWO),
-    "left join of column families": Line(queries.left_join, FORMAT_2 | {"spark.sql.streaming.join.stateFormatVersion": "3"}, inputs=TWO),
+    "left join of column families": Line(queries.left_join, FORMAT_2 | {JOIN_FORMAT: "3"}, inputs=TWO),
     "distinct, hdfs": Line(queries.distinct, HDFS),
     "distinct, format2": Line(queries.distinct, FORMAT_2),
     "distinct for a while, rocksdb": Line(queries.distinct_for_a_while, ROCKSDB),

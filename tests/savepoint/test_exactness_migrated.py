@@ -14,7 +14,7 @@ import pytest
 from pipelines.domain.savepoints import Savepoint
 from pipelines.sandbox.user_functions import WrongRows
 from tests.savepoint import queries, queries_python
-from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, ROCKSDB, Bench, Line, difference, write_inputs
+from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, JOIN_FORMAT, ROCKSDB, Bench, Line, difference, write_inputs
 from tests.savepoint.migrated import migrate, planned
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -81,7 +81,6 @@ def joined(left: tuple[str, ...], right: tuple[str, ...], kind: str = "leftOuter
 
 
 LATER = f"_metadata.file_name >= '{FILES[0]:03d}.json'"
-JOIN_FORMAT = "spark.sql.streaming.join.stateFormatVersion"
 SESSION = ("session", "key")
 
 
@@ -125,6 +124,12 @@ CASES = {
         joined(("n", "n % 3 AS third"), ("key AS again", "n AS click")),
         joined(("CAST(n AS BIGINT) AS n",), ("n AS click",)),
         None,
+    ),
+    "join by time, changelog": (
+        CHANGELOG | {JOIN_FORMAT: "4"},
+        joined(("n", "n % 3 AS third"), ("n AS click",)),
+        joined(("n % 7 AS seventh", "CAST(n AS BIGINT) AS n"), ("n AS click",)),
+        joined((f"IF({LATER}, n % 7, NULL) AS seventh", "CAST(n AS BIGINT) AS n"), ("n AS click",)),
     ),
     "without a key, rocksdb": (ROCKSDB, keyless("sum", "rows"), keyless("rows"), None),
 }

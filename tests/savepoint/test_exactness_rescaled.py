@@ -10,9 +10,13 @@ from typing import Any
 import pytest
 
 from pipelines.checkpoint import sink_log
+from pipelines.sandbox import aliases, lookup, reading
+from pipelines.sandbox.counting import JOIN
+from pipelines.sandbox.counts import Store
+from pipelines.sandbox.lookups import LookUpTask
 from pipelines.storage.local import LocalStorage
 from tests.savepoint import queries, queries_python
-from tests.savepoint.matrix import CHANGELOG, FORMAT_2, ROCKSDB, SNAPSHOTS_2, Bench, Line, difference, write_inputs
+from tests.savepoint.matrix import CHANGELOG, FORMAT_2, JOIN_FORMAT, QUERY, ROCKSDB, SNAPSHOTS_2, Bench, Line, difference, write_inputs
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -23,6 +27,8 @@ LINES = {
     "aggregation, format2, files": Line(queries.windowed, FORMAT_2 | PARTITIONS, sink="parquet"),
     "deduplication and aggregation, format2 without changelog": Line(queries.distinct_then_windowed, SNAPSHOTS_2 | PARTITIONS),
     "join, changelog": Line(queries.left_join, CHANGELOG | PARTITIONS, inputs=("events", "clicks")),
+    "join of column families, format2": Line(queries.left_join, FORMAT_2 | PARTITIONS | {JOIN_FORMAT: "3"}, inputs=("events", "clicks")),
+    "join by time, format2": Line(queries.left_join, FORMAT_2 | PARTITIONS | {JOIN_FORMAT: "4"}, inputs=("events", "clicks")),
     "deduplication, rocksdb, files": Line(queries.distinct_for_a_while, ROCKSDB | PARTITIONS, sink="parquet"),
     "state variables and timers, format2": Line(queries_python.state_variables, FORMAT_2 | PARTITIONS),
     "state variables and timers, changelog": Line(queries_python.state_variables, CHANGELOG | PARTITIONS),
@@ -48,12 +54,25 @@ def test_rows_are_those_of_a_run_that_keeps_its_partitions(spark: Any, tmp_path:
     assert {operator.partitions for operator in last.queries[0].operators} == {2}
     expected = unnumbered(bench.rows("reference"))
     assert expected
+    if "by time" in name:
+        assert_found_by_key(bench, "narrow")
     if bench.line.sink == "parquet":
         assert difference(bench.rows("narrow"), bench.rows("reference")) == {}
         log = sink_log.whole(LocalStorage(bench.output("narrow")), sink_log.FOLDER)
         assert log.batches[-1].id == bench.committed("narrow") and any(batch.compact for batch in log.batches)
     else:
         assert sum((unnumbered(bench.rows(job)) for job in jobs), Counter()) == expected
+
+
+def assert_found_by_key(bench: Bench, job: str) -> None:
+    """A key of a join in format 4 is looked up without the event time that ends it, in the one partition that has it."""
+    held = Store(QUERY, str(bench.checkpoint(job)), bench.committed(job), "rocksdb", 2, 0, JOIN, "left")
+    with aliases.plain([held]) as (store,):
+        places = reading.table(bench.spark, store, "").groupBy("key.field0", "partition_id").count().collect()
+        assert len({place.partition_id for place in places}) > 1
+        key, partition, rows = max(places, key=lambda place: place.partition_id)
+        found = lookup.look_up(bench.spark, LookUpTask(1, "", "", {}, store, "", 2, {"field0": key}))
+        assert (found.partition, len(found.rows)) == (partition, rows)
 
 
 def unnumbered(rows: Counter[tuple[int, str]]) -> Counter[str]:

@@ -23,7 +23,7 @@ from pipelines.domain.supervision import TERMINATED_FILE
 from pipelines.driver.stopping import ToldByFile
 from pipelines.storage import hosts
 from pipelines.supervisor import elsewhere, processes
-from pipelines.supervisor.afar.attendant import Charge, Superseded
+from pipelines.supervisor.afar.charge import Charge, Superseded
 from pipelines.supervisor.facts import Terminated
 from pipelines.verbs.system import ListEvents
 from tests.supervisor.conftest import House, until

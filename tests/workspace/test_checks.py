@@ -44,6 +44,13 @@ query = counted.writeStream.queryName("counts").format("parquet").start(sys.argv
 query.awaitTermination()
 spark.stop()
 """
+THIRDS = """
+from pyspark.sql import functions as F
+
+
+def thirds(rows, schema):
+    return rows.select("key", F.struct((F.col("value.sum") / 3).cast("bigint").alias("count")).alias("value"))
+"""
 RATES = {"rates.py": "RATE = 1\n"}
 
 
@@ -117,6 +124,9 @@ def shows_a_key(house: House, savepoint: Savepoint, counts: str, into: Path) -> 
     assert meaning.sentence.endswith(
         "post=p1: `sum` is 333 in the savepoint; after the same batch the old code has 343, the new code has 334."
     )
+    rewritten = do(house.face, TryCode(savepoint.id, code=counts, migrate={"thirds": THIRDS}))
+    (meaning,) = rewritten.meanings
+    assert meaning.example == KeyExample(key, ({"sum": 333},), ({"sum": 343},), ({"count": 112},)), "its state was rewritten first"
     assert not any(house.face.layout.sandbox.iterdir())
     (into / "1.json").unlink()
 

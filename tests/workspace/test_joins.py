@@ -92,7 +92,7 @@ KEPT = keeps("k string, n integer, ts timestamp")
             keeps("k string, n integer, ts timestamp", store="default {}-unheardOf"),
             operator(KEY, TIME),
             keeps("k string, ts timestamp", store="default {}-unheardOf"),
-            "of another format than 1 to 3",
+            "of another format than 1 to 4",
         ),
     ],
 )
@@ -115,8 +115,35 @@ def test_in_one_store_the_column_families_of_rows_get_the_columns_by_their_place
     )
     index, rows = joins.families(before, after, joins.by_columns("q", OLD, operator(TIME, OTHER, WIDE), NAMES))
     assert (index.places, rows.places, rows.values) == (None, (2, None, 1, 3), (old, new))
-    with pytest.raises(Unsupported, match="not made by a function"):
-        joins.check_for_function("q", OLD, replace(before, columns=KEPT.columns), replace(after, columns=KEPT.columns))
+
+
+def timed(key: str, *value: str) -> Keeps:
+    """The left side of a join in format 4, whose key is a window or not and whose columns have a watermark where they say so."""
+    window = {"type": "struct", "fields": [{"name": "start"}, {"name": "end"}]}
+    keys = {"fields": [{"name": "field0", "type": window if key == "window" else "timestamp"}, {"name": joins.EVENT_TIME, "type": "long"}]}
+    fields = [
+        {"name": name.removesuffix("!"), "type": "timestamp", "metadata": {joins.WATERMARK: 1} if "!" in name else {}} for name in value
+    ]
+    return Keeps(JOIN, families={f"left-{kind}": (keys, {"fields": fields}) for kind in (joins.TIMED, joins.TIMES)})
+
+
+@pytest.mark.parametrize(
+    ("keeps", "timed_by", "time"),
+    [
+        (timed("time", "k", "ts!"), None, "unix_micros(value.`ts`)"),
+        (timed("time", "ts", "ts!"), None, "unix_micros(value.`ts_2`)"),
+        (timed("time", "k", "ts!"), 0, "unix_micros(key.`field0`)"),
+        (timed("window", "k", "ts!"), 0, "unix_micros(key.`field0`.end)"),
+        (timed("window", "k", "ts"), None, ""),
+    ],
+)
+def test_in_format_4_a_row_that_a_function_made_is_kept_by_the_event_time_of_its_key_or_its_value(
+    keeps: Keeps, timed_by: int | None, time: str
+) -> None:
+    now = replace(OLD, join=PlannedJoin("", (), (), timed_by=timed_by))
+    assert [family.time for family in joins.made_families("q", now, keeps, keeps)] == [time, time]
+    with pytest.raises(Unsupported, match="which event time its rows are kept by cannot be told"):
+        joins.made_families("q", replace(OLD, join=None), keeps, keeps)
 
 
 def test_what_was_planned_is_read_as_it_was_written() -> None:

@@ -77,8 +77,9 @@ def test_a_batch_of_several_queries_is_refused(house: House) -> None:
     other = query_line(str(Path(run.checkpoints) / "other"), "").replace("counts", "other")
     shutil.copytree(Path(run.checkpoints) / "counts", Path(run.checkpoints) / "other")
     house.append(run, QUERIES_FILE, other)
-    with refusal(Invalid, "savepoint.batch_of_several"):
+    with pytest.raises(Invalid, match="Batch 7 is ambiguous") as refused:
         do(house.face, Resume("a", batch=7))
+    assert refused.value.code == "savepoint.batch_of_several" and "resume --from SAVEPOINT" in refused.value.hint
 
 
 def test_a_batch_and_a_savepoint_are_two_points(house: House) -> None:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.errors import AlreadyExists
+from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, TidemarkError, Unsupported
 from pipelines.domain.processes import PROCESS_FILE
 from pipelines.domain.runs import LOG_FILE, RunState
 from pipelines.domain.trust import Trust
 from pipelines.verbs.attach import Attach
+from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.face import do
@@ -18,7 +19,7 @@ from pipelines.verbs.forget import Forget
 from pipelines.verbs.fork import Variant
 from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.resume import Resume
-from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
 from pipelines.verbs.system import ListEvents, RebuildCatalog
 from pipelines.verbs.take import Take
 from pipelines.verbs.verify import Verify
@@ -130,6 +131,24 @@ def test_a_savepoint_with_a_damaged_manifest_can_be_disposed_of(house: House) ->
     (folder / "manifest.json").write_text("{")
     house.reopen()
     assert do(house.face, Dispose((saved.id,))).outcomes[0].refusal is None and not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "group", "says"), [("{", Corrupt, "is damaged"), ('{"format": 99}', Unsupported, "has format 99")], ids=["damaged", "newer"]
+)
+def test_a_savepoint_whose_manifest_cannot_be_read_is_not_said_to_be_none(
+    house: House, text: str, group: type[TidemarkError], says: str
+) -> None:
+    house.ran("a")
+    saved = do(house.face, Take("a"))
+    (house.face.layout.savepoint(saved.id) / "manifest.json").write_text(text)
+    house.reopen()
+    for name in (saved.id, saved.path):
+        for call in (lambda name=name: house.face.ask(ShowSavepoint(name)), lambda name=name: do(house.face, Diagnose(name))):
+            with pytest.raises(group, match=says):
+                call()
+    with pytest.raises(NotFound):
+        house.face.ask(ShowSavepoint(saved.id[:-1]))
 
 
 @pytest.mark.parametrize("index", ["kept", "lost"])

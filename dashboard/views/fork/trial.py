@@ -16,7 +16,6 @@ from pipelines.domain.access import Role
 from pipelines.domain.changed_meanings import ChangedMeaning, KeyExample
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.trials import Trial
-from pipelines.domain.verdicts import Outcome
 from pipelines.verbs.migrating import Migrating
 from pipelines.verbs.revision import Revision
 from pipelines.verbs.try_code import TryCode
@@ -73,10 +72,10 @@ def _shown(trial: Trial) -> None:
 
 
 def _meaning(meaning: ChangedMeaning) -> None:
-    """An operator whose state means something else, and one key that shows it: the columns that differ, at the savepoint and after the
-    batch of either code."""
+    """An operator whose state means something else, or was rewritten, and one key that shows it: the columns that differ, at the savepoint
+    and after the batch of either code."""
     text = " ".join((*(f"{reason.rstrip('.')}." for reason in meaning.reasons), meaning.sentence))
-    message_box(words.subject(meaning), text, tone="orange", tag=Outcome.CHANGED_MEANING)
+    message_box(words.subject(meaning), text, tone="orange", tag=meaning.outcome)
     if meaning.example is not None:
         st.html(_key_table(meaning, meaning.example))
 

@@ -29,7 +29,8 @@ HINTS = (
     (r"CHECKPOINT|INVALID_LOG_VERSION|BATCH_METADATA|OFFSET",
      "The checkpoint could not be used as it is. Resume from one of this job's savepoints."),
     (r"PATH_NOT_FOUND|FileNotFound|NoSuchFile",
-     "A path that the job reads or writes does not exist. Check its arguments under Configuration."),
+     "A path that the job reads or writes does not exist. Check its arguments under Configuration: a relative path begins at the "
+     "run's own folder in the workspace, so give the whole path."),
     (r"DATA_SOURCE_NOT_FOUND|catalog plugin class|ClassNotFound|NoClassDef|ModuleNotFoundError|ImportError",
      "Something the job needs is not installed in its runtime: a package with spark.jars.packages (the settings say which "
      "for Kafka and Iceberg), or a Python module."),

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from dashboard import permitted
+from dashboard import permitted, session
 from dashboard.components import frames
 from dashboard.views import changes, operations
 from dashboard.views.commands import commands
@@ -30,16 +30,19 @@ SINCE = "Also which batches after this one changed the key, and to what, as far 
 
 
 def draw(name: str, tables: Sequence[StateTable], now: float) -> None:
-    """The form, and the rows of the key that was looked up last."""
+    """The form, filled in as the address says, and the rows of the key that was looked up last."""
     plain = [table for table in tables if not table.internal]
     if not plain:
         return
     section("One key, now", "as of the newest committed batch; only the key's partition is read, and the job does not notice")
     asking = f"key {name}"
     with st.container(horizontal=True, vertical_alignment="bottom", key="state_key"):
-        at = st.selectbox("Table of state", range(len(plain)), format_func=lambda i: plain[i].title, key=f"key_table_{name}", width=340)
-        typed = st.text_area("Key", key=f"key_text_{name}", placeholder=EXAMPLE, help=HELP, height=88, width=420)
-        since = st.number_input("Changes since batch", min_value=0, value=None, step=1, key=f"key_since_{name}", help=SINCE, width=170)
+        titles = [table.title for table in plain]
+        at = st.selectbox("Table of state", range(len(plain)), _named(titles), titles.__getitem__, key=f"key_table_{name}", width=340)
+        told = session.selected("key")
+        typed = st.text_area("Key", told, key=f"key_text_{name}", placeholder=EXAMPLE, help=HELP, height=88, width=420)
+        first = int(text) if (text := session.selected("since")).isdecimal() else None
+        since = st.number_input("Changes since batch", min_value=0, value=first, step=1, key=f"key_since_{name}", help=SINCE, width=170)
         begins = permitted.button("Look up", Role.OPERATOR, icon=":material/search:", key="key_look_up")
     with errors_shown():
         if begins:
@@ -47,6 +50,12 @@ def draw(name: str, tables: Sequence[StateTable], now: float) -> None:
             st.session_state[asking] = change, changes.ask(asking, change, f"A key of {name} was looked up")
         if asking in st.session_state:
             _answer(asking, now)
+
+
+def _named(titles: Sequence[str]) -> int:
+    """The place of the table that the address names; the first where it names none that is there."""
+    title = " / ".join(filter(None, (session.selected(part) for part in ("query", "operator", "store", "variable"))))
+    return titles.index(title) if title in titles else 0
 
 
 def _change(name: str, table: StateTable, typed: str) -> LookUpKey:

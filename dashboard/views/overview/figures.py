@@ -91,7 +91,7 @@ def backlog_of(jobs: Iterable[JobSummary]) -> KeyFigure:
     waiting, name = max(growing or told, key=lambda behind: (backlog.left_ms(behind[0]) or 0.0, behind[0].amount if behind[0] else 0))
     more = f", {len(growing):,} grow" if len(growing) > 1 else ""
     if waiting is None or not waiting.amount:
-        return KeyFigure("Backlog", "none", note="all sources are read to their end", hint=hint)
+        return KeyFigure("Backlog", "none", note="all sources read to their end", hint=hint)
     taken_ms, hint = backlog.left_ms(waiting), f"{hint}; {name}: {backlog.outlook(waiting)}"
     outlook = "growing" if growing else f"{formats.left(taken_ms)} left" if taken_ms is not None else backlog.outlook(waiting)
     note = f"{outlook}: {name}{more}"

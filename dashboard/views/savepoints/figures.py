@@ -42,7 +42,7 @@ def _longest_ago(every: Sequence[Savepoint], now_ms: float) -> KeyFigure:
     oldest = min(newest_of_each(every), key=lambda savepoint: savepoint.created_ms)
     hint = f"Of all jobs that have savepoints, {oldest.job}'s newest one is the oldest: {formats.exact(oldest.created_ms, session.zone())}"
     href = navigation.href("job", job=oldest.job)
-    return KeyFigure("Longest without a savepoint", _since(oldest.created_ms, now_ms), note=oldest.job, hint=hint, href=href)
+    return KeyFigure("Longest unsaved", _since(oldest.created_ms, now_ms), note=oldest.job, hint=hint, href=href)
 
 
 def _since(at_ms: int, now_ms: float) -> str:

@@ -22,10 +22,12 @@ from pipelines.domain.errors import TidemarkError
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.state_differences import StateDifference, TableDifference
+from pipelines.domain.states import StateRows
 from pipelines.verbs.jobs import ListJobs
 from pipelines.verbs.state_difference import CompareState, QueryStateDifference, ShowStateDifference
 from pipelines.words import formats
 from pipelines.words import state_differences as words
+from pipelines.words import state_keys as key_words
 
 EVERY = "every change"
 CHANGES = (EVERY, "added", "removed", "changed")
@@ -178,8 +180,25 @@ def _examples(difference: StateDifference, table: TableDifference) -> None:
         answer = session.workspace().ask(asked)
         if answer.rows:
             show(answer, key="difference_rows", label="Keys that differ")
+            _history(difference, table, answer)
         total = table.changes.total if chosen == EVERY else getattr(table.changes, chosen)
         st.caption(f"{len(answer.rows):,} of {formats.plural(total, 'key')}")
+
+
+def _history(difference: StateDifference, table: TableDifference, answer: StateRows) -> None:
+    """The way from each key that is shown to the batches that changed it, in the job of the newer point."""
+    keys = [key for key in dict.fromkeys(key_words.typed(answer.columns, row) for row in answer.rows) if key]
+    if not keys:
+        return
+    older, newer = sorted((difference.a, difference.b), key=lambda at: at.batches.get(table.query, 0))
+    before, after = (at.batches.get(table.query, 0) for at in (older, newer))
+    with st.container(horizontal=True, vertical_alignment="bottom", key="difference_history"):
+        picked = st.selectbox("History of one key", keys, format_func=lambda key: key.replace("\n", ", "), key="difference_key", width=520)
+        since = str(before if before < after else 0)
+        names = {name: str(value) for name, value in _names(table).items()}
+        navigation.link(
+            "job", "Which batches changed it", icon=":material/history:", job=newer.job, tab="State", key=picked, since=since, **names
+        )
 
 
 def _sql(difference: StateDifference, table: TableDifference) -> None:

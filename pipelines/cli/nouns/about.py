@@ -19,7 +19,7 @@ def about_text(about: About, now_ms: int) -> str:
 
 
 def _runtime(runtime: Runtime) -> list[tuple[str, str]]:
-    used = formats.plural(runtime.versions, "version")
+    used = f"used by {formats.plural(runtime.versions, 'version')}"
     java = f"{runtime.java_version}, {runtime.java}" if runtime.java_version else "none that fits"
     return [
         ("Python", f"{f'{runtime.python_version}, ' if runtime.python_version else ''}{runtime.python}, {used}"),
@@ -38,7 +38,7 @@ def _storage(storage: Storage) -> list[tuple[str, str]]:
         ("workspace", f"{storage.workspace} ({storage.workspace_id or 'no id'}, format {storage.workspace_format})"),
         (
             "catalog",
-            f"{formats.size(storage.catalog_bytes)}, format {storage.catalog_format}, {formats.count(sum(storage.rows.values()))} rows",
+            f"{formats.size(storage.catalog_bytes)}, format {storage.catalog_format}, {formats.plural(sum(storage.rows.values()), 'row')}",
         ),
         ("savepoints", f"{formats.count(storage.savepoints)}, {formats.size(storage.savepoint_bytes)} on disk"),
         ("disk", f"{disk.file_system}, {formats.size(disk.free_bytes)} free of {formats.size(disk.total_bytes)}"),

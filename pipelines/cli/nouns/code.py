@@ -49,6 +49,7 @@ MODULE = Parameter(
 def of_script(here: Here, values: Mapping[str, Any], path: Path | None, module: str | None = None) -> dict[str, Any]:
     """The fields of the code at `path` (none: the code stays as it was), with all that it needs and that was given besides."""
     asked = _shipped(here, values)
+    _tell_relative(values.get("args") or ())
     if path is None:
         return asked
     script = projects.read(path, module or "") if path.is_dir() or module else scripts.read(path)
@@ -63,6 +64,23 @@ def _tell(script: Script, given: Mapping[str, Any]) -> None:
     left = [name for name in script.left if name not in given]
     if left:
         output.tell(f"{script.name} leaves {_listed(left)} (large, or named by nothing; --file takes one along)")
+
+
+def _tell_relative(args: Collection[str]) -> None:
+    """Says of arguments that name something below the shell's folder that the job, which runs in another one, does not find it by them."""
+    for arg in args:
+        named = arg.partition("=")[2] if arg.startswith("--") else arg
+        path = Path(named)
+        if named and not path.is_absolute() and _is_there(path):
+            output.tell(f"{arg} is relative to this folder; a job runs in a folder of its own: give {path.resolve()}")
+
+
+def _is_there(path: Path) -> bool:
+    """Whether something is there; no path (a text that is too long, or has a NUL) is nowhere."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _listed(names: Collection[str]) -> str:

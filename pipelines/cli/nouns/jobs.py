@@ -27,7 +27,7 @@ from pipelines.words import savepoints as words
 @shows(ListJobs)
 def _jobs(here: Here, question: ListJobs, jobs: Sequence[JobSummary]) -> str | output.Table:
     if not jobs:
-        output.tell("There are no jobs yet. 'python -m pipelines example' starts two.")
+        output.tell("There are no jobs in this workspace yet. 'python -m pipelines example' starts two.")
     return _jobs_table(jobs, here.session.now_ms) if jobs else ""
 
 

@@ -9,7 +9,6 @@ from pipelines.cli.session import Here
 from pipelines.domain.changed_meanings import ChangedMeaning
 from pipelines.domain.errors import Incompatible
 from pipelines.domain.trials import Trial, TriedQuery
-from pipelines.domain.verdicts import Outcome
 from pipelines.verbs.try_code import TryCode
 from pipelines.words import formats
 from pipelines.words import verdicts as words
@@ -24,7 +23,7 @@ def _tried(here: Here, change: TryCode, trial: Trial) -> Shown:
 
 
 def _meaning(meaning: ChangedMeaning) -> str:
-    head = f"{words.subject(meaning)}: {Outcome.CHANGED_MEANING}"
+    head = f"{words.subject(meaning)}: {meaning.outcome}"
     return "\n".join((head, *(f"  {line}" for line in (*meaning.reasons, meaning.sentence.replace("`", "")))))
 
 

@@ -29,7 +29,7 @@ UPLOADS = "uploads"
 
 
 def submit_run(folder: Path, environment: Mapping[str, str]) -> int:
-    """The exit code of spark-submit; raises what `outside.check` raises."""
+    """The exit code of spark-submit, which inherits the open files that this process was given; raises what `outside.check` raises."""
     spec = read_spec(folder)
     outside.check(spec.outside)
     if not is_remote(spec.checkpoints):
@@ -41,7 +41,7 @@ def submit_run(folder: Path, environment: Mapping[str, str]) -> int:
     words = [submitter(environment), "--master", spec.master, "--name", spec.conf.get("spark.app.name", spec.job)]
     for key, value in sorted(conf.items()):
         words += ["--conf", f"{key}={value}"]
-    return subprocess.run([*words, str(entry)], env=dict(environment), cwd=folder, check=False).returncode
+    return subprocess.run([*words, str(entry)], env=dict(environment), cwd=folder, check=False, close_fds=False).returncode
 
 
 def submitter(environment: Mapping[str, str]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipelines.domain.planned_columns import PlannedJoin
-from pipelines.driver.planning.columns import Columns
+from pipelines.driver.planning.columns import EVENT_TIME, Columns
 from pipelines.driver.planning.doors import Doors
 from pipelines.driver.planning.forms import items
 
@@ -27,7 +27,14 @@ def of(opened: Doors, spark: Any, node: Any, sources: Mapping[tuple[int, ...], A
         digest = Columns(opened, spark, logical, sources, version).rows(gaps)
         sides = ((logical.left(), node.left()), (logical.right(), node.right()))
         taken = [(Columns(opened, spark, rows, sources, version), physical) for rows, physical in sides]
+        timed_by = next((at for at in map(_timed_by, (node.leftKeys(), node.rightKeys())) if at is not None), None)
         left, right = (tuple(columns.one(column) for column in items(physical.output())) for columns, physical in taken)
     except Py4JError:
         return None
-    return PlannedJoin(digest, left, right, tuple(gaps))
+    return PlannedJoin(digest, left, right, tuple(gaps), timed_by)
+
+
+def _timed_by(keys: Any) -> int | None:
+    """The first of a side's keys that has a watermark (StreamingSymmetricHashJoinHelper.findJoinKeyOrdinalForWatermark)."""
+    columns = ((at, key) for at, key in enumerate(items(keys)) if key.getClass().getSimpleName() == "AttributeReference")
+    return next((at for at, key in columns if key.metadata().contains(EVENT_TIME)), None)

@@ -16,20 +16,22 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from pipelines.domain import segments
 from pipelines.domain.applications import Application, Stage
+from pipelines.domain.errors import Corrupt
 from pipelines.domain.log_levels import ASKED_FILE
-from pipelines.domain.processes import PROCESS_FILE, Process
 from pipelines.domain.runs import EXIT_FILE, LOG_FILE, SPEC_FILE, Exit, RunSpec
 from pipelines.domain.segments import ORDERS_FILE, Orders
 from pipelines.domain.supervision import TERMINATED_FILE
-from pipelines.storage import documents, folders, hosts
+from pipelines.storage import documents, folders
 from pipelines.storage.addresses import open_storage
-from pipelines.supervisor.afar import cluster
+from pipelines.supervisor.afar import cluster, submitting
 from pipelines.supervisor.afar.answering import Answering, say
+from pipelines.supervisor.afar.charge import Charge, Superseded
 from pipelines.supervisor.afar.mirror import Mirror
 from pipelines.supervisor.afar.starting import ENDED_FILE, write
 
@@ -50,28 +52,6 @@ class Submitted:
     """The cluster's id of the run's driver."""
 
     application: str
-
-
-class Superseded(Exception):
-    """Another process stands for the driver now."""
-
-
-class Charge:
-    """Who stands for the run's driver, as `process.json` names it: it may still name the one before when this process begins."""
-
-    def __init__(self, folder: Path) -> None:
-        self._file = folder / PROCESS_FILE
-        self._before = self._named()
-
-    def check(self) -> None:
-        """Raises Superseded once it names another than this process, and than before."""
-        named = self._named()
-        if named in (None, self._before) or (named.pid == os.getpid() and named.host == hosts.here()):
-            return
-        raise Superseded
-
-    def _named(self) -> Process | None:
-        return _document(Process, self._file) if os.access(self._file, os.R_OK) else None
 
 
 class Attendant:
@@ -108,17 +88,20 @@ class Attendant:
             return 0
 
     def _attend(self) -> int:
-        """1. The cluster has the run. 2. Records come, orders go, until it is over. 3. Its exit is known. 4. Nothing is left at home."""
+        """1. The cluster has the run. 2. Records come, orders go, until it is over. 3. Its exit is known. 4. Nothing is left at home but
+        records that cannot be read."""
         name = self._submitted()
         if name is None:
             return 1
         application = self._follow(name)
         self._cluster.close()
+        damage = self._patiently(RECORDS, self._pull_last)
         self._charge.check()
         if not (self._folder / EXIT_FILE).is_file():
-            write(self._folder, EXIT_FILE, self._unsaid(application))
-        home = self._home.url.rpartition("/")
-        folders.remove(open_storage(home[0]), home[2])
+            write(self._folder, EXIT_FILE, self._unsaid(application, damage))
+        if not damage:
+            home = self._home.url.rpartition("/")
+            folders.remove(open_storage(home[0]), home[2])
         return _document(Exit, self._folder / EXIT_FILE).code or 0
 
     def _submitted(self) -> str | None:
@@ -126,22 +109,32 @@ class Attendant:
         noted = self._folder / APPLICATION_FILE
         if noted.is_file():
             return _document(Submitted, noted).application
-        application = self._patiently(self._cluster.name, lambda: self._cluster.find(self._spec.run))
-        if application is None:
+        with submitting.alone(self._folder) as lock:
             self._charge.check()
-            code = self._submit()
-            application = self._patiently(self._cluster.name, lambda: self._cluster.find(self._spec.run))
+            application = self._find()
             if application is None:
-                self._not_submitted(code)
-                return None
+                code = self._submit(lock)
+                application = self._find()
+                if application is None:
+                    self._not_submitted(code)
+                    return None
         write(self._folder, APPLICATION_FILE, Submitted(application.id))
         say(f"{self._cluster.name} has the run as {application.id}")
         return application.id
 
-    def _submit(self) -> int:
+    def _find(self) -> Application | None:
+        """The run's application, however long the cluster is away; others of the run that are not over are ended."""
+        name, run = self._cluster.name, self._spec.run
+        kept, others = submitting.choose(self._patiently(name, lambda: self._cluster.find(run)))
+        for other in others:
+            say(f"{name} has the run twice: {other.id} is ended")
+            say(self._patiently(name, partial(self._cluster.kill, other.id)))
+        return kept
+
+    def _submit(self, lock: int) -> int:
         """The run's folder is not its last argument: by that this very process is found."""
         command = [self._python or sys.executable, "-m", SUBMISSION, str(self._folder), "submit"]
-        return subprocess.run(command, env=dict(self._environ), cwd=self._folder, check=False).returncode
+        return subprocess.run(command, env=dict(self._environ), cwd=self._folder, check=False, pass_fds=[lock]).returncode
 
     def _not_submitted(self, code: int) -> None:
         log = (self._folder / SUBMISSION_LOG).read_bytes()
@@ -162,8 +155,17 @@ class Attendant:
                     wait([watched], LOOK_S)
             finally:
                 self._closing.set()
-        self._patiently(RECORDS, self._mirror.pull)
         return watched.result()
+
+    def _pull_last(self) -> str:
+        """Brings the last records. What is wrong with a segment that cannot be read: the driver is gone, and nobody writes it again."""
+        try:
+            self._mirror.pull()
+        except Corrupt as error:
+            damage = f"{error}; what the driver wrote from there on stays at {self._home.url}"
+            say(damage)
+            return damage
+        return ""
 
     def _watch(self, name: str) -> Application | None:
         """What the cluster says of the application when it is over; it is ended meanwhile where that is asked for."""
@@ -196,10 +198,11 @@ class Attendant:
         self._killed_s = time.monotonic()
         say(self._cluster.kill(name))
 
-    def _unsaid(self, application: Application | None) -> Exit:
-        """The exit of a driver that wrote none."""
+    def _unsaid(self, application: Application | None, damage: str) -> Exit:
+        """The exit of a driver that wrote none, or one that cannot be read."""
         name = self._cluster.name
         report = f"{name} says {application.report}" if application else f"{name} does not know the driver any more"
+        report = f"{report}. {damage}" if damage else report
         if self._stop.is_set() or (self._folder / ENDED_FILE).is_file():
             return Exit("stopped" if self._stop.is_set() else "killed", None, "", f"ended by {name}. {report}", self._now_ms())
         is_killed = application is not None and application.is_killed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -19,8 +19,8 @@ class Cluster(Protocol):
 
     name: str
 
-    def find(self, run: RunId) -> Application | None:
-        """The driver of a run, whoever submitted it; None where the cluster has none."""
+    def find(self, run: RunId) -> Sequence[Application]:
+        """The drivers of a run, whoever submitted them, oldest first."""
 
     def application(self, name: str) -> Application | None:
         """None for one that the cluster does not know, or not any more."""

@@ -6,7 +6,7 @@ import json
 import select
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +32,10 @@ class Pods:
         self._environ = environ
         self._client: subprocess.Popen[bytes] | None = None
 
-    def find(self, run: RunId) -> Application | None:
-        """Raises Unavailable (`master.kubernetes_away`)."""
-        return self.application(kubernetes.pod_name(run))
+    def find(self, run: RunId) -> Sequence[Application]:
+        """At most one, as its name is given once; raises Unavailable (`master.kubernetes_away`)."""
+        application = self.application(kubernetes.pod_name(run))
+        return [application] if application else []
 
     def application(self, name: str) -> Application | None:
         """None for a pod that is not there, or not any more; raises Unavailable (`master.kubernetes_away`)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +32,11 @@ class ResourceManager:
         self._python = python
         self._environ = environ
 
-    def find(self, run: RunId) -> Application | None:
-        """The newest application with the run's tag; raises Unavailable (`master.yarn_away`)."""
+    def find(self, run: RunId) -> Sequence[Application]:
+        """The applications with the run's tag, oldest first; raises Unavailable (`master.yarn_away`)."""
         answer = self._ask("/ws/v1/cluster/apps", {"applicationTags": yarn.tag(run)}) or {}
-        newest = max((answer.get("apps") or {}).get("app") or [], key=lambda raw: raw["startedTime"], default=None)
-        return yarn.application(newest) if newest else None
+        raw = (answer.get("apps") or {}).get("app") or []
+        return [yarn.application(each) for each in sorted(raw, key=lambda each: (each["startedTime"], each["id"]))]
 
     def application(self, name: str) -> Application | None:
         """None for one that YARN does not know, or not any more; raises Unavailable (`master.yarn_away`)."""

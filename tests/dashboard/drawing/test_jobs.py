@@ -57,6 +57,12 @@ def test_without_numbers_every_chart_says_why_it_is_empty(columns: dict[str, lis
         assert chart.empty
 
 
+def test_every_rate_and_its_axis_say_of_what() -> None:
+    chart = jobs.throughput(series())
+    assert all(value.endswith(" rows/s") for value in legend(chart).values())
+    assert chart.layout["yaxis"]["ticksuffix"] == "/s"
+
+
 def test_times_keep_their_milliseconds() -> None:
     assert decoded(jobs.throughput(series()).traces[0]["x"])[:2] == [T0, T0 + 5_000]
 
@@ -97,6 +103,8 @@ def test_a_stop_shows_as_a_hole_in_the_line_and_in_its_area() -> None:
 def test_late_rows_are_those_of_the_last_batch() -> None:
     late: list[float | None] = [*[0.0] * (COUNT - 1), 7.0]
     assert legend(jobs.late_rows(series(late_rows=late))) == {"last batch": "7"}
+    assert "dtick" not in jobs.late_rows(series(late_rows=late)).layout["yaxis"]
+    assert jobs.late_rows(series(late_rows=[0] * COUNT)).layout["yaxis"]["dtick"] == 1
 
 
 def test_two_jobs_over_each_other() -> None:

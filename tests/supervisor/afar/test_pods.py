@@ -16,7 +16,7 @@ from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import JobName, RunId, VersionId
 from pipelines.domain.kubernetes import application, pod_name
 from pipelines.domain.runs import EXIT_FILE, SPEC_FILE, Exit, RunSpec
-from pipelines.domain.segments import ORDERS_FILE, Orders
+from pipelines.domain.segments import ORDERS_FILE, SEGMENTS, Orders, Span
 from pipelines.sandbox import environment
 from pipelines.storage import documents
 from pipelines.storage.addresses import open_storage
@@ -64,9 +64,9 @@ def test_one_that_is_gone_and_an_api_that_does_not_answer(tmp_path: Path, s3_url
         write(folder, APPLICATION_FILE, Submitted(NAME))
         environ = {**os.environ, "PYTHONPATH": str(environment.ROOT)}
         pods = Pods(folder, "", environ)
-        assert pods.find(RUN) is None
+        assert pods.find(RUN) == []
         namespace.add(NAME)
-        assert pods.find(RUN) == Application(NAME, Stage.WAITING, "Pending")
+        assert pods.find(RUN) == [Application(NAME, Stage.WAITING, "Pending")]
         namespace.say(NAME, {"phase": "Running"})
         assert pods.application(NAME) == Application(NAME, Stage.RUNNING, "Running")
 
@@ -79,10 +79,15 @@ def test_one_that_is_gone_and_an_api_that_does_not_answer(tmp_path: Path, s3_url
             assert "Kubernetes" in documents.decode(Unanswered, silence.read_bytes(), UNANSWERED_FILE).message
             attendant.stop()
             until(lambda: Orders.parsed(home.read(ORDERS_FILE).decode()).stop, 60, what="a stop waits for an API that it does not need")
+            segment = f"{SEGMENTS}/{Span(1, 1).name}"
+            home.write(segment, b"nonsense")
             starting.end(folder, 1)
         thread.join(120)
         exit_ = documents.decode(Exit, (folder / EXIT_FILE).read_bytes(), EXIT_FILE)
-        assert (exit_.reason, exit_.message) == ("stopped", "ended by Kubernetes. Kubernetes does not know the driver any more")
+        assert exit_.reason == "stopped" and exit_.message.startswith(
+            "ended by Kubernetes. Kubernetes does not know the driver any more. Segment "
+        )
+        assert exit_.message.endswith(f"stays at {home.url}") and home.read(segment) == b"nonsense"
         assert not silence.exists() and NAME not in namespace.pods()
     with pytest.raises(Unavailable) as refused:
         pods.find(RUN)
