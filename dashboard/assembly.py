@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,17 +24,20 @@ from dashboard.strangers import Strangers
 from pipelines.api.push.settings import NOWHERE, Chosen
 from pipelines.domain.access import Access
 from pipelines.domain.audit import Record, unrecorded
-from pipelines.domain.errors import Unavailable
+from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Unavailable
 from pipelines.domain.events import COMMAND, SUPERVISOR
 from pipelines.domain.sign_ins import Sessions, SignOuts
 from pipelines.storage.layout import Layout
 from pipelines.verbs.face import do
 from pipelines.verbs.system import StartExample
 
+log = logging.getLogger(__name__)
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
 
+    from pipelines.client.servers import Tenure
     from pipelines.workspace.workspace import Workspace
 
     Rest: TypeAlias = Callable[[Workspace], ASGIApp]
@@ -141,6 +145,7 @@ def active(settings: Settings, api: Api, workspace: Workspace, rest: Rest) -> It
     """Serves a workspace that this process has, in the order in which each part needs the one before it; closes it, too."""
     from pipelines.api.push.pushing import pushing
     from pipelines.api.server import workspace_id
+    from pipelines.client.servers import Tenure
     from pipelines.supervisor.loop import SupervisorLoop
     from pipelines.workspace.pushes import note
     from pipelines.workspace.sign_outs import KeptSignOuts
@@ -152,7 +157,8 @@ def active(settings: Settings, api: Api, workspace: Workspace, rest: Rest) -> It
         api.remembers(KeptSignOuts(workspace.context))
         api.access, api.strangers = access_to(workspace.context, api.sessions), Strangers(workspace.record)
         api.record = workspace.record
-        supervisor = SupervisorLoop(workspace.acting(SUPERVISOR))
+        tenure = Tenure(workspace.layout)
+        supervisor = SupervisorLoop(workspace.acting(SUPERVISOR), check=lambda: _end_if_taken(tenure))
         supervisor.start()
         try:
             api.app = rest(workspace)
@@ -174,6 +180,14 @@ def active(settings: Settings, api: Api, workspace: Workspace, rest: Rest) -> It
         workspace.close()
 
 
+def _end_if_taken(tenure: Tenure) -> None:
+    """Ends this process at once, so that it writes nothing more, where a server of another host has the workspace."""
+    host = tenure.taken_by()
+    if host:
+        log.critical("a server on %s has the workspace: this host was cut off from its disk; this server ends", host)
+        os._exit(STATUS_AND_EXIT_CODES["unavailable"][1])
+
+
 @contextmanager
 def announced(settings: Settings, api: Api) -> Iterator[None]:
     """Writes the server's address to `server.json` in the workspace, for the command line; removes the file at the end."""
@@ -186,8 +200,10 @@ def announced(settings: Settings, api: Api) -> Iterator[None]:
 
 
 def announcement(settings: Settings, api: Api) -> dict[str, Any]:
-    """What a server says of itself: where it answers, and its process."""
+    """What a server says of itself: where it answers, its process, and the host of both."""
     import psutil
+
+    from pipelines.storage import hosts
 
     reach = settings.reach
     return {
@@ -199,6 +215,7 @@ def announcement(settings: Settings, api: Api) -> dict[str, Any]:
         "encryption": reach.encryption,
         "open": reach.is_open,
         "provider": api.provider_name,
+        "host": asdict(hosts.here()),
     }
 
 

@@ -23,7 +23,7 @@ def _draw() -> None:
         redraw()
         return
     active = session.active()
-    named = f"Standby of [{active}]({active})" if active else "Standby"
+    named = f"Standby of {f'[{active}]({active})' if '://' in active else active}" if active else "Standby"
     st.warning(
         f"**{named}: reads only.** It takes over when that server ends. Operations under way are shown there alone.",
         icon=":material/content_copy:",

@@ -1,9 +1,12 @@
-"""The running server of a workspace: where it answers, and a token to show it. A stale `server.json` is never believed."""
+"""The running server of a workspace: where it answers, and a token to show it. A stale `server.json` is never believed.
+
+One of another host is reached where others are meant to reach it: its address on loopback is somebody else's here.
+"""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -11,7 +14,8 @@ from pipelines.client.remote import TOKEN_VARIABLE, RemoteFace
 from pipelines.client.wire import bearer, verification
 from pipelines.domain.bounds import Pid, Took
 from pipelines.domain.errors import Corrupt, NotFound, Unavailable
-from pipelines.storage import documents, keys
+from pipelines.domain.hosts import Host, Place
+from pipelines.storage import documents, hosts, keys
 from pipelines.storage.errors import typed_errors
 from pipelines.storage.layout import Layout
 
@@ -33,6 +37,15 @@ class Announcement:
     """What people open, where that is another URL."""
     certificate: str = ""
     """The file of its own certificate: the one that this machine believes."""
+    open: bool = False
+    """Whether others than its own host are meant to reach it."""
+    host: Host | None = None
+    """Where it runs."""
+
+    @property
+    def public(self) -> str:
+        """Where people reach it."""
+        return (self.address or self.url).rstrip("/")
 
 
 @dataclass(frozen=True)
@@ -72,9 +85,10 @@ def not_running(workspace: Path) -> Unavailable:
 
 
 def running_server(layout: Layout) -> Running | None:
-    """The server that serves this workspace: its process lives and it answers for this very path. None if there is none."""
-    announced = _announcement(layout.server_file)
-    if announced is None or not _lives(announced.pid, announced.started):
+    """The server that serves this workspace: its process lives, as far as this host can tell, and it answers for this very path. None if
+    there is none, or none that this host reaches."""
+    announced = _reached(_announcement(layout.server_file))
+    if announced is None:
         return None
     token = os.environ.get(TOKEN_VARIABLE) or keys.read_key(layout.key_file)
     running = Running(announced.url.rstrip("/"), token, announced.certificate, announced.address.rstrip("/"))
@@ -82,11 +96,43 @@ def running_server(layout: Layout) -> Running | None:
 
 
 def active_address(layout: Layout) -> str:
-    """What to open to reach the server that has this workspace; empty where none has said it, or its process is gone."""
+    """What to open to reach the server that has this workspace, or, where that has no address for others, on which host it is; empty where
+    none has said it, or its process is gone. Whether one of another host still lives cannot be told here."""
     announced = _announcement(layout.server_file)
-    if announced is None or not _lives(announced.pid, announced.started):
+    if announced is None:
         return ""
-    return (announced.address or announced.url).rstrip("/")
+    if hosts.place(announced.host) is Place.ELSEWHERE:
+        return announced.public if announced.open else f"the server on {announced.host.name if announced.host else 'another host'}"
+    return announced.public if _lives(announced) else ""
+
+
+class Tenure:
+    """Whether the server of this process has the workspace still, which it has opened."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._file = layout.server_file
+        self._before = _announcement(self._file)
+
+    def taken_by(self) -> str:
+        """The host whose server has announced itself since; empty for none. It has opened the workspace, which a lock kept from it: a file
+        server takes the locks of a host away that it does not hear of, and this one was away."""
+        announced = _announcement(self._file)
+        if announced is None or announced == self._before or hosts.place(announced.host) is not Place.ELSEWHERE:
+            return ""
+        return announced.host.name if announced.host else ""
+
+
+def _reached(announced: Announcement | None) -> Announcement | None:
+    """As this host reaches it; None for one that is gone, and for one of another host that nobody else is meant to reach: what answers at
+    its address here would be shown the workspace's key."""
+    if announced is None:
+        return None
+    if hosts.place(announced.host) is not Place.ELSEWHERE:
+        return announced if _lives(announced) else None
+    if not announced.open:
+        return None
+    certificate = announced.certificate if os.access(announced.certificate, os.R_OK) else ""
+    return replace(announced, url=announced.public, certificate=certificate)
 
 
 def _announcement(path: Path) -> Announcement | None:
@@ -98,14 +144,17 @@ def _announcement(path: Path) -> Announcement | None:
         return None
 
 
-def _lives(pid: int, started: float) -> bool:
+def _lives(announced: Announcement) -> bool:
+    """Of this host, or of this host before it was booted anew."""
     import psutil
 
+    if hosts.place(announced.host) is not Place.HERE:
+        return False
     try:
-        created: float = psutil.Process(pid).create_time()
+        created: float = psutil.Process(announced.pid).create_time()
     except psutil.NoSuchProcess:
         return False
-    return abs(created - started) <= START_TOLERANCE_SECONDS
+    return abs(created - announced.started) <= START_TOLERANCE_SECONDS
 
 
 def _serves(running: Running, workspace: Path) -> bool:

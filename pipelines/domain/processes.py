@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipelines.domain.bounds import Moment, Pid, Took
+from pipelines.domain.hosts import Host
 
 PROCESS_FILE = "process.json"
 """In a run's folder."""
@@ -21,6 +22,8 @@ class Process:
     """Folder of a warm process that became the driver; what it had started before is marked with it."""
     taken_ms: Moment | None = None
     """When it became the driver."""
+    host: Host | None = None
+    """Where it is; None where that was noted when a workspace was one machine's."""
 
     @property
     def began_ms(self) -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from pipelines.domain.bounds import Count, Moment
 from pipelines.domain.home_leases import LEASED, LOST
+from pipelines.domain.hosts import LOST as HOST_LOST
 from pipelines.domain.ids import QueryName, VersionId
 from pipelines.domain.restart_strategies import RestartStrategy, Strategy, initial_backoff_ms, max_backoff_ms
 
@@ -89,6 +90,8 @@ def worth(error_class: str, *, ran: bool) -> str:
     restart."""
     if not ran:
         return "it failed before a query of it had started"
+    if error_class == HOST_LOST:
+        return "its driver may live on its host; once that is known to be down, resume the job"
     if re.search(MISFIT, error_class):
         return "its code does not fit its state, which no restart mends"
     if _REFUSED.fullmatch(error_class) and error_class not in _PASSES:

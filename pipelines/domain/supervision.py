@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pipelines.domain.hosts import LOST as HOST_LOST
 from pipelines.domain.ids import RunId
 from pipelines.domain.jobs import StopWanted, Wanted
 from pipelines.domain.probations import MISSED
@@ -54,6 +55,10 @@ class Seen:
     """Which limit of its probation it missed; empty for none."""
     is_cut_back: bool = False
     """Whether what it wrote is cut back after it missed one: nothing is lost with a batch that is ended."""
+    elsewhere: str = ""
+    """The host whose process its driver is, where that is another one: no signal reaches it."""
+    is_lost: bool = False
+    """Whether such a driver has no lock any more, which a file server may have taken from one that lives."""
     restart_ms: int | None = None
     """When the job's next run begins, after this one failed; None where none does."""
 
@@ -65,7 +70,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Terminate:
-    """Ask the driver to stop at a batch boundary (SIGTERM)."""
+    """Ask the driver to stop at a batch boundary (SIGTERM; by its folder where it is another host's)."""
 
 
 @dataclass(frozen=True)
@@ -123,11 +128,15 @@ def _alive(stop: StopWanted | None, seen: Seen, now_ms: int) -> Action | None:
     if seen.exceeded:
         return Kill()
     if seen.exit:
+        if seen.elsewhere:
+            return None
         return Kill() if now_ms - seen.exit.at_ms >= LINGER_MS else None
     if stop is None and not seen.missed:
         return None
     if seen.terminated_ms is None:
         return Terminate()
+    if seen.elsewhere:
+        return None
     patience_ms = CANCEL_GRACE_MS if (stop.at_once if stop else seen.is_cut_back) else STOP_PATIENCE_MS
     return Kill() if now_ms - seen.terminated_ms >= patience_ms else None
 
@@ -146,6 +155,11 @@ def _gone(stop: StopWanted | None, seen: Seen, now_ms: int) -> Action | None:
 def _unsaid(stop: StopWanted | None, seen: Seen, now_ms: int) -> Exit:
     """The exit of a driver that wrote none: who or what ended it."""
     code = seen.return_code
+    if seen.is_lost and stop is None:
+        return Exit("killed", None, HOST_LOST, f"nothing is heard of its driver, which was a process of host {seen.elsewhere}", now_ms)
+    if seen.elsewhere:
+        message = f"its driver, a process of host {seen.elsewhere}, is gone; nobody was there to see why"
+        return Exit("killed" if stop is None else "stopped", None, "", message, now_ms)
     if stop is not None and seen.terminated_ms is not None:
         return Exit("stopped", code, "", f"{'cancelled' if stop.at_once else 'ended'} by {_cause(code)}", now_ms)
     if code == 0:

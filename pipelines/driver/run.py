@@ -21,7 +21,7 @@ from pipelines.driver.listener import drain
 from pipelines.driver.log_levels import LogLevels
 from pipelines.driver.records import Clock, Records, say
 from pipelines.driver.rehearsal import Rehearsal
-from pipelines.driver.stopping import KILLED_CODE, Stop, grace_s
+from pipelines.driver.stopping import KILLED_CODE, Stop, ToldByFile, grace_s
 from pipelines.driver.warehouse import Warehouse
 
 
@@ -66,7 +66,7 @@ class Conductor:
         self._warehouse = Warehouse(spec)
         self._queries = ConnectQueries(spec, records, self._stop.begin, self._warehouse, self._rehearsal)
         self._event_log = EventLog(spec, records)
-        self._beside = Beside(LogLevels(records).look, self._event_log.look)
+        self._beside = Beside(LogLevels(records).look, self._event_log.look, ToldByFile(records.folder).look)
 
     def run(self) -> Exit:
         """1. Prepare the process. 2. The script. 3. Its queries to their end. 4. Their last progress. 5. Spark's end. 6. Their lease."""

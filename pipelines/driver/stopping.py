@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Protocol
 
+from pipelines.domain.supervision import TERMINATED_FILE
 from pipelines.driver.boundary import stop_at_boundary
 from pipelines.driver.records import say
 from pipelines.driver.running import Running
@@ -91,6 +94,20 @@ class Stop:
     def _leave(self, signum: int, frame: object) -> None:
         if not self._script_over.is_set():
             raise SystemExit(0)
+
+
+class ToldByFile:
+    """The same, told by a server of another host, whose signals do not reach this process: by a file in the run's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / TERMINATED_FILE
+        self._is_told = False
+
+    def look(self) -> None:
+        """Sends the signal to this process, once."""
+        if not self._is_told and self._file.exists() and json.loads(self._file.read_text()).get("by_file"):
+            self._is_told = True
+            os.kill(os.getpid(), signal.SIGTERM)
 
 
 def grace_s() -> float:

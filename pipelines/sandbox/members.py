@@ -64,10 +64,12 @@ def remove(home: Path) -> None:
     temporary.remove(home)
 
 
-def clean(homes: Path) -> None:
-    """Removes what processes of an earlier server have left; those that have become drivers go on."""
+def clean(homes: Path, lives_elsewhere: Callable[[Path], bool]) -> None:
+    """Removes what processes of an earlier server have left; those that have become drivers go on, also where the driver of a run in a
+    folder `lives_elsewhere`, on another host."""
     for home in homes.iterdir() if homes.is_dir() else ():
-        if not run_of(home) or not processes.lives(home):
+        run = run_of(home)
+        if not run or not (processes.lives(home) or lives_elsewhere(Path(run))):
             processes.end(home)
             remove(home)
 

@@ -12,22 +12,24 @@ from pipelines.domain.probations import Stand, Way
 from pipelines.domain.processes import Process
 from pipelines.domain.runs import QUERIES_FILE, RunState
 from pipelines.domain.supervision import TERMINATED_FILE, Seen
-from pipelines.supervisor import held, processes
+from pipelines.supervisor import elsewhere, held, processes
 from pipelines.workspace import probations
 from pipelines.workspace.context import Context
 
 
 @dataclass(frozen=True)
 class Terminated:
-    """When SIGTERM was sent."""
+    """When SIGTERM was sent, or the driver of another host was told so by this file."""
 
     at_ms: Moment
+    by_file: bool = False
 
 
 def look(context: Context, run: Run) -> tuple[Seen, Process | None]:
     folder = context.layout.run(run.job, run.id)
     process = context.files.process(run.job, run.id)
-    alive = process is not None and processes.alive(process)
+    there = elsewhere.stand(context, run, process) if process is not None and elsewhere.is_elsewhere(process) else None
+    alive = there is elsewhere.Stand.LIVES or (process is not None and processes.alive(process))
     terminated = context.files.find(Terminated, folder / TERMINATED_FILE)
     probation = probations.of_run(context, run.job, run.id) if run.state.live else None
     given_up = probation if probation and probation.stand is Stand.BACK else None
@@ -45,6 +47,8 @@ def look(context: Context, run: Run) -> tuple[Seen, Process | None]:
         exceeded=held.exceeded(context, folder, process if alive else None) if run.state.live else "",
         missed=given_up.why if given_up else "",
         is_cut_back=given_up is not None and given_up.way is Way.SAVEPOINT,
+        elsewhere=process.host.name if there and process and process.host else "",
+        is_lost=there is elsewhere.Stand.LOST,
         restart_ms=run.restart.at_ms if run.restart and run.state is RunState.RESTARTING else None,
     )
     return seen, process

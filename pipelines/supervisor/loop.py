@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 
 from pipelines.catalog import operations as operation_rows
 from pipelines.catalog import runs as run_rows
@@ -107,7 +108,11 @@ def _to_attend(reader: Reader) -> tuple[dict[JobName, Run], set[JobName]]:
 class SupervisorLoop:
     """A thread that ticks every `interval` seconds, and at once when something was asked for. Stopping it leaves drivers running."""
 
-    def __init__(self, workspace: Workspace, interval: float = INTERVAL_S, driver: Driver = SPARK) -> None:
+    def __init__(
+        self, workspace: Workspace, interval: float = INTERVAL_S, driver: Driver = SPARK, check: Callable[[], object] = lambda: None
+    ) -> None:
+        """`check` is called before each pass; what it raises keeps the pass from being made."""
+        self._check = check
         self._supervisor = Supervisor(workspace, driver)
         self._context = workspace.context
         self._changed = workspace.changed
@@ -146,6 +151,7 @@ class SupervisorLoop:
         while not self._ended.is_set():
             self._changed.clear()
             try:
+                self._check()
                 self._supervisor.tick()
                 for scheduler in schedulers:
                     scheduler.tick()

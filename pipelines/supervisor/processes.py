@@ -3,6 +3,8 @@
 The steps of a start, and what a crash after each leaves: (1) the run's folder and `run.json` are there: nothing runs, it is started
 later; (2) the process is spawned with the run's folder on its command line, or a warm one has become its driver, which says so in its own
 folder: `find` sees it and it is adopted; (3) `process.json` records it: it is adopted by that.
+
+A pid is this host's. Of a process of another one nothing is known here: it neither lives nor has left anything, and is sent no signal.
 """
 
 from __future__ import annotations
@@ -15,11 +17,13 @@ from pathlib import Path
 
 import psutil
 
+from pipelines.domain.hosts import Place
 from pipelines.domain.processes import Process
 from pipelines.domain.runs import LOG_FILE
 from pipelines.sandbox import members, processes
 from pipelines.sandbox.members import Member
 from pipelines.sandbox.requests import MARK, RUN_FILE
+from pipelines.storage import hosts
 
 START_TOLERANCE_S = 2.0
 """A start time is the boot time plus ticks: it moves a little when the clock is set."""
@@ -32,7 +36,7 @@ def spawn(command: Sequence[str], run_folder: Path, environ: Mapping[str, str], 
     """Starts `command` with the run's folder as its last argument; raises OSError where it cannot be started."""
     child = processes.start(command, run_folder, environ, LOG_FILE, stdin)
     _CHILDREN[child.pid] = child
-    return Process(child.pid, psutil.Process(child.pid).create_time())
+    return Process(child.pid, psutil.Process(child.pid).create_time(), host=hosts.here())
 
 
 def hand_over(member: Member, module: str, run_folder: Path) -> Process:
@@ -53,32 +57,38 @@ def find(run_folder: Path) -> Process | None:
         if not command or process.info["status"] == psutil.STATUS_ZOMBIE:
             continue
         if command[-1] == str(run_folder):
-            return Process(process.pid, process.info["create_time"])
+            return Process(process.pid, process.info["create_time"], host=hosts.here())
         if members.MODULE in command and members.run_of(Path(command[-1])) == str(run_folder):
             return _taken(process.info["create_time"], process.pid, Path(command[-1]))
     return None
 
 
 def _taken(started: float, pid: int, home: Path) -> Process:
-    return Process(pid, started, str(home), round((home / RUN_FILE).stat().st_mtime * 1000))
+    return Process(pid, started, str(home), round((home / RUN_FILE).stat().st_mtime * 1000), hosts.here())
+
+
+def is_here(known: Process) -> bool:
+    """Whether its pid is this host's."""
+    return hosts.place(known.host) is Place.HERE
 
 
 def alive(known: Process) -> bool:
-    """Whether this very process runs; one that ended is reaped if it is ours."""
-    if known.pid in _CHILDREN:
-        return _CHILDREN[known.pid].poll() is None
+    """Whether this very process runs here; one that ended is reaped if it is ours."""
+    child = _child(known)
+    if child is not None:
+        return child.poll() is None
     return _same(known) is not None
 
 
 def return_code(known: Process) -> int | None:
     """The exit code (of a killed process: minus the signal), None where it is no child of this process or still runs."""
-    child = _CHILDREN.get(known.pid)
+    child = _child(known)
     return child.poll() if child else None
 
 
 def forget(known: Process) -> None:
     """Drops what is remembered of an ended child, whose pid may be another's from now on."""
-    child = _CHILDREN.get(known.pid)
+    child = _child(known)
     if child is not None and child.poll() is not None:
         del _CHILDREN[known.pid]
 
@@ -121,7 +131,13 @@ def _bytes(process: psutil.Process, of: str) -> int:
     return int(getattr(memory, of))
 
 
+def _child(known: Process) -> subprocess.Popen[bytes] | None:
+    return _CHILDREN.get(known.pid) if is_here(known) else None
+
+
 def _same(known: Process) -> psutil.Process | None:
+    if not is_here(known):
+        return None
     try:
         process = psutil.Process(known.pid)
         same = abs(process.create_time() - known.started) < START_TOLERANCE_S and process.status() != psutil.STATUS_ZOMBIE
@@ -132,7 +148,7 @@ def _same(known: Process) -> psutil.Process | None:
 
 def _members(known: Process, run_folder: Path) -> Iterator[psutil.Process]:
     """Living processes of the driver's session that carry the run's variable."""
-    for process in psutil.process_iter():
+    for process in psutil.process_iter() if is_here(known) else ():
         try:
             if os.getsid(process.pid) == known.pid and process.status() != psutil.STATUS_ZOMBIE and _carries(process, known, run_folder):
                 yield process

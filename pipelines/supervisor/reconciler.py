@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipelines.domain.errors import TidemarkError
-from pipelines.domain.ids import JobName
+from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Run, Wanted
 from pipelines.domain.probations import MISSED
 from pipelines.domain.processes import PROCESS_FILE, Process
@@ -27,7 +27,7 @@ from pipelines.domain.supervision import (
 from pipelines.domain.versions import Version
 from pipelines.sandbox import members, temporary
 from pipelines.sandbox.members import Member
-from pipelines.supervisor import facts, held, processes, restarts
+from pipelines.supervisor import elsewhere, facts, held, processes, restarts
 from pipelines.supervisor.afar import starting
 from pipelines.supervisor.commands import Driver
 from pipelines.supervisor.returns import Returner
@@ -49,6 +49,7 @@ class Reconciler:
         self._warmth = warmth
         self.stopper = Stopper(context)
         self.returner = Returner(context)
+        self._said_where: set[RunId] = set()
 
     def reconcile(self, job: JobName) -> None:
         """One pass over a job; the caller holds it."""
@@ -67,8 +68,17 @@ class Reconciler:
         """The run's state in the catalog, while it lives; how it ended is `RecordExit`'s."""
         state = run_state(wanted, seen, self._context.now_ms())
         pid = process.pid if process else None
+        self._say_where(run, seen, process)
         if run.state.live and state.live and (state, pid) != (run.state, run.pid):
             runs.update(self._context, run.id, state=state, pid=pid, started_ms=seen.started_ms)
+
+    def _say_where(self, run: Run, seen: Seen, process: Process | None) -> None:
+        """The event of a driver that lives on another host, once."""
+        if not (seen.elsewhere and seen.alive and process) or run.id in self._said_where:
+            return
+        self._said_where.add(run.id)
+        message = f"the driver of {run.job} lives on as process {process.pid} of host {seen.elsewhere}: a stop reaches it by its folder"
+        events.say(self._context, "run.elsewhere", run.job, run.id, message)
 
     def _act(self, action: Action, run: Run, process: Process | None) -> bool:
         """Carries out `action`; whether to look again at once."""
@@ -145,7 +155,8 @@ class Reconciler:
 
     def _terminate(self, run: Run, process: Process | None) -> None:
         folder = self._context.layout.run(run.job, run.id)
-        self._context.files.write(folder / TERMINATED_FILE, facts.Terminated(self._context.now_ms()))
+        by_file = elsewhere.is_elsewhere(process)
+        self._context.files.write(folder / TERMINATED_FILE, facts.Terminated(self._context.now_ms(), by_file))
         if process is not None:
             processes.terminate(process)
 

@@ -7,6 +7,7 @@ import platform
 import shutil
 import sys
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from pipelines.domain.runs import LOG_FILE
 from pipelines.domain.runtimes import OWN, Runtime, problems
 from pipelines.sandbox import environment, holding, installed, sparks
 from pipelines.sandbox.java import JavaHome
-from pipelines.storage import capabilities, users
+from pipelines.storage import capabilities, hosts, users
 from pipelines.verbs.system import ShowAbout
 from pipelines.workspace import runtimes, savepoints
 from pipelines.workspace.context import Context
@@ -137,7 +138,7 @@ def _disk(root: Path) -> Disk:
 def _server(context: Context) -> Server:
     """The server of this process, as it has announced itself."""
     document = dict(context.announced) if context.is_standby else _document(context.layout.server_file)
-    if document.get("pid") != os.getpid():
+    if (document.get("pid"), document.get("host")) != (os.getpid(), asdict(hosts.here())):
         document = {}
     url, encryption = str(document.get("address") or document.get("url", "")), str(document.get("encryption", ""))
     role = ServerRole.STANDBY if context.is_standby else ServerRole.ACTIVE

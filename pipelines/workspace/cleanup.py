@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
+from pathlib import Path
 
 from pipelines.catalog import operations as operation_rows
 from pipelines.domain.errors import Unavailable
+from pipelines.domain.hosts import Place
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Wanted
 from pipelines.domain.operations import Operation, OperationState
+from pipelines.domain.processes import PROCESS_FILE, Process
+from pipelines.domain.runs import RUN_LOCK
 from pipelines.sandbox import members
-from pipelines.savepoint import library, restore
-from pipelines.storage import paths
+from pipelines.savepoint import library, process_marks, restore
+from pipelines.storage import hosts, paths
 from pipelines.workspace import (
     environments,
     events,
@@ -46,7 +50,7 @@ def clean(context: Context) -> None:
     _savepoints(context)  # 1
     exports.clean(context)
     proofs.clean(context)
-    members.clean(context.layout.warm)
+    members.clean(context.layout.warm, lambda run: _lives_elsewhere(context, run))
     kept_differences.clean(context)
     readings.clean(context)
     trash.clean(context)
@@ -57,7 +61,7 @@ def clean(context: Context) -> None:
     _leftover_jobs(context)
     wanted_by_job = _wanted(context)
     for job in wanted_by_job:  # 5
-        restore.clean(str(context.layout.job(job) / "checkpoints"), context.now_ms())
+        restore.clean(str(context.layout.job(job) / "checkpoints"), context.now_ms(), process_marks.lives_here)
         _unwanted_runs(context, job, wanted_by_job[job])
         _unbegun_checkpoints(context, job)
     _operations(context, wanted_by_job)  # 6
@@ -71,8 +75,14 @@ def _unfinished_writes(context: Context) -> None:
                 path.unlink()
 
 
+def _lives_elsewhere(context: Context, run: Path) -> bool:
+    """Whether the driver of the run in this folder is a process of another host that holds its lock."""
+    process = context.files.find(Process, run / PROCESS_FILE) if run.is_relative_to(context.layout.root) else None
+    return process is not None and hosts.place(process.host) is Place.ELSEWHERE and hosts.is_locked(run / RUN_LOCK)
+
+
 def _savepoints(context: Context) -> None:
-    cleaned = library.clean(context.library, context.now_ms())
+    cleaned = library.clean(context.library, context.now_ms(), process_marks.lives_here)
     for savepoint in cleaned.unfinished:
         events.say(context, "savepoint.cleaned", None, savepoint, f"savepoint {savepoint} was never finished; what was there is removed")
     for savepoint in cleaned.disposed:

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pipelines.catalog.connection import Catalog
 from pipelines.catalog.opening import open_catalog, open_in_memory
 from pipelines.catalog.rebuild import remove, reopen
 from pipelines.domain.bounds import Format, Moment
-from pipelines.domain.errors import Corrupt, Unsupported
+from pipelines.domain.errors import Corrupt, Unavailable, Unsupported
+from pipelines.domain.hosts import Host, Place
 from pipelines.domain.ids import random_id
-from pipelines.storage import rights
+from pipelines.storage import hosts, rights
 from pipelines.storage.errors import translated, typed_errors
 from pipelines.storage.layout import WORKSPACE_FORMAT, Layout
 from pipelines.workspace import audit, cleanup, events, ingestion, rebuild, standby_index
@@ -35,6 +37,13 @@ class Marker:
     format: Format
     id: str
     created_ms: Moment
+
+
+@dataclass(frozen=True)
+class Announced:
+    """What opening reads of `server.json`."""
+
+    host: Host | None = None
 
 
 def wall_clock_ms() -> int:
@@ -61,7 +70,7 @@ def open_workspace(
     rights.keep_private()  # 1
     _mark(layout, files, clock, entropy)  # 2
     if not rebuilding:
-        return _with(Context(layout, files, open_catalog(layout.catalog_file), clock, entropy))  # 3
+        return _with(Context(layout, files, _catalog(files), clock, entropy))  # 3
     try:
         return _with(Context(layout, files, reopen(layout.catalog_file), clock, entropy), _rebuild)
     except Corrupt as error:
@@ -69,6 +78,20 @@ def open_workspace(
             raise
     remove(layout.catalog_file)  # damage that only its use has shown
     return _with(Context(layout, files, open_catalog(layout.catalog_file), clock, entropy), _rebuild)
+
+
+def _catalog(files: Files) -> Catalog:
+    """Raises like `open_catalog`, without a pid where that is another host's."""
+    path = files.layout.catalog_file
+    try:
+        return open_catalog(path)
+    except Unavailable as error:
+        announced = files.find(Announced, files.layout.server_file) if error.code == "catalog.locked" else None
+        if announced is None or announced.host is None or hosts.place(announced.host) is not Place.ELSEWHERE:
+            raise
+        host = announced.host.name
+        message = f"The catalog {path} is open on another host: the server that has said last that it has the workspace is on {host}"
+        raise Unavailable(error.code, message, f"Ask the server on {host}, or run the command there.") from error
 
 
 def _rebuild(context: Context) -> None:

@@ -54,9 +54,9 @@ class Served:
 
 
 @contextmanager
-def served(workspace: Path, log: Path, *options: str, **variables: str) -> Iterator[Served]:
-    """Starts `python -m dashboard` and waits until it says that it serves."""
-    command = [sys.executable, "-m", "dashboard", "--port", "0", "--workspace", str(workspace), *options]
+def served(workspace: Path, log: Path, *options: str, under: Sequence[str] = (), **variables: str) -> Iterator[Served]:
+    """Starts `python -m dashboard`, as the last arguments of the command `under`, and waits until it says that it serves."""
+    command = [*under, sys.executable, "-m", "dashboard", "--port", "0", "--workspace", str(workspace), *options]
     with _begun(command, workspace, log, variables) as server:
         yield server
 

@@ -8,21 +8,24 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 
 import psutil
 import pytest
 
-from pipelines.client.servers import Running, connect, running_server
+from pipelines.client.servers import Running, Tenure, active_address, connect, running_server
 from pipelines.domain.errors import Conflict, Unavailable
 from pipelines.domain.operations import OperationState
-from pipelines.storage import keys
+from pipelines.storage import hosts, keys
 from pipelines.storage.layout import Layout
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ListJobs
 from pipelines.verbs.operations import ListOperations, ShowOperation
 from pipelines.verbs.take import Take
 from pipelines.verbs.verify import Verify
+from pipelines.workspace.opening import open_workspace
 from tests import changes, samples
 from tests.api.serving import serving
 from tests.entering import announce
@@ -143,6 +146,45 @@ def test_the_server_of_another_workspace_is_none(layout: Layout, tmp_path: Path)
     with serving(FakeFace(), Layout(tmp_path / "other")) as url:
         announce(layout, url)
         assert running_server(layout) is None
+
+
+THERE = {"name": "b", "boot": "another", "pids": "pid:[1]"}
+
+
+def test_a_server_of_another_host_is_reached_where_others_are_meant_to(layout: Layout, url: str) -> None:
+    """What answers at its address on loopback here is somebody else, and must not see the key."""
+    announce(layout, url, host=THERE)
+    assert running_server(layout) is None
+    assert active_address(layout) == "the server on b"
+    announce(layout, "http://127.0.0.1:1", address=url, open=True, host=THERE, certificate="/not/here.pem")
+    assert running_server(layout) == Running(url, "", public=url)
+    assert active_address(layout) == url
+
+
+def test_a_server_of_this_host_before_it_was_booted_anew_is_none(layout: Layout, url: str) -> None:
+    announce(layout, url, host={**asdict(hosts.here()), "boot": "the one before"})
+    assert running_server(layout) is None
+    assert active_address(layout) == ""
+
+
+def test_a_server_learns_that_another_host_has_the_workspace(layout: Layout, url: str) -> None:
+    """The one that it has taken over from is no news."""
+    tenure = Tenure(layout)
+    announce(layout, url, host=asdict(hosts.here()))
+    assert tenure.taken_by() == ""
+    announce(layout, url, host=THERE)
+    assert tenure.taken_by() == "b"
+    assert Tenure(layout).taken_by() == ""
+    layout.server_file.unlink()
+    assert tenure.taken_by() == ""
+
+
+def test_a_workspace_that_another_host_has_open_is_said_to_be_there(layout: Layout) -> None:
+    with closing(open_workspace(layout.root)):
+        announce(layout, "http://127.0.0.1:1", host=THERE)
+        done = tidemark(layout, "list")
+    assert done.returncode == 9
+    assert "is on b" in done.stderr and "process" not in done.stderr
 
 
 def test_without_a_server_the_workspace_is_opened(layout: Layout) -> None:

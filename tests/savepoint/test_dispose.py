@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -75,6 +76,17 @@ def test_a_pid_that_another_process_has_now_is_not_the_maker(bench: Bench) -> No
     assert not process_marks.lives(
         process_marks.ProcessMark(Process(here.process.pid, here.process.started - 100), here.host, NOW_MS, "take"), NOW_MS
     )
-    far = process_marks.ProcessMark(here.process, "another-machine", NOW_MS, "take")
-    assert process_marks.lives(far, NOW_MS + 1000)
-    assert not process_marks.lives(far, NOW_MS + process_marks.FOREIGN_PATIENCE_MS)
+
+
+def test_a_process_of_another_host_counts_for_a_day(bench: Bench) -> None:
+    """Its pid is that of a process here, which began at the same time."""
+    here = process_marks.this_process(NOW_MS, "take")
+    assert here.process.host is not None
+    there, booted = replace(here.process.host, name="b", boot="another"), replace(here.process.host, boot="another")
+    for mark in (
+        replace(here, process=replace(here.process, host=there)),
+        replace(here, host="b", process=replace(here.process, host=None)),
+    ):
+        assert process_marks.lives(mark, NOW_MS + 1000)
+        assert not process_marks.lives(mark, NOW_MS + process_marks.FOREIGN_PATIENCE_MS)
+    assert not process_marks.lives(replace(here, process=replace(here.process, host=booted)), NOW_MS), "it was before this boot"

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from pipelines.domain.hosts import LOST
 from pipelines.domain.ids import OperationId, RunId
 from pipelines.domain.jobs import StopWanted, Wanted
 from pipelines.domain.runs import Exit, RunState
@@ -32,6 +33,8 @@ NEW = Seen(RUN)
 UP = Seen(RUN, started_ms=NOW - 5_000, alive=True)
 GONE = Seen(RUN, started_ms=NOW - 5_000)
 SAID = Exit("failed", 1, "DIVIDE_BY_ZERO", "by zero", NOW - 100)
+WITH_ITS_HOST = "its driver, a process of host b, is gone; nobody was there to see why"
+CUT_OFF = Exit("killed", None, LOST, "nothing is heard of its driver, which was a process of host b", NOW)
 
 
 def ended(reason: Any, code: int | None, message: str) -> RecordExit:
@@ -56,6 +59,16 @@ CASES = {
     "gone with its exit, Spark goes after it": (None, replace(GONE, exit=SAID, remains=True), None),
     "gone with its exit, Spark does not go": (None, replace(GONE, exit=replace(SAID, at_ms=NOW - LINGER_MS), remains=True), Kill()),
     "gone without a word, Spark lives on": (None, replace(GONE, remains=True), Kill()),
+    "lives on another host": (None, replace(UP, elsewhere="b"), None),
+    "lives on another host, stop asked": (STOP, replace(UP, elsewhere="b"), Terminate()),
+    "lives on another host, out of patience": (STOP, replace(UP, elsewhere="b", terminated_ms=NOW - STOP_PATIENCE_MS), None),
+    "lives on another host, cancelled": (CANCEL, replace(UP, elsewhere="b", terminated_ms=NOW - CANCEL_GRACE_MS), None),
+    "of another host, said its end": (None, replace(UP, elsewhere="b", exit=replace(SAID, at_ms=NOW - LINGER_MS)), None),
+    "gone with another host": (None, replace(GONE, elsewhere="b"), ended("killed", None, WITH_ITS_HOST)),
+    "gone with another host, stop asked": (STOP, replace(GONE, elsewhere="b"), ended("stopped", None, WITH_ITS_HOST)),
+    "another host is cut off": (None, replace(GONE, elsewhere="b", is_lost=True), RecordExit(CUT_OFF)),
+    "another host is cut off, stop asked": (STOP, replace(GONE, elsewhere="b", is_lost=True), ended("stopped", None, WITH_ITS_HOST)),
+    "another host is cut off, it had said its end": (None, replace(GONE, elsewhere="b", is_lost=True, exit=SAID), RecordExit(SAID)),
     "killed": (None, replace(GONE, return_code=-9), ended("killed", -9, "the driver was ended by signal 9")),
     "ended by SIGSEGV": (None, replace(GONE, return_code=-11), ended("killed", -11, "the driver was ended by signal 11")),
     "gone while nobody looked": (

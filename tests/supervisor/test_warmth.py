@@ -99,13 +99,13 @@ def test_the_next_server_leaves_a_driver_alone_and_ends_what_was_nobodys(
 ) -> None:
     folder, process = home
     until(lambda: lives(folder), what="it is not the program yet that it was started as")
-    members.clean(folder.parent)
+    members.clean(folder.parent, lambda run: False)
     assert process.poll() is None and folder.exists()
     (folder / RUN_FILE).unlink()
-    members.clean(folder.parent)
+    members.clean(folder.parent, lambda run: False)
     until(lambda: process.poll() is not None)
     assert not folder.exists() and not list(folder.parent.iterdir())
-    members.clean(tmp_path / "there is none")
+    members.clean(tmp_path / "there is none", lambda run: False)
     assert not psutil.pid_exists(process.pid)
 
 

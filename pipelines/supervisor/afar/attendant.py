@@ -1,8 +1,9 @@
 """Stands on this machine for one driver on the cluster, from its submission to its end.
 
-It may be killed and started again at any moment: the cluster finds the run's driver, segments are applied once. While it is gone
-the driver works on; nobody but the run's own end, or an order, ends that. The cluster is asked in a thread of its own: while it does not
-answer, a stop reaches the driver by the job's home, and while that does not, the cluster still ends it at once.
+It may be killed and started again at any moment: the cluster finds the run's driver, segments are applied once. Where another host's
+server has the workspace now, another process stands for the driver there, and this one leaves. While it is gone the driver works on; nobody
+but the run's own end, or an order, ends that. The cluster is asked in a thread of its own: while it does not answer, a stop reaches the
+driver by the job's home, and while that does not, the cluster still ends it at once.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from pipelines.storage import documents, folders
 from pipelines.storage.addresses import open_storage
 from pipelines.supervisor.afar import cluster, submitting
 from pipelines.supervisor.afar.answering import Answering, say
+from pipelines.supervisor.afar.charge import Charge, Superseded
 from pipelines.supervisor.afar.mirror import Mirror
 from pipelines.supervisor.afar.starting import ENDED_FILE, write
 
@@ -71,12 +73,21 @@ class Attendant:
         self._killed_s: float | None = None
         self._answering = Answering(folder, now_ms)
         self._closing = threading.Event()
+        self._charge = Charge(folder)
 
     def stop(self) -> None:
         """The driver is to stop at a batch boundary."""
         self._stop.set()
 
     def attend(self) -> int:
+        """The exit code of the run, 0 where another process stands for it from now on."""
+        try:
+            return self._attend()
+        except Superseded:
+            say("another process stands for the driver from now on")
+            return 0
+
+    def _attend(self) -> int:
         """1. The cluster has the run. 2. Records come, orders go, until it is over. 3. Its exit is known. 4. Nothing is left at home but
         records that cannot be read."""
         name = self._submitted()
@@ -85,6 +96,7 @@ class Attendant:
         application = self._follow(name)
         self._cluster.close()
         damage = self._patiently(RECORDS, self._pull_last)
+        self._charge.check()
         if not (self._folder / EXIT_FILE).is_file():
             write(self._folder, EXIT_FILE, self._unsaid(application, damage))
         if not damage:
@@ -98,6 +110,7 @@ class Attendant:
         if noted.is_file():
             return _document(Submitted, noted).application
         with submitting.alone(self._folder) as lock:
+            self._charge.check()
             application = self._find()
             if application is None:
                 code = self._submit(lock)
@@ -136,6 +149,7 @@ class Attendant:
             watched = thread.submit(self._watch, name)
             try:
                 while not watched.done():
+                    self._charge.check()
                     self._answering.trying(RECORDS, self._mirror.pull)
                     self._answering.trying(ORDERS, self._order)
                     wait([watched], LOOK_S)
@@ -198,6 +212,7 @@ class Attendant:
         """What `ask` answers, however long the cluster or the home is away."""
         answers: list[T] = []
         while not self._answering.trying(whom, lambda: answers.append(ask())):
+            self._charge.check()
             time.sleep(LOOK_S)
         return answers[0]
 

@@ -16,7 +16,7 @@ from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import Wanted
 from pipelines.domain.processes import PROCESS_FILE
 from pipelines.domain.restarts import RestartDecision
-from pipelines.domain.runs import Exit
+from pipelines.domain.runs import RUN_LOCK, Exit
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.supervision import TERMINATED_FILE
 from pipelines.domain.trust import Damage
@@ -31,7 +31,7 @@ from pipelines.storage.layout import OUTPUT, WAREHOUSE
 from pipelines.storage.protocol import Entry, Storage
 from pipelines.workspace.context import Context
 
-PASSING = {PROCESS_FILE, TERMINATED_FILE, "modules.zip", "tidemark.zip", ".driver.lock", LOCK_FILE}
+PASSING = {PROCESS_FILE, TERMINATED_FILE, "modules.zip", "tidemark.zip", RUN_LOCK, LOCK_FILE}
 """Files of a run that say something of one machine, or are made anew."""
 GROWING = (".jsonl", ".log")
 SINK_LOG = "_spark_metadata"
