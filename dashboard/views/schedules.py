@@ -87,7 +87,7 @@ def ask_prune(job: str) -> None:
     ask()
 
 
-def _said(text: str) -> None:
+def _plain_caption(text: str) -> None:
     """A caption without Markdown: a cron expression has asterisks."""
     st.html(f'<span class="tm-caption">{escape(text)}</span>')
 
@@ -104,7 +104,7 @@ def _times(state: ScheduleState) -> dict[str, str]:
     how = st.segmented_control("Taken", choices, default=before, required=True, key="schedule_how") or before
     typed = {"before": before, "how": how, "every": "", "cron": ""}
     if how == AS_USUAL:
-        _said(f"The workspace's: {words.times(usual.times)}")
+        _plain_caption(f"The workspace's: {words.times(usual.times)}")
     elif how == EVERY:
         value = spelt_duration(own.times.every_ms) if own.times and own.times.every_ms else "1h"
         typed["every"] = st.text_input("Every", value, key="schedule_every", help="Such as 30m, 6h or 1d; at least 10s") or ""
@@ -163,9 +163,9 @@ def _change(job: str, own: Schedule, times: dict[str, str], kept: dict[str, Any]
         change = SetSchedule(job, **given)
         if given:
             plan = session.workspace().plan(change)
-            _said(f"Then: {words.line(ScheduleState(plan.job, plan.after, own, plan.schedule, plan.next_ms), session.zone())}")
+            _plain_caption(f"Then: {words.line(ScheduleState(plan.job, plan.after, own, plan.schedule, plan.next_ms), session.zone())}")
             for warning in plan.warnings:
-                _said(f"Beware: {warning}.")
+                _plain_caption(f"Beware: {warning}.")
     except TidemarkError as error:
         error_box(error)
         return None

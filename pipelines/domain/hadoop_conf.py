@@ -37,7 +37,7 @@ def default_fs(conf: Mapping[str, str], environment: Mapping[str, str], read: Re
         return file_systems[0]
     files = (f"{folder}/{CORE_SITE}" for folder in folders(environment))
     path, content = next(((path, content) for path in files if (content := read(path)) is not None), ("", None))
-    return _said(path, content) if content is not None else LOCAL
+    return _default_fs(path, content) if content is not None else LOCAL
 
 
 def settings(conf: Mapping[str, str], environment: Mapping[str, str], read: Read, files: Sequence[str]) -> dict[str, str]:
@@ -80,6 +80,6 @@ def _values(path: str, content: bytes) -> dict[str, str]:
     return {each.findtext("name", "").strip(): each.findtext("value", "").strip() for each in properties}
 
 
-def _said(path: str, content: bytes) -> str:
+def _default_fs(path: str, content: bytes) -> str:
     values = _values(path, content)
     return next((values[name] for name in DEFAULT_FS if values.get(name)), LOCAL)

@@ -164,10 +164,10 @@ class Script:
         try:
             return self._do(statement)
         except ParseException as error:
-            line, message = _said(statement, error)
+            line, message = _located(statement, error)
             raise sql_text.error(self._code, self._name, line, message) from error
         except PySparkException as error:
-            line, message = _said(statement, error)
+            line, message = _located(statement, error)
             raise Invalid(error.getCondition() or type(error).__name__, f"{self._name}, line {line}: {message}", HINT) from error
         except Py4JJavaError as error:
             failure = failures.of_exception(error, "")
@@ -177,7 +177,7 @@ class Script:
             raise Invalid(error.code, f"{self._name}, line {statement.line}: {error.message}", error.hint) from error
 
 
-def _said(statement: Statement, error: Any) -> tuple[int, str]:
+def _located(statement: Statement, error: Any) -> tuple[int, str]:
     """The line and the first words of Spark's message, without its class and the plan."""
     text = str(error).strip()
     place = _PLACE.search(text)

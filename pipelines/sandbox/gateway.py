@@ -48,7 +48,7 @@ class Gateway:
 
         self._master, self._conf = master, dict(conf)
         self._before: dict[str, str | None] = {}
-        os.environ[SUBMIT] = shlex.join([MASTER, master, *_said(conf), END])
+        os.environ[SUBMIT] = shlex.join([MASTER, master, *_conf_arguments(conf), END])
         self._launch = java_gateway.launch_gateway
         try:
             self._gateway = self._launch()
@@ -124,7 +124,7 @@ class Gateway:
         self._before = {key: system.setProperty(key, value) for key, value in properties.items()}
 
 
-def _said(conf: Mapping[str, str]) -> Iterator[str]:
+def _conf_arguments(conf: Mapping[str, str]) -> Iterator[str]:
     for key, value in sorted(conf.items()):
         yield from (CONF, f"{key}={value}")
 

@@ -44,7 +44,7 @@ def _to_its_end(job: JobSummary, until: Mapping[str, int]) -> CatchingUp | None:
     return CatchingUp(job.lag_ms, backlog.main(job.backlog), job.input_rate, batches * job.gap_ms, Pace.BATCHES, batches)
 
 
-def said(catching: CatchingUp) -> str:
+def described(catching: CatchingUp) -> str:
     """`2h 10m behind in event time, 1.2M rows, 40.0k rows/s, there in about 6m 00s`; what is not known is said as such."""
     behind = "no event time" if catching.behind_ms is None else f"{formats.duration(catching.behind_ms)} behind in event time"
     waiting = "backlog not known" if catching.backlog is None else backlog.amount(catching.backlog)

@@ -77,18 +77,18 @@ def _slow(job: JobSummary, now_ms: float) -> Iterator[Finding]:
     if last is not None and now_ms - last > limits.quiet_ms(job):
         yield _warning(job, Problem.NO_PROGRESS, "no progress", _quiet(job), last)
     elif (catching := catching_up.of_job(job)) is not None:
-        yield Finding(job.job.name, Problem.CATCHING_UP, Urgency.NOTICE, "catching up", catching_up.said(catching))
+        yield Finding(job.job.name, Problem.CATCHING_UP, Urgency.NOTICE, "catching up", catching_up.described(catching))
     elif job.lag_ms is not None and job.lag_ms >= limits.lag_ms(job):
-        words = f"event-time lag {formats.duration(job.lag_ms)}{_behind(job)}; {limits.said(limits.lag_ms(job), own.lag_ms)}"
+        words = f"event-time lag {formats.duration(job.lag_ms)}{_behind(job)}; {limits.limit(limits.lag_ms(job), own.lag_ms)}"
         grows = backlog.grows(backlog.main(job.backlog)) or _lag_grows(job)
         problem, title = (Problem.FALLING_BEHIND, "falling behind") if grows else (Problem.LAGGING, "lagging")
         yield _warning(job, problem, title, words)
     elif job.job.attached and job.watermark_ms is not None and now_ms - job.watermark_ms >= limits.lag_ms(job):
-        limit = limits.said(limits.lag_ms(job), own.lag_ms)
+        limit = limits.limit(limits.lag_ms(job), own.lag_ms)
         words = f"its watermark is {formats.duration(now_ms - job.watermark_ms)} behind the clock, with the delay that its code allows"
         yield _warning(job, Problem.LAGGING, "lagging", f"{words}; {limit}")
     elif (backlog.behind_ms(backlog.main(job.backlog), job.input_rate) or 0) >= limits.lag_ms(job):
-        words = f"{_behind(job).removeprefix(' · ')}; {limits.said(limits.lag_ms(job), own.lag_ms)}"
+        words = f"{_behind(job).removeprefix(' · ')}; {limits.limit(limits.lag_ms(job), own.lag_ms)}"
         yield _warning(job, Problem.FALLING_BEHIND, "falling behind", words)
     elif _falls_behind(job):
         yield _warning(job, Problem.FALLING_BEHIND, "falling behind", _behind(job).removeprefix(" · "))
@@ -98,11 +98,11 @@ def _quiet(job: JobSummary) -> str:
     what = "no batch was committed since" if job.job.attached else "no batch has ended since"
     every = f"; its trigger is every {formats.duration(job.interval_ms)}" if job.interval_ms else ""
     learnt = f"; usually one every {formats.duration(job.gap_ms)}" if job.gap_ms and not every else ""
-    return f"{what}{every}{learnt}; {limits.said(limits.quiet_ms(job), job.job.limits.quiet_ms)}"
+    return f"{what}{every}{learnt}; {limits.limit(limits.quiet_ms(job), job.job.limits.quiet_ms)}"
 
 
 def _not_up(job: JobSummary) -> str:
-    return f"its driver has not come up yet; {limits.said(limits.starting_ms(job), job.job.limits.starting_ms)}"
+    return f"its driver has not come up yet; {limits.limit(limits.starting_ms(job), job.job.limits.starting_ms)}"
 
 
 def _restarting(job: JobSummary) -> Iterator[Finding]:
@@ -127,7 +127,7 @@ def _unsaved(job: JobSummary, now_ms: float) -> Iterator[Finding]:
         none = job.last_savepoint_ms is None
         since, title = ("none was ever taken", "no savepoint") if none else ("the last one is old", "savepoint too old")
         words = (
-            f"{formats.compact(job.state_rows)} rows of state; {since}; {limits.said(limits.unsaved_ms(job), job.job.limits.unsaved_ms)}"
+            f"{formats.compact(job.state_rows)} rows of state; {since}; {limits.limit(limits.unsaved_ms(job), job.job.limits.unsaved_ms)}"
         )
         yield Finding(job.job.name, Problem.UNSAVED, Urgency.NOTICE, title, words, since_ms=saved)
 

@@ -158,13 +158,13 @@ def source_name(description: str) -> str:
 
 def quantity(value: float, unit: str) -> str:
     """An amount in its unit (a plural): `1.5 MB` of bytes, else `1,200 files`, `1 batch`."""
-    return size(value) if unit == "bytes" else f"{value:,.0f} {_one(unit) if round(value) == 1 else unit}"
+    return size(value) if unit == "bytes" else f"{value:,.0f} {_singular(unit) if round(value) == 1 else unit}"
 
 
 def pace(per_second: float, unit: str) -> str:
     """A rate in its unit (a plural): `1.5 MB/s` of bytes, else `2.4 files/s`, `1 batch/s`."""
     number = compact(per_second)
-    return f"{size(per_second)}/s" if unit == "bytes" else f"{number} {_one(unit) if number == '1' else unit}/s"
+    return f"{size(per_second)}/s" if unit == "bytes" else f"{number} {_singular(unit) if number == '1' else unit}/s"
 
 
 def files(number: int, total_bytes: float) -> str:
@@ -178,7 +178,7 @@ def short_id(text: str) -> str:
     return f"{prefix}-{rest[:8]}" if rest else text[:12]
 
 
-def _one(unit: str) -> str:
+def _singular(unit: str) -> str:
     return {"batches": "batch"}.get(unit, unit.removesuffix("s"))
 
 

@@ -41,10 +41,10 @@ def gone(holdings: Holdings) -> str:
 def why(holdings: Holdings) -> str:
     """The reason of each source that is not simply usable; of all where none is."""
     telling = [holding for holding in holdings.sources if holding.usable is not Usable.YES] or holdings.sources
-    return "; ".join(dict.fromkeys(_said(holding) for holding in telling))
+    return "; ".join(dict.fromkeys(_described(holding) for holding in telling))
 
 
-def _said(holding: Holding) -> str:
+def _described(holding: Holding) -> str:
     named = f", such as {holding.gaps[0]}" if holding.gaps else ""
     return f"{holding.query}, source {holding.source}: {holding.why}{named}"
 

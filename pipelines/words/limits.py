@@ -57,7 +57,7 @@ def usual(job: JobSummary) -> JobSummary:
     return replace(job, job=replace(job.job, limits=JobLimits()))
 
 
-def said(limit_ms: float, own: int | None) -> str:
+def limit(limit_ms: float, own: int | None) -> str:
     """`limit 2m 00s`; of a limit that somebody set `limit 10m 00s, set for this job`."""
     return f"limit {formats.duration(limit_ms)}" + (", set for this job" if own else "")
 

@@ -57,7 +57,7 @@ def clean(context: Context) -> None:
 
     Where a document of a job cannot be read, nobody knows what it runs on, and nothing is deleted."""
     unread: list[TidemarkError] = []
-    versions = readable(lambda job: _wanted(context, job), context.files.job_names(), unread)
+    versions = readable(lambda job: _version_to_run(context, job), context.files.job_names(), unread)
     if unread:
         return
     used = {_find(context, version) for version in versions}
@@ -67,7 +67,7 @@ def clean(context: Context) -> None:
             events.say(context, "environment.cleaned", None, pins.parent.name, f"environment {pins.parent.name} was unused for 30 days")
 
 
-def _wanted(context: Context, job: JobName) -> Version | None:
+def _version_to_run(context: Context, job: JobName) -> Version | None:
     """The version that the job is to run, if it is and has requirements."""
     run = context.files.wanted(job).run
     version = None if run is None else context.files.version(context.files.spec(job, run).version)

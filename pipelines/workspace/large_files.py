@@ -48,7 +48,7 @@ def places(context: Context, version: Version) -> Mapping[str, str]:
     return {path: str(place) for path, place in kept.items() if place.is_file()}
 
 
-def found(version: Version, places: Mapping[str, str]) -> Mapping[str, str]:
+def places_of(version: Version, places: Mapping[str, str]) -> Mapping[str, str]:
     """Where a run finds each file of `version`, kept or not -> its SHA-256."""
     return {places.get(path, path): digest for path, digest in version.outside.items()}
 

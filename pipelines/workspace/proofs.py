@@ -114,7 +114,7 @@ def _counts(context: Context, manifest: Manifest, counted: Counted) -> tuple[tup
     """One count an operator that was read whole, and the stores that were not read."""
     unread = [store_rows for store_rows in counted.rows if store_rows.error_class]
     partly = {(store_rows.store.query, store_rows.store.operator) for store_rows in unread}
-    events = _said(context, manifest)
+    events = _progress_events(context, manifest)
     state_counts: list[StateCount] = []
     for image in manifest.queries:
         rows = dict.fromkeys((operator.id for operator in image.operators), 0)
@@ -126,7 +126,7 @@ def _counts(context: Context, manifest: Manifest, counted: Counted) -> tuple[tup
     return tuple(state_counts), unread
 
 
-def _said(context: Context, manifest: Manifest) -> Mapping[QueryName, dict[str, Any]]:
+def _progress_events(context: Context, manifest: Manifest) -> Mapping[QueryName, dict[str, Any]]:
     """Progress events of the batches: from the job's runs, else from the savepoint."""
     return {**progress_file.read(context.shelf(manifest.id), manifest.id), **progress.find(context, manifest)}
 

@@ -135,7 +135,7 @@ def beginning_spec(context: Context, job: JobName, version: Version, folder: Pat
         checkpoints=checkpoints,
         output=output,
         code=str(code) if version.files else "",
-        outside=large_files.found(version, places),
+        outside=large_files.places_of(version, places),
         warehouse=str(folder / WAREHOUSE),
     )
 

@@ -154,7 +154,7 @@ def make_spec(
         expected=names.expected,
         new_queries=names.new,
         code=str(code) if frozen.files else "",
-        outside=large_files.found(frozen, places),
+        outside=large_files.places_of(frozen, places),
         locations=dict(names.locations),
         warehouse=str(context.layout.warehouse(job)),
         resources=taken,

@@ -64,7 +64,7 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
 def test_a_script_run(fleet: Fleet, name: str) -> None:
     """The whole page anew, as on a click, and the part that refreshes itself."""
     whole, part = asyncio.run(_measured(fleet, *PAGES[name]))
-    print(f"\n{name:14} whole: {_said(whole)}\n{'':14} part:  {_said(part)}", end="")
+    print(f"\n{name:14} whole: {_times(whole)}\n{'':14} part:  {_times(part)}", end="")
     assert _p95([cpu for cpu, _ in whole]) < LIMIT_MS
 
 
@@ -87,7 +87,7 @@ async def _run(fleet: Fleet, page: Page, fragment: str = "") -> tuple[float, flo
     return (cpu_seconds(fleet.pid) - before) * 1_000, wall * 1_000
 
 
-def _said(runs: list[tuple[float, float]]) -> str:
+def _times(runs: list[tuple[float, float]]) -> str:
     cpu, wall = [cpu for cpu, _ in runs], [wall for _, wall in runs]
     shown = [f"{min(times):.0f} / {statistics.median(times):.0f} / {_p95(times):.0f}" for times in (cpu, wall)]
     return f"CPU min/median/p95 {shown[0]} ms, wall {shown[1]} ms"

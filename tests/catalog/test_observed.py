@@ -19,7 +19,7 @@ EVENT: dict[str, Any] = {"id": "i", "runId": "r", "name": "q", "timestamp": "202
 NOW = 100_000_000
 
 
-def said(**columns: Any) -> dict[str, Observed]:
+def read_observation(**columns: Any) -> dict[str, Observed]:
     """What is read of one observation, by column."""
     line = json.dumps({**EVENT, "observedMetrics": {"checks": columns}}).encode()
     read, _ = json_lines.progress(line)
@@ -31,7 +31,7 @@ def said(**columns: Any) -> dict[str, Observed]:
     [(3, 3.0), (-1, -1.0), (0.5, 0.5), (True, 1.0), (False, 0.0), (2**63 - 1, float(2**63)), (10**38 - 1, 1e38), (1e300, 1e300)],
 )
 def test_numbers_are_metrics(value: Any, number: float) -> None:
-    assert said(it=value) == {"it": Observed("checks.it", number)}
+    assert read_observation(it=value) == {"it": Observed("checks.it", number)}
 
 
 @pytest.mark.parametrize(
@@ -49,16 +49,16 @@ def test_numbers_are_metrics(value: Any, number: float) -> None:
     ],
 )
 def test_all_else_is_text(value: Any, text: str) -> None:
-    assert said(it=value) == {"it": Observed("checks.it", None, text)}
+    assert read_observation(it=value) == {"it": Observed("checks.it", None, text)}
 
 
 def test_null_is_nothing_and_a_batch_may_say_nothing() -> None:
-    assert said(it=None) == {}
+    assert read_observation(it=None) == {}
     assert read_observed({}) == read_observed({"observedMetrics": {}}) == read_observed({"observedMetrics": {"checks": None}}) == ()
 
 
 def test_of_ten_thousand_columns_the_first_ones_are_kept() -> None:
-    assert list(said(**{f"c{at}": at for at in range(10_000)})) == [f"c{at}" for at in range(MOST)]
+    assert list(read_observation(**{f"c{at}": at for at in range(10_000)})) == [f"c{at}" for at in range(MOST)]
 
 
 def test_names_are_bounded_and_have_one_line() -> None:

@@ -15,7 +15,7 @@ from pipelines.workspace.tickets import Ticket
 from pipelines.workspace.workspace import Workspace
 from tests.api.serving import serving
 from tests.cli.doors import Door
-from tests.cli.test_outside import Shell, _interrupted_once, _until_its_end_is_asked_for, files, said, shell
+from tests.cli.test_outside import Shell, _interrupted_once, _until_its_end_is_asked_for, files, json_answer, shell
 from tests.savepoint.apart import apart
 from tests.workspace.conftest import CODE, House
 
@@ -72,8 +72,8 @@ def test_who_leaves_cancels_and_nothing_is_left(
     stopped: Shell, standing: Callable[[], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, kind: str
 ) -> None:
     """A resume saves the present first, which is what is copied here."""
-    (saved,) = said(stopped, "savepoints")
-    script, earlier = tmp_path / "job.py", said(stopped, "operations")
+    (saved,) = json_answer(stopped, "savepoints")
+    script, earlier = tmp_path / "job.py", json_answer(stopped, "operations")
     script.write_text(CODE)
     before = {path for path in files(tmp_path / "ws") if path.startswith(("jobs/", "savepoints/"))}
     standing()
@@ -82,8 +82,8 @@ def test_who_leaves_cancels_and_nothing_is_left(
     assert f"the {kind} was cancelled\n" in done.stderr
     monkeypatch.undo()
     assert {path for path in files(tmp_path / "ws") if path.startswith(("jobs/", "savepoints/"))} == before
-    assert said(stopped, "savepoints") == [saved] and [summary["job"]["name"] for summary in said(stopped, "list")] == ["a"]
-    new = [operation for operation in said(stopped, "operations") if operation not in earlier]
+    assert json_answer(stopped, "savepoints") == [saved] and [summary["job"]["name"] for summary in json_answer(stopped, "list")] == ["a"]
+    new = [operation for operation in json_answer(stopped, "operations") if operation not in earlier]
     assert [(operation["kind"], operation["state"]) for operation in new] == [(kind, "cancelled")]
 
 

@@ -46,7 +46,7 @@ def shell(workspace: Path) -> Shell:
     return tidemark
 
 
-def said(tidemark: Shell, *words: str | Path, code: int = 0) -> Any:
+def json_answer(tidemark: Shell, *words: str | Path, code: int = 0) -> Any:
     done = tidemark(*words, "--json")
     assert done.exit_code == code, done.output
     return json.loads(done.stdout)
@@ -60,7 +60,7 @@ def test_an_attached_job_is_watched_and_left_alone(attached: Shell, lake: Path) 
     before = files(lake)
     row = attached("list").stdout.splitlines()[1].split()
     assert row[:3] == ["clicks", "watched", "13"]
-    assert [batch["batch"] for batch in said(attached, "batches", "clicks", "--retained")][-1] == 13
+    assert [batch["batch"] for batch in json_answer(attached, "batches", "clicks", "--retained")][-1] == 13
     assert attached("stop", "clicks").exit_code == 5
     assert attached("resume", "clicks").exit_code == 5
     assert attached("attach", "again", lake).exit_code == 4
@@ -72,31 +72,31 @@ def test_a_savepoint_of_it_is_verified_and_shown(attached: Shell) -> None:
     done = attached("savepoint", "clicks", "--batch", "12")
     path = Path(done.stdout.rstrip("\n"))
     assert (done.exit_code, path.is_dir()) == (0, True)
-    verification = said(attached, "verify", path)
+    verification = json_answer(attached, "verify", path)
     assert (verification["savepoint"], verification["reached"], verification["diagnosis"]) == (path.name, "intact", [])
-    shown = said(attached, "show", path.name)
+    shown = json_answer(attached, "show", path.name)
     assert shown["queries"][0]["batch"] == 12
     assert shown["levels"].keys() == {"complete", "intact"} == shown["verification"]["levels"].keys()
 
 
 @pytest.mark.parametrize("name", ["elsewhere", "elsewhere.tar.zst"])
 def test_it_goes_to_another_workspace_and_is_the_same_there(attached: Shell, lake: Path, tmp_path: Path, name: str) -> None:
-    taken = said(attached, "savepoint", "clicks", "--label", "before ads")
+    taken = json_answer(attached, "savepoint", "clicks", "--label", "before ads")
     target = tmp_path / "archive" / name
-    plan = said(attached, "export", taken["id"], target, "--dry-run")
+    plan = json_answer(attached, "export", taken["id"], target, "--dry-run")
     assert (plan["archive"], plan["bytes"], target.exists()) == (name.endswith(".zst"), taken["bytes"], False)
     done = attached("export", taken["id"], target, "--then-dispose")
     assert (done.exit_code, done.stdout) == (0, f"{target}\n")
-    assert said(attached, "savepoints") == []
+    assert json_answer(attached, "savepoints") == []
     shutil.rmtree(lake)
     there = shell(tmp_path / "another")
     assert there("import", target).stdout == f"{taken['id']}\n"
-    brought = said(there, "show", taken["id"])
+    brought = json_answer(there, "show", taken["id"])
     assert [brought[field] for field in ("job", "label", "files", "bytes")] == ["clicks", "before ads", taken["files"], taken["bytes"]]
-    assert said(there, "verify", taken["id"])["reached"] == "intact"
+    assert json_answer(there, "verify", taken["id"])["reached"] == "intact"
     again = there("import", target)
     assert (again.exit_code, again.stdout) == (4, "")
-    kinds = [(operation["kind"], operation["state"]) for operation in said(there, "operations")]
+    kinds = [(operation["kind"], operation["state"]) for operation in json_answer(there, "operations")]
     assert kinds == [("import", "failed"), ("verify", "done"), ("import", "done")]
 
 
@@ -104,35 +104,35 @@ def test_a_savepoint_is_taken_to_a_url(attached: Shell, tmp_path: Path) -> None:
     done = attached("savepoint", "clicks", "--to", tmp_path / "archive")
     path = Path(done.stdout.rstrip("\n"))
     assert (done.exit_code, path.parent) == (0, tmp_path / "archive")
-    assert said(attached, "savepoints") == []
+    assert json_answer(attached, "savepoints") == []
     assert attached("import", path).stdout == f"{path.name}\n"
 
 
 def test_sizes_count_what_is_shared_once(attached: Shell, lake: Path) -> None:
     for batch in ("12", "13"):
         assert attached("savepoint", "clicks", "--batch", batch).exit_code == 0
-    space = said(attached, "savepoints", "clicks", "--sizes")
+    space = json_answer(attached, "savepoints", "clicks", "--sizes")
     assert len(space["savepoints"]) == 2
     assert 0 < space["shared_bytes"] < space["disk_bytes"] < space["full_bytes"]
     held = space["frees_bytes"]
     shutil.rmtree(lake)
-    alone = said(attached, "savepoints", "clicks", "--sizes")
+    alone = json_answer(attached, "savepoints", "clicks", "--sizes")
     assert alone["frees_bytes"] == alone["disk_bytes"] > held
     assert attached("savepoints", "--sizes").stdout.splitlines()[-1].startswith("together on disk")
 
 
 def test_the_doctor_finds_what_is_missing_and_what_can_still_be_restored(attached: Shell, lake: Path) -> None:
-    taken = said(attached, "savepoint", "clicks")
+    taken = json_answer(attached, "savepoint", "clicks")
     assert attached("verify", "clicks").exit_code == 0
     (lake / "offsets" / "13").unlink()
     for subject in ("clicks", lake):
-        (diagnosis,) = said(attached, "verify", subject, code=7)
+        (diagnosis,) = json_answer(attached, "verify", subject, code=7)
         assert [finding["damage"]["kind"] for finding in diagnosis["findings"]] == ["missing"]
         assert diagnosis["findings"][0]["damage"]["path"] == "offsets/13" and 13 in diagnosis["findings"][0]["batches"]
         assert diagnosis["restorable"][-1] == 12
     text = attached("verify", "clicks")
     assert text.exit_code == 7 and "can be restored   batches " in text.stdout and "–12\n" in text.stdout
-    assert said(attached, "verify", taken["id"])["reached"] == "intact"
+    assert json_answer(attached, "verify", taken["id"])["reached"] == "intact"
 
 
 def test_a_damaged_savepoint_says_what_is_damaged(attached: Shell) -> None:
@@ -152,18 +152,18 @@ def test_a_fork_of_it_is_planned_with_the_code_it_was_attached_with(tidemark: Sh
     script = tmp_path / "counts.py"
     script.write_text("print('counts')\n")
     assert tidemark("attach", "clicks", lake, "--query", "counts", "--code", script).exit_code == 0
-    taken = said(tidemark, "savepoint", "clicks")
-    plan = said(tidemark, "fork", taken["id"], "--name", "mine", "--dry-run")
+    taken = json_answer(tidemark, "savepoint", "clicks")
+    plan = json_answer(tidemark, "fork", taken["id"], "--name", "mine", "--dry-run")
     assert (plan["job"], plan["savepoint"], plan["keeps_query_id"]) == ("mine", taken["id"], False)
-    assert len(said(tidemark, "list")) == 1
+    assert len(json_answer(tidemark, "list")) == 1
 
 
 @pytest.mark.parametrize("command", ["export", "import", "verify"])
 def test_who_leaves_cancels_and_nothing_is_left(attached: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
-    taken, there = said(attached, "savepoint", "clicks"), shell(tmp_path / "another")
+    taken, there = json_answer(attached, "savepoint", "clicks"), shell(tmp_path / "another")
     exported, again = tmp_path / "archive" / "one.tar.zst", tmp_path / "archive" / "again"
     assert attached("export", taken["id"], exported).exit_code == 0
-    assert said(there, "savepoints") == []
+    assert json_answer(there, "savepoints") == []
     before = files(tmp_path / "archive")
     monkeypatch.setattr(Ticket, "advance", _until_its_end_is_asked_for)
     monkeypatch.setattr("pipelines.cli.session._sleep", _interrupted_once())
@@ -178,11 +178,11 @@ def test_who_leaves_cancels_and_nothing_is_left(attached: Shell, tmp_path: Path,
     assert f"the {command} was cancelled\n" in done.stderr
     monkeypatch.undo()
     assert files(tmp_path / "archive") == before
-    newest = said(used, "operations")[0]
+    newest = json_answer(used, "operations")[0]
     assert (newest["kind"], newest["state"]) == (command, "cancelled")
-    assert [savepoint["id"] for savepoint in said(there, "savepoints")] == []
+    assert [savepoint["id"] for savepoint in json_answer(there, "savepoints")] == []
     assert [name for name in files(tmp_path / "another") if name.startswith(("savepoints/", "exports/"))] == []
-    assert said(attached, "verify", taken["id"])["reached"] == "intact"
+    assert json_answer(attached, "verify", taken["id"])["reached"] == "intact"
 
 
 def _until_its_end_is_asked_for(ticket: Ticket, done: int) -> None:

@@ -33,7 +33,7 @@ class Opener:
         return app
 
 
-def said(app: AppTest) -> str:
+def texts(app: AppTest) -> str:
     """All HTML, captions and markdown of the page, in order of kind."""
     html = "".join(str(element.proto.body) for element in app.get("html"))
     return "\n".join([html, *(caption.value for caption in app.caption), *(text.value for text in app.markdown)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.dashboard.opening import Opener, said
+from tests.dashboard.opening import Opener, texts
 from tests.faces import FakeFace
 
 JOB, SAVEPOINT = {"job": "post_engagement"}, {"savepoint": "sp-000000000002"}
@@ -30,11 +30,11 @@ WRONG = {
 def test_a_wrong_value_is_told_with_what_it_may_be(opened: Opener, name: str) -> None:
     page, query, hint = WRONG[name]
     wrong, value = list(query.items())[-1]
-    words = said(opened(FakeFace.busy(), page, **query))
+    words = texts(opened(FakeFace.busy(), page, **query))
     assert f"The address says {wrong}={value}" in words
     assert hint in words
 
 
 def test_what_fits_is_not_spoken_of(opened: Opener) -> None:
     address = JOB | {"zone": "UTC", "range": "1h", "from": "2026-11-21T03:10:00Z", "to": "2026-11-21T03:30:00Z", "at": "1795230600000"}
-    assert "The address says" not in said(opened(FakeFace.busy(), "job", **address))
+    assert "The address says" not in texts(opened(FakeFace.busy(), "job", **address))

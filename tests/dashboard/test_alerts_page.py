@@ -17,7 +17,7 @@ from pipelines.verbs.silence import SilenceAlerts
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.try_channel import TryChannel
 from tests import samples
-from tests.dashboard.opening import Opener, answered, asked, clicked, column, said, tables
+from tests.dashboard.opening import Opener, answered, asked, clicked, column, tables, texts
 from tests.faces import FakeFace
 from tests.samples import NOW_MS
 
@@ -26,7 +26,7 @@ JOB = "post_engagement"
 
 def test_it_shows_what_fires_the_rules_and_who_is_told(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "alerts")
-    shown = said(app)
+    shown = texts(app)
     assert "Firing" in shown and "event_time_lag_seconds is 6m 12s" in shown and "sent to oncall" in shown
     assert "all alerts of post_events" in shown and "$TIDEMARK_ONCALL_URL" in shown
     assert column(app, "rules_", "When") == ["event_time_lag_seconds > 5m for 5m; over at 1m", "failed"]
@@ -48,7 +48,7 @@ def test_a_channel_is_tried_and_says_what_failed(opened: Opener) -> None:
     app = clicked(opened(face, "alerts"), "test_oncall")
     assert [message.value for message in app.success] == ["oncall has accepted the test message."]
     face.refuses(TryChannel, Unavailable("channel.failed", "its service answered 503", "Look whether it is up."))
-    assert "its service answered 503" in said(clicked(opened(face, "alerts"), "test_oncall"))
+    assert "its service answered 503" in texts(clicked(opened(face, "alerts"), "test_oncall"))
 
 
 def test_a_channel_and_a_rule_are_added(opened: Opener) -> None:
@@ -74,7 +74,7 @@ def test_a_rule_is_changed_and_keeps_its_other_threshold(opened: Opener) -> None
 
 def test_what_cannot_be_read_is_said_and_not_set(opened: Opener) -> None:
     app = asked(opened(FakeFace.sample(), "alerts"), "new_rule", rule_name="late", rule_for_ms="soon")
-    assert "is no duration" in said(app) and app.button(key="rule_yes").disabled
+    assert "is no duration" in texts(app) and app.button(key="rule_yes").disabled
 
 
 def test_a_job_has_its_alerts_with_their_history(opened: Opener) -> None:
@@ -89,7 +89,7 @@ def test_a_job_has_its_alerts_with_their_history(opened: Opener) -> None:
 def test_without_any_it_says_what_a_rule_is(opened: Opener, page: str) -> None:
     face = FakeFace.sample()
     face.answers(ShowAlerts, Alerts("", (), (), (), ()))
-    shown = said(opened(face, page, **({"job": JOB, "tab": "Alerts"} if page == "job" else {})))
+    shown = texts(opened(face, page, **({"job": JOB, "tab": "Alerts"} if page == "job" else {})))
     assert "No rules yet" in shown
 
 

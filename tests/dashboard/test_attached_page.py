@@ -13,7 +13,7 @@ from pipelines.domain.errors import AlreadyExists, Invalid, NotFound, TidemarkEr
 from pipelines.verbs.attach import Attach
 from pipelines.verbs.savepoints import ListSavepoints
 from tests.afterwards import follow
-from tests.dashboard.opening import Opener, clicked, said, selected
+from tests.dashboard.opening import Opener, clicked, selected, texts
 from tests.faces import FakeFace
 
 CHECKPOINT = "/data/clicks/checkpoint"
@@ -91,10 +91,10 @@ def test_a_refusal_stands_beside_its_field_until_something_changes(
     face = FakeFace.sample()
     face.refuses(Attach, error)
     app = clicked(form(opened, face, **typed), "attach_start")
-    assert re.search(rf'<p class="tm-error" role="alert">[^<]*{re.escape(words)}', said(app))
+    assert re.search(rf'<p class="tm-error" role="alert">[^<]*{re.escape(words)}', texts(app))
     assert app.text_input(key="attach_name").value == typed["name"]
     app.text_input(key="attach_name").set_value("another").run()
-    assert 'class="tm-error"' not in said(app)
+    assert 'class="tm-error"' not in texts(app)
 
 
 def test_a_press_with_the_last_letter_counts(opened: Opener) -> None:
@@ -124,12 +124,12 @@ def test_an_error_is_about_a_field(code: str, field: str) -> None:
 
 def test_a_script_that_cannot_be_read_is_said_beside_its_field(opened: Opener) -> None:
     app = form(opened, FakeFace(), name="clicks", checkpoint_0=CHECKPOINT, script="/no/such.py")
-    assert 'class="tm-error"' in said(app)
+    assert 'class="tm-error"' in texts(app)
 
 
 def test_it_is_watched_and_neither_stopped_nor_started(opened: Opener) -> None:
     app = opened(FakeFace.busy(), "job", job="clicks")
-    words = said(app)
+    words = texts(app)
     for part in ("Watched", "s3://lake/clicks/checkpoint", "s3://lake/clicks/out", "Its code is not known"):
         assert part in words
     keys = {button.key for button in app.button}
@@ -148,7 +148,7 @@ def test_it_is_watched_and_neither_stopped_nor_started(opened: Opener) -> None:
 
 
 def test_only_what_a_checkpoint_says_is_shown_of_it(opened: Opener) -> None:
-    words = said(opened(FakeFace.busy(), "job", job="clicks"))
+    words = texts(opened(FakeFace.busy(), "job", job="clicks"))
     assert "Newest batch" in words
     for unknown in ("Late rows dropped", "rows/s"):
         assert unknown not in words
@@ -156,7 +156,7 @@ def test_only_what_a_checkpoint_says_is_shown_of_it(opened: Opener) -> None:
 
 @pytest.mark.parametrize("tab", ["Metrics", "Batches", "Savepoints", "Configuration", "Alerts", "Events"])
 def test_each_of_its_tabs_is_drawn(opened: Opener, tab: str) -> None:
-    assert "<h1>clicks</h1>" in said(opened(FakeFace.busy(), "job", job="clicks", tab=tab))
+    assert "<h1>clicks</h1>" in texts(opened(FakeFace.busy(), "job", job="clicks", tab=tab))
 
 
 def test_it_is_not_rewound(opened: Opener) -> None:
@@ -166,7 +166,7 @@ def test_it_is_not_rewound(opened: Opener) -> None:
 
 def test_forgetting_it_touches_nothing_of_it(opened: Opener) -> None:
     app = opened(FakeFace.busy(), "job", job="clicks")
-    words = said(app.button(key="forget").click().run())
+    words = texts(app.button(key="forget").click().run())
     assert "its checkpoint and its output are not touched" in words
     assert "This deletes" not in words
 
@@ -175,7 +175,7 @@ def test_a_fork_of_it_needs_code(opened: Opener, tmp_path: Path) -> None:
     face = FakeFace.busy()
     taken = face.ask(ListSavepoints("clicks"))[0]
     app = opened(face, "fork", savepoint=taken.id)
-    assert "clicks runs elsewhere" in said(app)
+    assert "clicks runs elsewhere" in texts(app)
     assert app.button(key="fork_start").disabled
     assert "does not say what code" in app.button(key="fork_start").help
     script = tmp_path / "clicks.py"

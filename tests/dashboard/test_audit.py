@@ -11,7 +11,7 @@ from dashboard.strangers import Strangers
 from pipelines.domain.access import Caller, Role
 from pipelines.domain.audit import Call, Finding, Result, Verified
 from pipelines.verbs.audit import ListAudit, VerifyAudit
-from tests.dashboard.opening import Opener, clicked, column, said
+from tests.dashboard.opening import Opener, clicked, column, texts
 from tests.faces import FakeFace
 
 
@@ -28,16 +28,16 @@ def test_nobody_else_does(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(session, "caller", lambda: Caller("ci", Role.AUTHOR))
     face = FakeFace.sample()
     app = opened(face, "settings")
-    assert "Takes the role admin; yours is author" in said(app)
+    assert "Takes the role admin; yours is author" in texts(app)
     assert not [question for question in face.asked if isinstance(question, ListAudit)]
 
 
 def test_the_chain_is_checked_by_a_click(opened: Opener) -> None:
     face = FakeFace.sample()
     app = clicked(opened(face, "settings"), "audit_verify")
-    assert "The chain is whole" in said(app) and "ab" * 32 in said(app)
+    assert "The chain is whole" in texts(app) and "ab" * 32 in texts(app)
     face.answers(VerifyAudit, Verified(2, 2, "cd" * 32, (Finding(1, "number 1 was changed"),)))
-    assert "line 1: number 1 was changed" in said(clicked(opened(face, "settings"), "audit_verify"))
+    assert "line 1: number 1 was changed" in texts(clicked(opened(face, "settings"), "audit_verify"))
 
 
 def test_strangers_are_counted_and_written_once_a_minute() -> None:

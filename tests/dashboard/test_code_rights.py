@@ -13,7 +13,7 @@ from pipelines.storage import users
 from pipelines.storage.users import Other, User
 from pipelines.verbs.system import ShowAbout
 from pipelines.words import code_rights
-from tests.dashboard.opening import Opener, said
+from tests.dashboard.opening import Opener, texts
 from tests.faces import FakeFace
 
 PAGES: dict[str, dict[str, str]] = {"new_job": {}, "fork": {"savepoint": "sp-000000000002"}}
@@ -40,5 +40,5 @@ def test_the_settings_and_the_command_say_it(opened: Opener) -> None:
     for apart, words in ((True, "apart from the server"), (False, "own user: it may do all that the server may")):
         shown = replace(about, server=replace(about.server, code_runs_as="jobs", code_apart=apart))
         face.answers(ShowAbout, lambda _, shown=shown: shown)
-        assert words in said(opened(face, "settings"))
+        assert words in texts(opened(face, "settings"))
         assert words in about_text(shown, 0)

@@ -9,7 +9,7 @@ from dashboard.views import events
 from dashboard.views.job import occurrences
 from pipelines.domain.errors import Invalid, Unavailable
 from pipelines.verbs.system import ListEvents
-from tests.dashboard.opening import Opener, clicked, said, selected, tables
+from tests.dashboard.opening import Opener, clicked, selected, tables, texts
 from tests.faces import NOW_MS, FakeFace
 
 
@@ -69,7 +69,7 @@ def test_another_filter_begins_at_the_newest(opened: Opener, monkeypatch: pytest
 def test_a_place_that_is_none_is_said(opened: Opener) -> None:
     face = FakeFace.sample()
     face.refuses(ListEvents(limit=events.LIMIT, before="yesterday"), Invalid("events.cursor", "It is not the cursor of an event"))
-    assert "events.cursor" in said(opened(face, "events", before="yesterday"))
+    assert "events.cursor" in texts(opened(face, "events", before="yesterday"))
 
 
 def test_a_job_with_many_events_leads_to_all_of_them(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,13 +79,13 @@ def test_a_job_with_many_events_leads_to_all_of_them(opened: Opener, monkeypatch
 
 
 def test_nothing_yet(opened: Opener) -> None:
-    assert "Nothing has happened yet" in said(opened(FakeFace(), "events"))
+    assert "Nothing has happened yet" in texts(opened(FakeFace(), "events"))
 
 
 def test_an_error_is_shown(opened: Opener) -> None:
     face = FakeFace.sample()
     face.refuses(ListEvents, Unavailable("catalog.away", "The catalog is away."))
-    assert "catalog.away" in said(opened(face, "events"))
+    assert "catalog.away" in texts(opened(face, "events"))
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ from pipelines.verbs.promote import Promote
 from pipelines.verbs.replay import RunReplay
 from tests import samples
 from tests.afterwards import follow
-from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, column, said, selected, tables
+from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, column, selected, tables, texts
 from tests.faces import FakeFace
 
 ONCE = OperatorPlan(0, "dedupe")
@@ -74,17 +74,17 @@ def test_changed_rows_have_both_values_side_by_side() -> None:
 
 
 def test_without_experiments_the_page_teaches(opened: Opener) -> None:
-    words = said(opened(FakeFace(), "experiments"))
+    words = texts(opened(FakeFace(), "experiments"))
     assert "No experiments yet" in words
 
 
 def test_experiments_are_listed(opened: Opener) -> None:
-    assert "1 experiment" in said(opened(FakeFace.sample(), "experiments"))
+    assert "1 experiment" in texts(opened(FakeFace.sample(), "experiments"))
 
 
 def test_replays_and_bisections_are_listed_and_shown(opened: Opener) -> None:
     listed = opened(FakeFace.sample(), "experiments")
-    assert "Replays" in said(listed) and "Bisections" in said(listed)
+    assert "Replays" in texts(listed) and "Bisections" in texts(listed)
     shown = opened(FakeFace.sample(), "experiments", replay="rp-000000000001")
     for part in (
         "Replay of post_engagement",
@@ -92,27 +92,27 @@ def test_replays_and_bisections_are_listed_and_shown(opened: Opener) -> None:
         "The first batch whose rows differ is 9",
         "keeps no rows",
     ):
-        assert part in said(shown), part
+        assert part in texts(shown), part
     assert any("a.views" in frame.value.columns for frame in shown.dataframe)
     bisected = opened(FakeFace.sample(), "experiments", bisection="bi-000000000001")
     for part in ("The first batch of counts", "nothing was run again", "file:///data/events/007.json"):
-        assert part in said(bisected), part
-    assert "replay.not_found" in said(opened(FakeFace.sample(), "experiments", replay="rp-none"))
+        assert part in texts(bisected), part
+    assert "replay.not_found" in texts(opened(FakeFace.sample(), "experiments", replay="rp-none"))
 
 
 def test_the_fork_of_a_replay_is_discarded_and_the_replay_stays(opened: Opener) -> None:
     face = follow(FakeFace.sample(), Forget)
     app = opened(face, "experiments", replay="rp-000000000001")
-    assert "It cannot be undone" in said(asked(app, "replay_discard"))
+    assert "It cannot be undone" in texts(asked(app, "replay_discard"))
     app = agreed(app, "replay_discard")
     assert face.begun == [Forget("replay-000000000001")]
-    assert "Replay of post_engagement" in said(app) and not any(button.key == "replay_discard" for button in app.button)
+    assert "Replay of post_engagement" in texts(app) and not any(button.key == "replay_discard" for button in app.button)
 
 
 def test_replays_and_bisections_of_the_fakes_are_over(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(samples, "NOW_MS", round(session.now_ms()))
     for chosen, ago in (({"replay": "rp-000000000001"}, "1 min ago"), ({"bisection": "bi-000000000001"}, "2 min ago")):
-        assert f">{ago}<" in said(opened(FakeFace.sample(), "experiments", **chosen))
+        assert f">{ago}<" in texts(opened(FakeFace.sample(), "experiments", **chosen))
 
 
 def test_a_replay_and_a_bisection_are_begun(opened: Opener) -> None:
@@ -130,7 +130,7 @@ def test_a_replay_and_a_bisection_are_begun(opened: Opener) -> None:
 
 def test_a_and_b_side_by_side(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "experiments", experiment="ex-1")
-    words = said(app)
+    words = texts(app)
     for part in ("ads", "post_engagement_split", "Agreement", "80.0 %", "Only in A", "Metrics over event time", "Code, A → B", "compared"):
         assert part in words
     for part in (
@@ -157,20 +157,20 @@ def test_an_interval_of_what_both_observe_has_its_own_name() -> None:
 def test_what_cannot_be_compared_is_said_and_the_rest_is_shown(opened: Opener) -> None:
     face = FakeFace.sample()
     face.refuses(Compare, Unsupported("compare.sink", "Only files can be compared", "Write to parquet."))
-    words = said(opened(face, "experiments", experiment="ex-1"))
+    words = texts(opened(face, "experiments", experiment="ex-1"))
     assert "compare.sink" in words
     assert "Metrics over event time" in words
 
 
 def test_any_two_jobs_are_compared(opened: Opener) -> None:
-    words = said(opened(FakeFace.sample(), "experiments", a="post_engagement", b="post_events"))
+    words = texts(opened(FakeFace.sample(), "experiments", a="post_engagement", b="post_events"))
     assert "post_engagement against post_events" in words
     assert "80.0 %" in words
-    assert "always equal to itself" in said(opened(FakeFace.sample(), "experiments", a="post_events", b="post_events"))
+    assert "always equal to itself" in texts(opened(FakeFace.sample(), "experiments", a="post_events", b="post_events"))
 
 
 def test_b_is_said_in_one_sentence(opened: Opener) -> None:
-    words = said(opened(FakeFace.sample(), "experiments", experiment="ex-1"))
+    words = texts(opened(FakeFace.sample(), "experiments", experiment="ex-1"))
     assert re.search(r"B: 80.0 % of rows equal, first difference \d\d:\d\d:\d\d, 12 % slower, failed", words)
 
 
@@ -180,7 +180,7 @@ def test_a_variant_that_has_not_begun_is_waited_for(opened: Opener) -> None:
     detail = face.ask(ShowJob("post_engagement_split"))
     waiting = replace(detail, summary=replace(detail.summary, state=RunState.STARTING, batch=None, findings=()))
     face.answers(ShowJob("post_engagement_split"), waiting)
-    words = said(opened(face, "experiments", experiment="ex-1"))
+    words = texts(opened(face, "experiments", experiment="ex-1"))
     assert "B: waiting for its first batch" in words
     assert "Waiting for the first batch" in words and "compare.not_started" not in words
 
@@ -215,7 +215,7 @@ def test_an_experiment_of_three_jobs_lets_one_choose(opened: Opener) -> None:
 def test_a_forgotten_job_is_said(opened: Opener) -> None:
     face = FakeFace.sample()
     del face.runs["post_engagement_split"]
-    assert "This job was forgotten" in said(opened(face, "experiments", experiment="ex-1"))
+    assert "This job was forgotten" in texts(opened(face, "experiments", experiment="ex-1"))
 
 
 def test_back_to_all(opened: Opener) -> None:
@@ -224,7 +224,7 @@ def test_back_to_all(opened: Opener) -> None:
 
 
 def test_an_experiment_that_is_gone_is_said(opened: Opener) -> None:
-    assert "experiment.not_found" in said(opened(FakeFace.sample(), "experiments", experiment="ex-gone"))
+    assert "experiment.not_found" in texts(opened(FakeFace.sample(), "experiments", experiment="ex-gone"))
 
 
 def test_intervals_are_bars_on_one_scale() -> None:
@@ -261,7 +261,7 @@ def test_promoting_shows_its_steps_and_is_asked_once(opened: Opener) -> None:
     part = Part("engagement", 0, "stateStoreSave", Outcome.CHANGED_MEANING, ("computes: sum(v) before, count(v) now",))
     face.plans_as(Promote, replace(plan, verdict=verdicts.of(SavepointId("sp-1"), plan.version, (part,))))
     app = asked(opened(face, "experiments", experiment="ex-1"), "decide_promote")
-    words = said(app)
+    words = texts(app)
     for text in (
         "goes on: version",
         "The variant keeps running.",
@@ -275,7 +275,7 @@ def test_promoting_shows_its_steps_and_is_asked_once(opened: Opener) -> None:
     follow(face, Promote)
     answered(app, "decide_promote", "decide_yes")
     assert face.begun == [Promote("post_engagement_split")]
-    words = said(opened(face, "experiments", experiment="ex-1"))
+    words = texts(opened(face, "experiments", experiment="ex-1"))
     assert "post_engagement_split was promoted" in words and "Promoted" in words
 
 
@@ -321,11 +321,11 @@ def test_a_dropped_variant_is_marked_and_asked_about_no_more(opened: Opener) -> 
     app = clicked(opened(face, "experiments", experiment="ex-1"), "decide_drop")
     assert face.begun == [Drop("post_engagement_split")]
     app = opened(face, "experiments", experiment="ex-1")
-    assert "was dropped" in said(app) and "decide_drop" not in [button.key for button in app.button]
+    assert "was dropped" in texts(app) and "decide_drop" not in [button.key for button in app.button]
 
 
 def test_a_refused_promotion_is_said_and_cannot_be_agreed_to(opened: Opener) -> None:
     face = mended()
     face.refuses(Promote, Conflict("promote.parent_gone", "post_engagement was forgotten", "The variant goes on by itself."))
     app = asked(opened(face, "experiments", experiment="ex-1"), "decide_promote")
-    assert "promote.parent_gone" in said(app) and app.button(key="decide_yes").disabled
+    assert "promote.parent_gone" in texts(app) and app.button(key="decide_yes").disabled

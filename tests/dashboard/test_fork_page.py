@@ -26,7 +26,7 @@ from pipelines.verbs.savepoints import ReadManifest
 from pipelines.verbs.try_code import TryCode
 from tests import samples
 from tests.afterwards import follow
-from tests.dashboard.opening import Opener, clicked, said, selected
+from tests.dashboard.opening import Opener, clicked, selected, texts
 from tests.faces import FakeFace
 
 SAVEPOINT = "sp-000000000002"
@@ -134,14 +134,14 @@ def test_scripts_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_without_a_savepoint_one_is_chosen(opened: Opener) -> None:
-    assert "Fork which savepoint?" in said(opened(FakeFace.sample(), "fork"))
-    assert "There is none yet" in said(opened(FakeFace(), "fork"))
+    assert "Fork which savepoint?" in texts(opened(FakeFace.sample(), "fork"))
+    assert "There is none yet" in texts(opened(FakeFace(), "fork"))
 
 
 def test_the_plan_is_shown_before_anything_starts(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "fork", savepoint=SAVEPOINT)
-    words = said(app)
+    words = texts(app)
     for part in ("ready to start", "12 files, 2.0 MB", "4.1 kB", "a new one", "the sink&#x27;s log is carried over", "a warning"):
         assert part in words
     assert face.begun == []
@@ -159,7 +159,7 @@ def test_the_code_is_checked_and_the_verdict_stands_in_the_plan(opened: Opener) 
     was, now = (OperatorPlan(at, "stateStoreSave", (Fact("computes", text),)) for at, text in ((0, "sum(v)"), (1, "count(v) < 3")))
     verdict = verdicts.of(plan.savepoint, VersionId("v-1"), (part,), ("rand()",))
     face.plans_as(Fork, replace(plan, verdict=replace(verdict, operators=(OperatorPair("engagement", was, now),))))
-    words = said(opened(face, "fork", savepoint=SAVEPOINT))
+    words = texts(opened(face, "fork", savepoint=SAVEPOINT))
     beside = '<tr class="differs"><th>computes</th><td>sum(v)</td><td>count(v) &lt; 3</td></tr>'
     for text in ("changed meaning", "engagement, operator 0 (aggregation)", f"{reason}. Fork if that is meant.", "rand()", beside):
         assert text in words
@@ -203,7 +203,7 @@ def test_which_operator_goes_on_as_which_is_chosen(opened: Opener) -> None:
     app = opened(face, "fork", savepoint=SAVEPOINT)
     first, second, third = (f"map_{SAVEPOINT}_A_engagement.{at}" for at in range(3))
     assert app.selectbox(key=first).options == ["not said", "goes on as engagement.0", "goes on as engagement.1", "is dropped"]
-    assert app.selectbox(key=third).options == ["not said", "goes on as engagement.2"] and "may be another" in said(app)
+    assert app.selectbox(key=third).options == ["not said", "goes on as engagement.2"] and "may be another" in texts(app)
     app.selectbox(key=first).select("engagement.1").run()
     assert app.selectbox(key=second).options == ["not said", "goes on as engagement.0", "is dropped"]
     app.selectbox(key=second).select("dropped").run()
@@ -261,7 +261,7 @@ def test_a_name_that_is_taken_cannot_be_started(opened: Opener) -> None:
     app.text_input(key=f"fork_name_{SAVEPOINT}_A").set_value("post_events").run()
     assert app.button(key="fork_start").disabled
     assert "post_events" in app.button(key="fork_start").help
-    assert "job.exists" in said(app)
+    assert "job.exists" in texts(app)
 
 
 def test_what_is_not_python_cannot_be_started_and_says_the_line(opened: Opener, tmp_path: Path) -> None:
@@ -366,7 +366,7 @@ def test_its_batches_can_be_the_parents(opened: Opener, batches: str, words: str
 
 
 def test_a_refused_sink_says_what_to_change(opened: Opener) -> None:
-    words = said(opened(shared(), "fork", savepoint=SAVEPOINT))
+    words = texts(opened(shared(), "fork", savepoint=SAVEPOINT))
     for part in ("refused", "Two jobs on one sink", "Choose what happens with the output above"):
         assert part in words
 
@@ -379,9 +379,9 @@ def test_a_query_that_the_savepoint_does_not_know_is_named(opened: Opener, tmp_p
     assert not app.multiselect
     app.text_input(key="fork_path").set_value(str(script)).run()
     app = clicked(app, "fork_load_now")
-    assert "The code names late, which the savepoint does not hold" in said(app)
+    assert "The code names late, which the savepoint does not hold" in texts(app)
     app.multiselect(key=f"fork_new_{SAVEPOINT}_A").set_value(["late"]).run()
-    assert "The code names late" not in said(app)
+    assert "The code names late" not in texts(app)
     clicked(app, "fork_start")
     change = face.begun[-1]
     assert isinstance(change, Fork)
@@ -410,7 +410,7 @@ def test_a_fork_at_a_home_says_what_it_costs_there(opened: Opener) -> None:
     face.plans_as(Fork, there)
     app = opened(face, "fork", savepoint=SAVEPOINT)
     app.text_input(key=f"fork_home_{SAVEPOINT}_A").set_value(" s3://bucket ").run()
-    assert there.checkpoints in said(app) and "about 1,234 requests" in said(app)
+    assert there.checkpoints in texts(app) and "about 1,234 requests" in texts(app)
     clicked(app, "fork_start")
     change = face.begun[-1]
     assert isinstance(change, Fork) and change.home == "s3://bucket"
@@ -427,7 +427,7 @@ def test_a_source_goes_on_from_elsewhere(opened: Opener) -> None:
     assert "Sources go on: where the savepoint stands" in {expander.label for expander in app.expander}
     app.text_input(key=f"fork_offsets_{SAVEPOINT}_A_{source}").set_value(" latest ").run()
     assert f"Sources go on: :blue[{source} moved]" in {expander.label for expander in app.expander}
-    assert "at most 3 files skipped: the state never gets them" in said(app)
+    assert "at most 3 files skipped: the state never gets them" in texts(app)
     clicked(app, "fork_start")
     change = face.begun[-1]
     assert isinstance(change, Fork) and change.offsets == {source: "latest"}
@@ -450,7 +450,7 @@ def test_the_parent_can_be_compared_with(opened: Opener) -> None:
 
 
 def test_a_savepoint_that_is_gone_is_said(opened: Opener) -> None:
-    assert "savepoint.not_found" in said(opened(FakeFace.sample(), "fork", savepoint="sp-gone"))
+    assert "savepoint.not_found" in texts(opened(FakeFace.sample(), "fork", savepoint="sp-gone"))
 
 
 def test_a_press_with_the_last_letter_counts(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -471,7 +471,7 @@ def test_a_press_with_what_is_refused_starts_nothing(opened: Opener) -> None:
     app.text_input(key=f"fork_name_{SAVEPOINT}_A").set_value("post_events")
     clicked(app, "fork_start")
     assert selected(app, "job") == ""
-    assert app.button(key="fork_start").disabled and "job.exists" in said(app)
+    assert app.button(key="fork_start").disabled and "job.exists" in texts(app)
 
 
 def test_a_variant_is_added_with_the_last_letter(opened: Opener) -> None:
@@ -495,9 +495,9 @@ def test_a_fork_edits_any_of_its_files(opened: Opener) -> None:
     app = opened(face, "fork", savepoint=savepoint, file="helper.py")
     box = app.selectbox(key=f"fork_file_{savepoint}_A")
     assert (list(box.options), box.value) == (["job.py", "helper.py"], "helper.py"), "what is no text is not edited"
-    assert "<strong>helper.py</strong>" in said(app)
+    assert "<strong>helper.py</strong>" in texts(app)
     box.set_value("").run()
-    assert "<strong>job.py</strong>" in said(app) and selected(app, "file") == ""
+    assert "<strong>job.py</strong>" in texts(app) and selected(app, "file") == ""
 
 
 def test_a_draft_says_which_files_differ() -> None:
@@ -519,8 +519,8 @@ def test_a_script_that_is_loaded_brings_its_modules(opened: Opener, tmp_path: Pa
     app = opened(face, "fork", savepoint=SAVEPOINT)
     app.text_input(key="fork_path").set_value(str(tmp_path / "job.py")).run()
     app = clicked(app, "fork_load_now")
-    assert "loaded in place of the code" in said(app)
+    assert "loaded in place of the code" in texts(app)
     app = clicked(app, "fork_start")
     (fork,) = face.begun
     assert isinstance(fork, Fork) and fork.files == {"helper.py": "x = 1\n"}
-    assert "loaded in place of the code" not in said(app), "a notice of what was typed ends with its page"
+    assert "loaded in place of the code" not in texts(app), "a notice of what was typed ends with its page"

@@ -12,7 +12,7 @@ from pipelines.client import scripts
 from pipelines.domain.collection import COLLECTION, GENERATORS
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.system import StartExample
-from tests.dashboard.opening import Opener, clicked, said
+from tests.dashboard.opening import Opener, clicked, texts
 from tests.faces import FakeFace
 
 
@@ -39,7 +39,7 @@ def test_all_scripts_are_listed_and_helpers_are_not() -> None:
 def test_a_job_of_the_collection_is_shown_and_its_input_is_made(opened: Opener) -> None:
     face = FakeFace()
     app = opened(face, "new_job", source="Gallery", script="card_fraud.py")
-    assert "card_fraud_longer" in said(app) and "changed meaning" in said(app)
+    assert "card_fraud_longer" in texts(app) and "changed meaning" in texts(app)
     assert app.text_area[0].value.startswith("--payments DIRECTORY_OF_INPUT/payments")
     clicked(app, "generate_input")
     assert StartExample("card_fraud", inputs_only=True) in face.begun

@@ -30,7 +30,7 @@ from pipelines.verbs.stop import Stop
 from pipelines.verbs.take import Take
 from tests import questions, samples
 from tests.afterwards import follow
-from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, said, selected, tables
+from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, selected, tables, texts
 from tests.faces import NOW_MS, FakeFace, judged
 
 TABS = ("Metrics", "Operators", "State", "Batches", "Savepoints", "Versions", "Logs", "Configuration", "Events")
@@ -61,7 +61,7 @@ def labels(app: Any) -> set[str]:
 @pytest.mark.parametrize("tab", TABS)
 @pytest.mark.parametrize("job", [JOB, "post_engagement_split", "post_events"])
 def test_every_tab_is_drawn_in_every_state(opened: Opener, job: str, tab: str) -> None:
-    words = said(opened(FakeFace.sample(), "job", job=job, tab=tab))
+    words = texts(opened(FakeFace.sample(), "job", job=job, tab=tab))
     assert f"<h1>{job}</h1>" in words
 
 
@@ -75,7 +75,7 @@ def in_health(face: FakeFace, **changes: Any) -> None:
 def test_a_job_without_progress_says_so_in_its_head_and_where_to_look(opened: Opener) -> None:
     face = FakeFace.sample()
     in_health(face, last_progress_ms=NOW_MS - 600_000, lag_ms=600_000.0, gap_ms=10_000.0)
-    words = said(opened(face, "job", job=JOB))
+    words = texts(opened(face, "job", job=JOB))
     assert "No progress" in words and ">Running<" not in words
     assert "no batch has ended since; usually one every 10.0 s" in words
     assert "tab=Logs" in words and "Read the log</a>" in words
@@ -85,7 +85,7 @@ def test_a_job_without_progress_says_so_in_its_head_and_where_to_look(opened: Op
 def test_an_idle_job_is_neither_stuck_nor_on_time(opened: Opener) -> None:
     face = FakeFace.sample()
     in_health(face, last_progress_ms=NOW_MS - 600_000, idle_since_ms=NOW_MS - 600_000)
-    words = said(opened(face, "job", job=JOB))
+    words = texts(opened(face, "job", job=JOB))
     assert "Idle" in words and "No progress" not in words
     assert "idle; as of its last batch" in words and "on time" not in words
 
@@ -95,7 +95,7 @@ def test_code_that_does_not_fit_its_state_is_taken_back_by_the_main_action(opene
     detail = face.ask(ShowJob(failed))
     app = opened(face, "job", job=failed)
     assert app.button(key="resume").proto.type == "secondary", "there is no code before its only version"
-    assert "the job ran no other code on it" in said(app)
+    assert "the job ran no other code on it" in texts(app)
     earlier = face.ask(ShowJob(JOB)).runs[-1]
     runs = (*detail.runs, replace(earlier, job=detail.runs[0].job))
     face.answers(ShowJob, lambda question: replace(detail, runs=runs))
@@ -114,7 +114,7 @@ def test_operators_show_what_a_query_is_made_of(opened: Opener) -> None:
     kafka = ["1-clicks-0", "1-clicks-1"]
     of_query = {"sources_counts": ["0", "1"], "partitions_counts": kafka, "operators_counts": ["0", "1"], "sink_counts": ["sink"]}
     assert tables(app) == of_query
-    assert "batch 9 ·" in said(app) and "as Spark ran batch 9" in said(app)
+    assert "batch 9 ·" in texts(app) and "as Spark ran batch 9" in texts(app)
     (drawn,) = [
         json.loads(component.proto.json) for component in app.get("bidi_component") if "tidemark_plan" in component.proto.component_name
     ]
@@ -123,15 +123,15 @@ def test_operators_show_what_a_query_is_made_of(opened: Opener) -> None:
 
 
 def test_where_no_plan_is_known_the_page_says_why(opened: Opener) -> None:
-    assert "No batch yet" in said(opened(FakeFace.sample(), "job", job="post_events", tab="Operators"))
-    watched = said(opened(FakeFace.busy(), "job", job="clicks", tab="Operators"))
+    assert "No batch yet" in texts(opened(FakeFace.sample(), "job", job="post_events", tab="Operators"))
+    watched = texts(opened(FakeFace.busy(), "job", job="clicks", tab="Operators"))
     assert "This job runs elsewhere" in watched and "No stateful operator" not in watched
 
 
 def test_metrics_show_numbers_and_charts(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "job", job=JOB)
     for part in ("Running", "120", "420 ms / 850 ms", "9.00 s", "116 rows", "2.0 MB", "Spark 4.3.0"):
-        assert part in said(app)
+        assert part in texts(app)
     titles = ["Throughput", "Batch latency", "Batch phases", "Event-time lag", "Late rows dropped", "Checkpoint size"]
     assert [title for title in panels(app) if title in titles] == titles
     assert panels(app)[-1] == "checks.bad_rows"
@@ -142,12 +142,12 @@ def test_what_a_job_observes_beyond_its_charts_is_named(opened: Opener, monkeypa
     monkeypatch.setattr(questions, "series", lambda job, *of: Series(JobName(job), {"t": [1.0, 2.0]}, observed=lines))
     app = opened(FakeFace.sample(), "job", job=JOB)
     assert panels(app)[-12:] == [line.name for line in lines[:12]]
-    assert "8 numbers that the job observes have no chart, but stand with each batch: checks.n12, " in said(app)
-    assert "checks.n16, and 3 more" in said(app)
+    assert "8 numbers that the job observes have no chart, but stand with each batch: checks.n12, " in texts(app)
+    assert "checks.n16, and 3 more" in texts(app)
 
 
 def test_a_batch_shows_what_it_observed(opened: Opener) -> None:
-    words = said(opened(FakeFace.sample(), "job", job=JOB, tab="Batches", batch="counts:8"))
+    words = texts(opened(FakeFace.sample(), "job", job=JOB, tab="Batches", batch="counts:8"))
     assert "What it observed" in words and "<dt>checks.bad_rows</dt><dd>8</dd>" in words
     assert "<dt>checks.newest</dt><dd>2026-11-20 09:00:00</dd>" in words
 
@@ -158,8 +158,8 @@ def test_the_other_tabs_list_what_there_is(opened: Opener) -> None:
     assert len(tables(opened(face, "job", job=JOB, tab="Savepoints"))["job_savepoints"]) == 2
     assert len(tables(opened(face, "job", job=JOB, tab="Versions"))["runs"]) == 1
     assert len(tables(opened(face, "job", job=JOB, tab="Events"))["occurrences"]) == 1
-    assert "line three" in said(opened(face, "job", job=JOB, tab="Logs"))
-    configuration = said(opened(face, "job", job=JOB, tab="Configuration"))
+    assert "line three" in texts(opened(face, "job", job=JOB, tab="Logs"))
+    configuration = texts(opened(face, "job", job=JOB, tab="Configuration"))
     assert "/fake/jobs/post_engagement/checkpoints/counts" in configuration and "the usual ones" in configuration
     assert "in the workspace" in configuration
 
@@ -168,7 +168,7 @@ def test_the_configuration_says_where_the_job_runs(opened: Opener) -> None:
     face = FakeFace.sample()
     cluster = Cluster("spark://a:7077", "client", "app-7", 2)
     face.answers(ShowJob(JOB), replace(face.ask(ShowJob(JOB)), cluster=cluster))
-    configuration = said(opened(face, "job", job=JOB, tab="Configuration"))
+    configuration = texts(opened(face, "job", job=JOB, tab="Configuration"))
     assert "2 executors alive on spark://a:7077, the driver here (client mode)" in configuration and "app-7" in configuration
 
 
@@ -177,14 +177,14 @@ def test_the_configuration_of_a_job_at_a_home_says_who_has_its_lease(opened: Ope
     there = face.ask(ShowJob(JOB))
     face.answers(ShowJob(JOB), replace(there, summary=replace(there.summary, job=replace(there.summary.job, place="s3a://lake/a"))))
     face.leases[JOB] = LeaseSeen("s3a://lake/a/lease.json", "r-9", "<elsewhere>", True, True, NOW_MS, NOW_MS, NOW_MS)
-    assert "free: given back by run r-9 of this workspace on &lt;elsewhere&gt;" in said(opened(face, "job", job=JOB, tab="Configuration"))
+    assert "free: given back by run r-9 of this workspace on &lt;elsewhere&gt;" in texts(opened(face, "job", job=JOB, tab="Configuration"))
     face.refuses(ShowLease, Unavailable("storage.unavailable", "lake does not answer"))
-    assert "cannot be read now: lake does not answer" in said(opened(face, "job", job=JOB, tab="Configuration"))
+    assert "cannot be read now: lake does not answer" in texts(opened(face, "job", job=JOB, tab="Configuration"))
 
 
 def test_a_batch_in_the_address_is_shown_in_detail(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "job", job=JOB, tab="Batches", batch="counts:8")
-    words = said(app)
+    words = texts(app)
     assert "Batch 8" in words
     assert "<dt>process</dt>" in words
     assert not app.button(key="point_fork").disabled
@@ -194,7 +194,7 @@ def test_nothing_begins_at_a_batch_that_spark_has_purged(opened: Opener) -> None
     face = FakeFace.sample()
     face.answers(ListRetained, lambda _: [])
     app = opened(face, "job", job=JOB, tab="Batches", batch="counts:8")
-    assert "Spark has purged this batch" in said(app)
+    assert "Spark has purged this batch" in texts(app)
     assert "point_fork" not in {button.key for button in app.button}
 
 
@@ -202,18 +202,18 @@ def test_a_savepoint_answers_with_all_that_is_to_know(opened: Opener) -> None:
     face = FakeFace.sample()
     app = clicked(opened(face, "job", job=JOB), "take")
     assert face.begun == [Take(JOB)]
-    words = said(app)
+    words = texts(app)
     for part in ("Savepoint taken", "batch 9", "12 files, 2.0 MB", "4.1 kB new on disk"):
         assert part in words
     assert any(code.value.startswith("/fake/savepoints/sp-") for code in app.code)
-    assert "Savepoint taken" not in said(clicked(app, "notice_close"))
+    assert "Savepoint taken" not in texts(clicked(app, "notice_close"))
 
 
 def test_a_refused_savepoint_says_why(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "job", job=JOB)
     face.refuses(Take, Unavailable("storage.full", "The disk is full.", "Make room."))
-    assert "storage.full" in said(clicked(app, "take"))
+    assert "storage.full" in texts(clicked(app, "take"))
 
 
 def test_a_savepoint_of_an_earlier_batch(opened: Opener) -> None:
@@ -223,7 +223,7 @@ def test_a_savepoint_of_an_earlier_batch(opened: Opener) -> None:
 
 
 def test_a_batch_that_is_gone_is_said(opened: Opener) -> None:
-    assert "Spark has purged this batch" in said(opened(FakeFace.sample(), "job", job=JOB, tab="Savepoints", batch="counts:1"))
+    assert "Spark has purged this batch" in texts(opened(FakeFace.sample(), "job", job=JOB, tab="Savepoints", batch="counts:1"))
 
 
 def test_a_fork_from_now_takes_a_savepoint_first(opened: Opener) -> None:
@@ -243,7 +243,7 @@ def test_a_stop_takes_its_savepoint_and_says_so(opened: Opener) -> None:
     app.button(key="stop").click()
     app = clicked(app, "stop_yes")
     assert face.begun == [Stop(JOB, savepoint=True)]
-    assert "Stopped, with a savepoint" in said(app)
+    assert "Stopped, with a savepoint" in texts(app)
     assert "Resume" in labels(app)
 
 
@@ -251,13 +251,13 @@ def test_limits_are_set_beside_the_usual_ones(opened: Opener) -> None:
     face = FakeFace.sample()
     in_health(face, last_progress_ms=NOW_MS - 600_000, trigger=Trigger(TriggerKind.PROCESSING_TIME, 30_000))
     app = opened(face, "job", job=JOB)
-    assert "its trigger is every 30.0 s; limit 2m 34s" in said(app)
+    assert "its trigger is every 30.0 s; limit 2m 34s" in texts(app)
     app.button(key="limits").click().run()
     field = app.text_input(key="limit_quiet_ms")
     assert (field.value, field.placeholder) == ("", "2m 34s, as usual")
     app.button(key="limits").click()
     field.set_value("twenty").run()
-    assert "is no duration" in said(app) and app.button(key="limits_yes").disabled
+    assert "is no duration" in texts(app) and app.button(key="limits_yes").disabled
     app.button(key="limits").click()
     app.text_input(key="limit_quiet_ms").set_value("20m").run()
     app.button(key="limits").click()
@@ -272,7 +272,7 @@ def test_a_job_is_rescaled_once_its_plan_was_seen(opened: Opener) -> None:
     assert app.button(key="rescale_yes").disabled, "nobody has said how many"
     app.button(key="rescale").click()
     app.number_input(key="rescale_partitions").set_value(8).run()
-    words = said(app)
+    words = texts(app)
     for part in ("stops at its next batch boundary", "4 become 8: operator 0 (stateStoreSave) of counts", "late keeps no state"):
         assert part in words, part
     app.button(key="rescale").click()
@@ -286,14 +286,14 @@ def test_a_rescaling_that_is_refused_says_why_and_cannot_begin(opened: Opener) -
     store = refusal(Unsupported("rescale.store", "Spark rescales RocksDB alone", "Begin it anew."))
     face.plans_as(Rescale, replace(plan, restore=replace(plan.restore, refusal=store)))
     app = asked(opened(face, "job", job=JOB), "rescale", rescale_partitions=8)
-    assert "Spark rescales RocksDB alone" in said(app) and "Begin it anew." in said(app)
+    assert "Spark rescales RocksDB alone" in texts(app) and "Begin it anew." in texts(app)
     assert app.button(key="rescale_yes").disabled
 
 
 def test_a_cancel_is_asked_first(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "job", job=JOB)
-    assert "nothing is lost" in said(app.button(key="cancel").click().run())
+    assert "nothing is lost" in texts(app.button(key="cancel").click().run())
     assert face.begun == []
     agreed(app, "cancel")
     assert face.begun == [Stop(JOB, savepoint=False, at_once=True)]
@@ -312,7 +312,7 @@ def test_resume_from_a_savepoint_shows_its_plan(opened: Opener) -> None:
     face = FakeFace.sample()
     taken = face.saved("post_events")
     app = asked(opened(face, "job", job="post_events"), "resume", resume_way=resume.SAVEPOINT)
-    words = said(app)
+    words = texts(app)
     for part in ("12 files, 2.0 MB", "the sink&#x27;s log is carried over", "a warning", "so nothing is lost"):
         assert part in words
     app.button(key="resume").click()
@@ -334,7 +334,7 @@ def test_a_refused_plan_cannot_be_begun(opened: Opener) -> None:
     app = opened(face, "job", job="post_events")
     face.refuses(Resume, Unavailable("storage.gone", "The store is away.", "Wait."))
     app = asked(app, "resume", resume_way=resume.BATCH)
-    assert "storage.gone" in said(app)
+    assert "storage.gone" in texts(app)
     assert app.button(key="resume_yes").disabled
 
 
@@ -342,9 +342,9 @@ def test_the_checkpoint_of_a_failed_job_is_examined(opened: Opener) -> None:
     face = FakeFace.sample()
     face.answers(Diagnose, [samples.diagnosis("post_engagement_split", "/c", damaged=True)])
     app = opened(face, "job", job="post_engagement_split")
-    assert "Batch 8 is whole" not in said(app)
+    assert "Batch 8 is whole" not in texts(app)
     app = clicked(app, "failed_examine")
-    words = said(app)
+    words = texts(app)
     for part in ("state of operator 0, partition 3", "batches 7–8", "Batch 8 is whole"):
         assert part in words
     app = answered(asked(app, "doctor_rewind"), "doctor_rewind", "rewind_yes")
@@ -353,9 +353,9 @@ def test_the_checkpoint_of_a_failed_job_is_examined(opened: Opener) -> None:
 
 def test_a_sound_checkpoint_is_said_to_be_sound(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "job", job="post_engagement_split", examine="yes")
-    assert "Nothing is damaged." in said(app)
+    assert "Nothing is damaged." in texts(app)
     assert "doctor_rewind" not in {button.key for button in app.button}
-    assert "Nothing is damaged." not in said(clicked(app, "doctor_close"))
+    assert "Nothing is damaged." not in texts(clicked(app, "doctor_close"))
 
 
 def test_a_checkpoint_with_nothing_left_leads_to_a_savepoint(opened: Opener) -> None:
@@ -364,7 +364,7 @@ def test_a_checkpoint_with_nothing_left_leads_to_a_savepoint(opened: Opener) -> 
     diagnosis = samples.diagnosis("post_engagement_split", "/c", damaged=True)
     face.answers(Diagnose, lambda _: [replace(diagnosis, restorable=())])
     app = opened(face, "job", job="post_engagement_split", examine="yes")
-    assert "no batch" in said(app)
+    assert "no batch" in texts(app)
     app = clicked(app, "doctor_savepoint")
     assert app.radio(key="resume_way").value == resume.SAVEPOINT
 
@@ -373,15 +373,15 @@ def test_forget_says_what_goes_and_leaves_the_page(opened: Opener) -> None:
     face = follow(FakeFace.sample(), Forget)
     app = opened(face, "job", job="post_events")
     asked = app.button(key="forget").click().run()
-    assert "It cannot be undone" in said(asked)
-    assert "has no savepoint" in said(asked)
+    assert "It cannot be undone" in texts(asked)
+    assert "has no savepoint" in texts(asked)
     app = agreed(app, "forget")
     assert face.begun == [Forget("post_events")]
     assert selected(app, "job") == ""
 
 
 def test_a_failed_run_says_its_class_and_what_to_do(opened: Opener) -> None:
-    words = said(opened(FakeFace.sample(), "job", job="post_engagement_split"))
+    words = texts(opened(FakeFace.sample(), "job", job="post_engagement_split"))
     assert "STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE" in words
     assert "The code expects another state" in words
 
@@ -389,13 +389,13 @@ def test_a_failed_run_says_its_class_and_what_to_do(opened: Opener) -> None:
 def test_a_script_without_queries_has_no_empty_charts(opened: Opener) -> None:
     app = opened(script(), "job", job=JOB)
     assert not panels(app)
-    assert "starts no streaming query" in said(app)
+    assert "starts no streaming query" in texts(app)
     assert "Savepoint" not in labels(app)
 
 
 def test_no_job_and_an_unknown_one(opened: Opener) -> None:
-    assert "No job is chosen" in said(opened(FakeFace.sample(), "job"))
-    assert "job.not_found" in said(opened(FakeFace.sample(), "job", job="nothing"))
+    assert "No job is chosen" in texts(opened(FakeFace.sample(), "job"))
+    assert "job.not_found" in texts(opened(FakeFace.sample(), "job", job="nothing"))
 
 
 def test_marks_are_savepoints_versions_and_restarts() -> None:
@@ -432,7 +432,7 @@ def test_versions_count_and_mark_changes() -> None:
 
 
 def test_a_fork_is_compared_with_where_it_came_from(opened: Opener) -> None:
-    words = said(opened(FakeFace.sample(), "job", job="post_engagement_split", tab="Versions"))
+    words = texts(opened(FakeFace.sample(), "job", job="post_engagement_split", tab="Versions"))
     assert "+1" in words
     assert "fork of post_engagement" in words
 
@@ -465,4 +465,4 @@ def test_its_state_is_a_click_away(opened: Opener) -> None:
 
 
 def test_without_a_savepoint_the_way_to_state_is_one(opened: Opener) -> None:
-    assert "No savepoint to look into" in said(opened(FakeFace.sample(), "job", job="post_events", tab="State"))
+    assert "No savepoint to look into" in texts(opened(FakeFace.sample(), "job", job="post_events", tab="State"))

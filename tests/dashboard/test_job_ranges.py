@@ -13,7 +13,7 @@ from pipelines.domain.experiments import Series
 from pipelines.domain.ids import JobName
 from pipelines.verbs.jobs import ShowSeries
 from pipelines.verbs.take import Take
-from tests.dashboard.opening import Opener, clicked, said, selected
+from tests.dashboard.opening import Opener, clicked, selected, texts
 from tests.faces import NOW_MS, FakeFace
 
 JOB = "post_engagement"
@@ -43,7 +43,7 @@ def face(asked: list[ShowSeries]) -> FakeFace:
 def test_a_range_of_the_address_is_asked_for_and_left_again(opened: Opener, face: FakeFace, asked: list[ShowSeries]) -> None:
     app = opened(face, "job", job=JOB, **{"from": FROM, "to": TO})
     assert (asked[-1].from_ms, asked[-1].to_ms) == (FROM_MS, TO_MS)
-    assert "2027-01-14 02:10:00 – 02:30:00 UTC · 20m 00s" in said(app)
+    assert "2027-01-14 02:10:00 – 02:30:00 UTC · 20m 00s" in texts(app)
     app = clicked(app, "span_before")
     assert (selected(app, "from"), selected(app, "to")) == ("2027-01-14T01:50:00Z", FROM)
     app = clicked(app, "span_now")
@@ -62,9 +62,9 @@ def test_a_range_in_words_is_absolute_and_in_the_address(opened: Opener, face: F
     assert (asked[-1].from_ms, asked[-1].to_ms) == (1_768_356_600_000, 1_768_357_800_000)
     assert app.text_input(key="range_words").value == ""
     app = typed(app, "some day")
-    assert "is no range of time" in said(app) and selected(app, "from") == begin
+    assert "is no range of time" in texts(app) and selected(app, "from") == begin
     app = typed(app, "2026-01-13")
-    assert "is no range of time" not in said(app) and selected(app, "from") == "2026-01-13T00:00:00Z"
+    assert "is no range of time" not in texts(app) and selected(app, "from") == "2026-01-13T00:00:00Z"
     app = typed(opened(face, "job", job=JOB, tab="Batches"), "2026-01-14 02:10 to 02:30")
     assert (selected(app, "from"), selected(app, "to")) == (begin, end)
 
@@ -86,7 +86,7 @@ def test_a_range_over_midnight_names_both_days() -> None:
 
 def test_the_batch_at_a_moment_and_what_begins_there(opened: Opener, face: FakeFace) -> None:
     app = opened(face, "job", job=JOB, at=str(NOW_MS + 1_000))
-    assert "Batch 9" in said(app) and "tm-phases" in said(app)
+    assert "Batch 9" in texts(app) and "tm-phases" in texts(app)
     clicked(app, "moment_take")
     assert face.begun[-1] == Take(JOB, batch=9)
     app = clicked(opened(face, "job", job=JOB, at=str(NOW_MS + 1_000)), "moment_fork")
@@ -98,7 +98,7 @@ def test_before_batches_that_spark_purged_a_fork_begins_at_a_savepoint(opened: O
         named: replace(savepoint, queries=(replace(savepoint.queries[0], batch=5),)) for named, savepoint in face.savepoints_by_id.items()
     }
     app = opened(face, "job", job=JOB, at=str(NOW_MS - 19_000))
-    assert "Batch 7" in said(app) and not app.button(key="moment_take").disabled
+    assert "Batch 7" in texts(app) and not app.button(key="moment_take").disabled
     app = clicked(app, "moment_fork")
     assert not face.begun and selected(app, "savepoint").startswith("sp-")
 

@@ -16,7 +16,7 @@ from pipelines.verbs.history import OpenHistory
 from pipelines.verbs.log_level import SetLogLevel
 from pipelines.words import log_levels as words
 from tests import logged
-from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
+from tests.dashboard.opening import Opener, answered, asked, clicked, selected, texts
 from tests.faces import FakeFace
 
 JOB = "post_engagement"
@@ -40,7 +40,7 @@ def shown(app: AppTest) -> str:
 def test_the_end_is_shown_and_the_whole_is_searched(opened: Opener, face: FakeFace) -> None:
     app = opened(face, "job", job=JOB, tab="Logs")
     assert "task 2999" in shown(app) and "it broke" not in shown(app)
-    assert "1 error, 1 warning" in said(app) and "the last 60.0 kB of" in said(app)
+    assert "1 error, 1 warning" in texts(app) and "the last 60.0 kB of" in texts(app)
 
 
 def test_the_first_error_is_a_click_away_and_marked(opened: Opener, face: FakeFace) -> None:
@@ -83,13 +83,13 @@ def test_a_search_shows_whole_entries_with_the_way_to_their_place(
 
 
 def test_nothing_fits(opened: Opener, face: FakeFace) -> None:
-    assert "Nothing in the log fits" in said(opened(face, "job", job=JOB, tab="Logs", find="nowhere"))
+    assert "Nothing in the log fits" in texts(opened(face, "job", job=JOB, tab="Logs", find="nowhere"))
 
 
 def test_an_empty_log_says_what_will_be_there(opened: Opener, face: FakeFace) -> None:
     face.log = ""
     app = opened(face, "job", job=JOB, tab="Logs")
-    assert "The log is empty" in said(app) and app.button(key="first_error").disabled
+    assert "The log is empty" in texts(app) and app.button(key="first_error").disabled
 
 
 def test_logs_are_marked_without_progress_bars(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +112,7 @@ def test_the_level_of_a_running_jobs_log_is_set(opened: Opener, face: FakeFace) 
     assert words.NONE in [text.value for text in app.text]
     app = answered(app, "log_level", "log_level_set_yes")
     assert face.begun == [SetLogLevel(JOB, Level.WARN, "org.apache.spark.sql")]
-    assert "org.apache.spark.sql: WARN" in said(app)
+    assert "org.apache.spark.sql: WARN" in texts(app)
     face.ended(JOB, RunState.STOPPED)
     assert "log_level" not in [button.key for button in opened(face, "job", job=JOB, tab="Logs").button]
 
@@ -122,10 +122,10 @@ def test_an_event_log_opens_in_sparks_history_server(opened: Opener, face: FakeF
     (change,) = face.begun
     assert isinstance(change, OpenHistory) and change.job == JOB
     assert [link.proto.url for link in app.get("link_button") if "history server" in link.proto.label] == [logged.URL]
-    assert "ssh -N -L 18080" in said(app)
+    assert "ssh -N -L 18080" in texts(app)
 
 
 def test_a_run_without_an_event_log_says_how_to_get_one(opened: Opener, face: FakeFace) -> None:
     face.refuses(OpenHistory, NotFound("history.no_log", "It keeps no event log", "Begin one with --event-log."))
     app = clicked(opened(face, "job", job=JOB, tab="Logs"), "history")
-    assert "It keeps no event log" in said(app) and "--event-log" in said(app)
+    assert "It keeps no event log" in texts(app) and "--event-log" in texts(app)

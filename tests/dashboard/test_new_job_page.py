@@ -16,7 +16,7 @@ from pipelines.domain.errors import AlreadyExists, Invalid, NotFound, Unsupporte
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.system import ShowAbout
 from tests import samples
-from tests.dashboard.opening import Opener, clicked, said
+from tests.dashboard.opening import Opener, clicked, texts
 from tests.faces import FakeFace
 
 
@@ -83,7 +83,7 @@ def test_a_home_is_asked_for_as_typed_and_says_where_the_bytes_will_lie(opened: 
     app = opened(face, "new_job", source="Gallery", script="post_events.py")
     home = next(field for field in app.text_input if field.label == "Home")
     home.set_value(" s3://bucket/jobs ").run()
-    assert "s3a://bucket/jobs/post_events-" in said(app)
+    assert "s3a://bucket/jobs/post_events-" in texts(app)
     assert any("--home s3://bucket/jobs" in block.value for block in app.code)
     clicked(app, "start")
     (change,) = face.begun
@@ -95,7 +95,7 @@ def test_a_home_that_cannot_be_says_why(opened: Opener) -> None:
     face.refuses(RunScript, Unsupported("home.connector", "The job's Spark has no hadoop-aws", "Give org.apache.hadoop:hadoop-aws."))
     app = opened(face, "new_job", source="Gallery", script="post_events.py")
     next(field for field in app.text_input if field.label == "Home").set_value("s3://bucket/jobs").run()
-    assert "has no hadoop-aws" in said(app) and "org.apache.hadoop:hadoop-aws" in said(app)
+    assert "has no hadoop-aws" in texts(app) and "org.apache.hadoop:hadoop-aws" in texts(app)
 
 
 def test_a_taken_name_gets_a_number_and_the_events_are_found(opened: Opener) -> None:
@@ -110,7 +110,7 @@ def test_a_refusal_keeps_what_was_typed(opened: Opener) -> None:
     app = opened(face, "new_job")
     app.text_input[0].set_value("post_events").run()
     app = clicked(app, "start")
-    assert "job.exists" in said(app)
+    assert "job.exists" in texts(app)
     assert app.text_input[0].value == "post_events"
 
 
@@ -147,7 +147,7 @@ def test_a_syntax_error_cannot_be_started(opened: Opener, tmp_path: Path) -> Non
 
 def test_a_missing_file_is_said(opened: Opener) -> None:
     app = opened(FakeFace(), "new_job", source="File", path="/no/such.py")
-    assert "script.not_found" in said(app)
+    assert "script.not_found" in texts(app)
     assert app.button(key="start").disabled
 
 
@@ -158,7 +158,7 @@ def test_nothing_pasted_yet(opened: Opener) -> None:
 def test_arguments_that_cannot_be_read_are_said(opened: Opener) -> None:
     app = opened(FakeFace(), "new_job")
     app.text_area[0].set_value("--out 'x").run()
-    assert "form.arguments" in said(app)
+    assert "form.arguments" in texts(app)
     assert app.text_area[0].value == "--out 'x"
 
 
@@ -201,7 +201,7 @@ def test_a_press_with_what_is_no_python_starts_nothing(opened: Opener, monkeypat
 def test_a_sql_job_begins_from_the_gallery_and_from_what_was_pasted(opened: Opener) -> None:
     face = FakeFace()
     app = opened(face, "new_job", source="Gallery", script="views_by_author_sql.sql")
-    assert "views_by_author_sql_counted.sql" in said(app) and "needs rewriting" in said(app)
+    assert "views_by_author_sql_counted.sql" in texts(app) and "needs rewriting" in texts(app)
     clicked(app, "start")
     (change,) = face.begun
     assert isinstance(change, RunScript) and (change.name, change.script) == ("views_by_author_sql", "views_by_author_sql.sql")

@@ -12,7 +12,7 @@ from pipelines.domain.trust import Trust
 from pipelines.verbs.stop import Stop
 from pipelines.verbs.take import Take
 from pipelines.verbs.verify import Verify
-from tests.dashboard.opening import Opener, clicked, said
+from tests.dashboard.opening import Opener, clicked, texts
 from tests.faces import FakeFace
 
 JOB = "post_engagement"
@@ -36,7 +36,7 @@ def test_a_double_click_takes_one_savepoint(opened: Opener, face: FakeFace, cloc
     app = clicked(opened(face, "job", job=JOB), "take")
     clicked(app, "take")
     assert face.begun == [Take(JOB)]
-    assert 'data-testid="taken"' in said(app)
+    assert 'data-testid="taken"' in texts(app)
 
 
 def test_who_has_seen_the_outcome_can_ask_for_another(opened: Opener, face: FakeFace, clock: list[float]) -> None:

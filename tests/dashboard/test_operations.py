@@ -12,7 +12,7 @@ from pipelines.verbs.operations import CancelOperation, ListOperations
 from pipelines.verbs.verify import Verify
 from tests import samples
 from tests.afterwards import follow
-from tests.dashboard.opening import Opener, answered, asked, clicked, said
+from tests.dashboard.opening import Opener, answered, asked, clicked, texts
 from tests.faces import FakeFace
 
 SAVEPOINT = "sp-000000000002"
@@ -23,11 +23,11 @@ def test_a_proof_is_followed_to_its_badge(opened: Opener) -> None:
     face = follow(FakeFace.sample(), Verify)
     app = clicked(opened(face, "savepoints", savepoint=SAVEPOINT), "prove_catalog")
     assert Verify(SAVEPOINT, Trust.PROVED) in face.begun
-    assert "Proving sp-00000000 of post_engagement" in said(app)
-    assert "reading state" in said(app)
+    assert "Proving sp-00000000 of post_engagement" in texts(app)
+    assert "reading state" in texts(app)
     while face.ask(ListOperations(running=True)):
         app.run()
-    words = said(app.run())
+    words = texts(app.run())
     assert "Proved sp-00000000 of post_engagement: proved" in words
     assert "Spark 4.3.0 restored it in 9.50 s" in words
     assert any({"Rows read", "Rows the job counted"} <= set(frame.value.columns) for frame in app.dataframe)
@@ -35,14 +35,14 @@ def test_a_proof_is_followed_to_its_badge(opened: Opener) -> None:
 
 def test_what_runs_is_there_after_a_reload_and_on_every_page(opened: Opener) -> None:
     face = FakeFace.busy()
-    assert "Exporting" in said(opened(face, "savepoints"))
-    assert "Exporting" in said(opened(face, "overview"))
-    assert "500 kB of 2.0 MB" in said(opened(face, "job", job="clicks"))
+    assert "Exporting" in texts(opened(face, "savepoints"))
+    assert "Exporting" in texts(opened(face, "overview"))
+    assert "500 kB of 2.0 MB" in texts(opened(face, "job", job="clicks"))
 
 
 def test_nothing_is_shown_while_nothing_runs(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "savepoints")
-    assert "progressbar" not in said(app)
+    assert "progressbar" not in texts(app)
 
 
 def test_of_another_job_nothing_is_said_on_a_job_s_page_itself(opened: Opener) -> None:
@@ -54,16 +54,16 @@ def test_cancelling_ends_it_and_says_so_until_it_is_put_away(opened: Opener) -> 
     face = FakeFace.busy()
     app = clicked(opened(face, "savepoints"), f"cancel_savepoints_{EXPORTING}")
     assert face.begun == [CancelOperation(EXPORTING)]
-    assert "was cancelled" in said(app)
-    assert "What it had made was removed" in said(app)
-    assert "was cancelled" not in said(clicked(app, f"away_savepoints_{EXPORTING}"))
+    assert "was cancelled" in texts(app)
+    assert "What it had made was removed" in texts(app)
+    assert "was cancelled" not in texts(clicked(app, f"away_savepoints_{EXPORTING}"))
 
 
 def test_a_cancel_that_is_refused_is_said(opened: Opener) -> None:
     face = FakeFace.busy()
     app = opened(face, "savepoints")
     face.refuses(CancelOperation, Conflict("operation.not_cancellable", "It cannot be called back", "Wait."))
-    assert "operation.not_cancellable" in said(clicked(app, f"cancel_savepoints_{EXPORTING}"))
+    assert "operation.not_cancellable" in texts(clicked(app, f"cancel_savepoints_{EXPORTING}"))
 
 
 def test_an_import_that_fails_says_what_why_and_what_to_do(opened: Opener) -> None:
@@ -72,7 +72,7 @@ def test_an_import_that_fails_says_what_why_and_what_to_do(opened: Opener) -> No
     begun = samples.begun("op-import", "import", "", url)
     face.answers(Import, lambda _: face.under_way(begun, samples.failed(begun, samples.here_already(SAVEPOINT))))
     app = answered(asked(opened(face, "savepoints"), "import", import_url=url), "import", "import_yes")
-    words = said(app.run())
+    words = texts(app.run())
     for part in ("failed", f"{SAVEPOINT} is here already", "Dispose of it first", "savepoint.exists"):
         assert part in words
 
@@ -83,5 +83,5 @@ def test_what_came_of_earlier_work_gives_way_to_new_work(opened: Opener, monkeyp
     app = clicked(opened(face, "savepoints", savepoint=SAVEPOINT), "prove_catalog")
     while face.ask(ListOperations(running=True)):
         app.run()
-    assert "ended-prove" in said(app.run())
-    assert "ended-prove" not in said(clicked(app, "prove_catalog"))
+    assert "ended-prove" in texts(app.run())
+    assert "ended-prove" not in texts(clicked(app, "prove_catalog"))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pipelines.domain.errors import Conflict, Refusal, refusal
 from pipelines.verbs.resume import ResumeJobs
 from pipelines.verbs.stop import StopJobs
-from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
+from tests.dashboard.opening import Opener, answered, asked, clicked, selected, texts
 from tests.faces import FakeFace
 
 JOB, OTHER, SPLIT = "post_engagement", "post_events", "post_engagement_split"
@@ -32,7 +32,7 @@ def test_none_ticked_has_no_bar_and_those_ticked_are_named(opened: Opener) -> No
     face = FakeFace.sample()
     assert "jobs_stop" not in [button.key for button in opened(face, "overview").button]
     app = opened(face, "overview", jobs=f"{JOB},none,{OTHER}")
-    assert "<strong>2 jobs</strong>" in said(app)
+    assert "<strong>2 jobs</strong>" in texts(app)
     app = clicked(app, "jobs_none")
     assert selected(app, "jobs") == "" and "jobs_stop" not in [button.key for button in app.button]
 
@@ -40,7 +40,7 @@ def test_none_ticked_has_no_bar_and_those_ticked_are_named(opened: Opener) -> No
 def test_several_are_stopped_with_the_plan_of_each_before(opened: Opener) -> None:
     face = FakeFace.sample()
     app = asked(opened(face, "overview", jobs=f"{JOB},{SPLIT}"), "jobs_stop", jobs_stop_label="night")
-    words = said(app)
+    words = texts(app)
     for part in (JOB, SPLIT, "then a savepoint is taken", f"stop {JOB} {SPLIT} --label night"):
         assert part in words + "".join(str(block.value) for block in app.code)
     assert face.begun == []
@@ -52,19 +52,19 @@ def test_one_that_is_refused_holds_back_no_other_and_stays_ticked(opened: Opener
     face = FakeFace.sample()
     refused(face, StopJobs, OTHER, refusal(BUSY))
     app = clicked(opened(face, "overview", jobs=f"{JOB},{OTHER}"), "jobs_stop")
-    assert f"{OTHER} stays as it is" in said(app) and "job.not_running" in said(app)
+    assert f"{OTHER} stays as it is" in texts(app) and "job.not_running" in texts(app)
     assert app.button(key="jobs_stop_yes").label == "Stop 1"
     app = answered(app, "jobs_stop", "jobs_stop_yes")
     assert face.begun == [StopJobs((JOB, OTHER))]
-    assert selected(app, "jobs") == OTHER and f"{OTHER} was not stopped" in said(app)
-    assert f"{OTHER} was not stopped" not in said(clicked(app, "jobs_refused_away"))
+    assert selected(app, "jobs") == OTHER and f"{OTHER} was not stopped" in texts(app)
+    assert f"{OTHER} was not stopped" not in texts(clicked(app, "jobs_refused_away"))
 
 
 def test_several_are_resumed_with_the_plan_of_each_before(opened: Opener) -> None:
     face = FakeFace.sample()
     refused(face, ResumeJobs, JOB, refusal(Conflict("job.running", f"Job {JOB} runs", "Stop it.")))
     app = clicked(opened(face, "overview", jobs=f"{JOB},{OTHER},{SPLIT}"), "jobs_resume")
-    words = said(app)
+    words = texts(app)
     assert f"{JOB} stays as it is" in words and "Query id" in words
     assert [expander.label.partition(":")[0] for expander in app.expander if ":" in expander.label] == [OTHER, SPLIT]
     app = answered(app, "jobs_resume", "jobs_resume_yes")

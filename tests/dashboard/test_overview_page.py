@@ -30,7 +30,7 @@ from pipelines.verbs.system import ShowHealth, StartExample
 from pipelines.verbs.take import Take
 from tests import samples
 from tests.afterwards import follow
-from tests.dashboard.opening import Opener, clicked, said, selected, tables
+from tests.dashboard.opening import Opener, clicked, selected, tables, texts
 from tests.faces import NOW_MS, FakeFace, judged
 
 
@@ -47,15 +47,15 @@ def shown(app: AppTest) -> list[str]:
 def test_an_empty_workspace_offers_the_example(opened: Opener) -> None:
     face = follow(FakeFace(), StartExample)
     app = opened(face, "overview")
-    assert "No jobs yet" in said(app)
-    assert "keeps versions of their state" in said(app)
+    assert "No jobs yet" in texts(app)
+    assert "keeps versions of their state" in texts(app)
     app = clicked(app, "start_example")
     assert StartExample() in face.begun
-    assert "No jobs yet" not in said(app)
+    assert "No jobs yet" not in texts(app)
 
 
 def test_it_counts_and_says_what_failed(opened: Opener) -> None:
-    words = said(opened(FakeFace.sample(), "overview"))
+    words = texts(opened(FakeFace.sample(), "overview"))
     for part in ("3 jobs", "1 / 3", "1 failed", "120", "850 ms", "9.00 s", "4.0 MB", "2 savepoints"):
         assert part in words
     assert "post_engagement_split" in words
@@ -101,7 +101,7 @@ def test_the_range_stands_in_the_address(opened: Opener) -> None:
 def test_an_error_is_shown_as_such(opened: Opener) -> None:
     face = FakeFace.sample()
     face.refuses(ListJobs, Unavailable("catalog.away", "The catalog is away.", "Wait."))
-    assert "catalog.away" in said(opened(face, "overview"))
+    assert "catalog.away" in texts(opened(face, "overview"))
 
 
 def test_five_hundred_jobs_a_page_at_a_time_in_the_order_of_the_address(opened: Opener) -> None:
@@ -212,7 +212,7 @@ def test_one_count_of_jobs_stands_everywhere(opened: Opener) -> None:
     elsewhere = replace(silent(1, NOW_MS - 600_000), state=RunState.WATCHED)
     face.answers(ListJobs, [silent(2, NOW_MS - 600_000), elsewhere, summary(state=RunState.STOPPED)])
     app = opened(face, "overview", state="Needs attention")
-    assert "2 need attention" in said(app) and 'href="/?state=Needs+attention"' in said(app)
+    assert "2 need attention" in texts(app) and 'href="/?state=Needs+attention"' in texts(app)
     assert app.button(key="state_needs_attention").label == "Needs attention **2**"
     assert len(shown(app)) == 2
 
@@ -263,12 +263,12 @@ def test_a_job_that_catches_up_says_so_on_the_overview_and_on_its_page(opened: O
     behind = judged(summary(lag_ms=7_800_000.0, backlog=(Waiting("rows", 1_200_000, -1_200_000 / 360),), input_rate=40_000.0))
     says = "2h 10m behind in event time, 1.2M rows, 40.0k rows/s, there in about 6m 00s"
     face.answers(ListJobs, [behind])
-    words = said(opened(face, "overview"))
+    words = texts(opened(face, "overview"))
     assert "Catching up" in words and says in words and "1 needs attention" in words
     lag = dict(zip((column.name for column in table.COLUMNS), table._row(behind, NOW_MS).cells, strict=True))["Lag"]
     assert lag.hint == f"catching up: {says}"
     face.answers(ShowJob, replace(face.ask(ShowJob("post_engagement")), summary=behind))
-    words = said(opened(face, "job", job="post_engagement"))
+    words = texts(opened(face, "job", job="post_engagement"))
     assert says in words and "there in 6m 00s" in words and "on time" not in words
 
 
@@ -280,7 +280,7 @@ def test_a_failed_job_keeps_its_last_figures_muted() -> None:
 
 def test_a_job_that_runs_elsewhere_is_watched_from_the_first_page(opened: Opener) -> None:
     app = opened(FakeFace(), "overview")
-    assert "nothing is written to it" in said(app)
+    assert "nothing is written to it" in texts(app)
     assert selected(clicked(app, "watch_job"), "source") == "Runs elsewhere"
 
 

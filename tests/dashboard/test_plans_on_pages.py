@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipelines.domain.errors import Incompatible
 from pipelines.verbs.plan_difference import ComparePlans
-from tests.dashboard.opening import Opener, clicked, said
+from tests.dashboard.opening import Opener, clicked, texts
 from tests.faces import FakeFace
 from tests.planned import NEW_QUERY, SUM
 
@@ -14,10 +14,10 @@ FIRST, SPLIT = "sp-000000000002", "post_engagement_split"
 def test_plans_are_asked_for_by_a_click_and_stand_side_by_side(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "versions", savepoint=FIRST, **{"with": SPLIT})
-    assert SUM not in said(app) and face.begun == []
+    assert SUM not in texts(app) and face.begun == []
     app = clicked(app, "compare_plans")
     assert face.begun == [ComparePlans(FIRST, SPLIT)]
-    shown = said(app)
+    shown = texts(app)
     for part in ("<h2>Plans</h2>", "changed meaning", SUM, "count(v) &lt; 3 AS total", "begins empty", f"does not start it: {NEW_QUERY}"):
         assert part in shown
     assert any(f"diff {FIRST} {SPLIT} --plans" in block.value for block in app.code)
@@ -27,5 +27,5 @@ def test_plans_are_asked_for_by_a_click_and_stand_side_by_side(opened: Opener) -
 def test_code_that_cannot_be_planned_is_said_where_it_was_asked_for(opened: Opener) -> None:
     face = FakeFace.sample()
     face.refuses(ComparePlans, Incompatible("plans.failed", "The code of B cannot be planned: KeyError", "Correct the code."))
-    shown = said(clicked(opened(face, "versions", savepoint=FIRST, **{"with": SPLIT}), "compare_plans"))
+    shown = texts(clicked(opened(face, "versions", savepoint=FIRST, **{"with": SPLIT}), "compare_plans"))
     assert "The code of B cannot be planned: KeyError" in shown and "Correct the code." in shown and "Comparing" in shown

@@ -13,7 +13,7 @@ from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.take import Take
 from tests.afterwards import follow
-from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
+from tests.dashboard.opening import Opener, answered, asked, clicked, selected, texts
 from tests.faces import NOW_MS, QUERY, FakeFace
 
 JOB, STOPPED = "post_engagement", "post_events"
@@ -73,7 +73,7 @@ def test_a_batch_is_found_by_what_is_typed(opened: Opener, typed: str, axis: str
 def test_what_cannot_be_found_is_said_and_stays(opened: Opener, typed: str, said_of_it: str) -> None:
     app = opened(FakeFace.sample(), "job", job=JOB, tab="Savepoints", batch="counts:8")
     app.text_input(key="point_typed").set_value(typed).run()
-    assert said_of_it in said(app)
+    assert said_of_it in texts(app)
     assert app.text_input(key="point_typed").value == typed
     assert selected(app, "batch") == "counts:8"
 
@@ -87,7 +87,7 @@ def test_a_running_job_is_not_rewound(opened: Opener) -> None:
 def test_a_stopped_job_is_rewound_after_its_plan(opened: Opener) -> None:
     face = FakeFace.sample()
     app = asked(opened(face, "job", job=STOPPED, tab="Savepoints", batch="counts:8"), "point_rewind")
-    words = said(app)
+    words = texts(app)
     for part in ("begins again after batch 8", "12 files, 2.0 MB", "so nothing is lost", "a warning"):
         assert part in words
     assert face.begun == []

@@ -15,7 +15,7 @@ from pipelines.verbs.resources import SetResources
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from tests import samples
-from tests.dashboard.opening import Opener, clicked, said
+from tests.dashboard.opening import Opener, clicked, texts
 from tests.faces import FakeFace
 
 JOB, STOPPED, SAVEPOINT = "post_engagement", "post_events", "sp-000000000002"
@@ -45,7 +45,7 @@ def test_the_dialog_sets_what_differs(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "job", job=JOB)
     app.button(key="resources").click().run()
-    assert app.button(key="resources_set_yes").disabled and "Held by the supervisor" in said(app)
+    assert app.button(key="resources_set_yes").disabled and "Held by the supervisor" in texts(app)
     app.button(key="resources").click()
     app.text_input(key="resources_memory").set_value("1.5g").run()
     app.button(key="resources").click()
@@ -61,7 +61,7 @@ def test_what_cannot_be_is_said(opened: Opener, field: str, text: str, words: st
     app.button(key="resources").click().run()
     app.button(key="resources").click()
     app.text_input(key=f"resources_{field}").set_value(text).run()
-    assert words in said(app) and app.button(key="resources_set_yes").disabled
+    assert words in texts(app) and app.button(key="resources_set_yes").disabled
 
 
 def test_a_new_job_begins_with_its_limits(opened: Opener) -> None:
@@ -98,7 +98,7 @@ def test_a_fork_begins_with_the_limits_of_its_parent(opened: Opener) -> None:
     face = limited(JOB)
     app = opened(face, "fork", savepoint=SAVEPOINT)
     memory, cpus = (app.text_input(key=f"fork_{SAVEPOINT}_A_{field}") for field in ("memory", "cpus"))
-    assert (memory.value, cpus.value) == ("2g", "1.5") and "2 GiB of memory, 1.5 processors: held by the supervisor" in said(app)
+    assert (memory.value, cpus.value) == ("2g", "1.5") and "2 GiB of memory, 1.5 processors: held by the supervisor" in texts(app)
     assert not any("--memory" in block.value or "--cpus" in block.value for block in app.code)
     memory.set_value("3g")
     cpus.set_value("").run()
@@ -129,13 +129,13 @@ def test_a_fork_of_a_job_that_is_gone_begins_without_limits(opened: Opener) -> N
     face = FakeFace.sample()
     face.answers(ShowJob(JOB), NotFound("job.not_found", f"there is no job {JOB!r}", "List them."))
     app = opened(face, "fork", savepoint=SAVEPOINT)
-    assert app.text_input(key=f"fork_{SAVEPOINT}_A_memory").value == "" and "ready to start" in said(app)
+    assert app.text_input(key=f"fork_{SAVEPOINT}_A_memory").value == "" and "ready to start" in texts(app)
 
 
 def test_limits_of_a_fork_that_cannot_be_read_are_said(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "fork", savepoint=SAVEPOINT)
     app.text_input(key=f"fork_{SAVEPOINT}_A_memory").set_value("much").run()
-    assert "resources.size" in said(app) and app.button(key="fork_start").disabled
+    assert "resources.size" in texts(app) and app.button(key="fork_start").disabled
 
 
 def test_an_upgrade_changes_the_limits_of_its_job(opened: Opener) -> None:
@@ -144,10 +144,10 @@ def test_an_upgrade_changes_the_limits_of_its_job(opened: Opener) -> None:
     memory = app.text_input(key=f"{upgrade_key(face)}_memory")
     assert memory.value == "2g" and "Nothing is changed yet" in app.button(key="upgrade_start").help
     memory.set_value("1536m").run()
-    assert "held by the supervisor" in said(app) and any("resume post_events --memory 1536m" in block.value for block in app.code)
+    assert "held by the supervisor" in texts(app) and any("resume post_events --memory 1536m" in block.value for block in app.code)
     clicked(app, "upgrade_start")
     assert face.begun == [Resume(STOPPED, memory_bytes=3 * 2**29)]
 
 
 def test_settings_say_what_holds_jobs(opened: Opener) -> None:
-    assert "Limits of jobs are held" in said(opened(FakeFace.sample(), "settings"))
+    assert "Limits of jobs are held" in texts(opened(FakeFace.sample(), "settings"))

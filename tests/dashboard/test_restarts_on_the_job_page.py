@@ -12,7 +12,7 @@ from pipelines.verbs.input_rows import ReadInputRows
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.restart_strategy import SetRestartStrategy
 from pipelines.verbs.resume import Resume
-from tests.dashboard.opening import Opener, answered, asked, clicked, column, said
+from tests.dashboard.opening import Opener, answered, asked, clicked, column, texts
 from tests.faces import NOW_MS, FakeFace, judged
 
 JOB = "post_engagement"
@@ -37,7 +37,7 @@ def failed(decision: RestartDecision, state: RunState, attempt: int = 2) -> Fake
 def test_a_job_that_waits_for_its_restart(opened: Opener) -> None:
     face = failed(RestartDecision(NOW_MS + 40_000, 3, 5, 40_000, batch=BATCH), RunState.RESTARTING)
     app = opened(face, "job", job=JOB)
-    words = said(app)
+    words = texts(app)
     assert "Restarting in 40.0 s" in words
     assert "attempt 3 of 5. [CAST_INVALID_INPUT] The value" in words
     assert "The job restarts by itself from its checkpoint" in words
@@ -47,29 +47,29 @@ def test_a_job_that_waits_for_its_restart(opened: Opener) -> None:
 def test_a_job_that_goes_back_and_one_that_went_back_say_why(opened: Opener) -> None:
     why = "batch 7 of counts failed: CAST_INVALID_INPUT"
     back = RestartDecision(NOW_MS, why=why, batch=BATCH, back=VersionId("v-old"))
-    words = said(opened(failed(back, RunState.RESTARTING, 0), "job", job=JOB))
+    words = texts(opened(failed(back, RunState.RESTARTING, 0), "job", job=JOB))
     assert "Going back" in words and f"goes back to version v-old: {why}" in words
     refused = replace(back, at_ms=None, why=f"{why}. Going back was refused: it is gone")
-    assert "did not go back to version v-old" in said(opened(failed(refused, RunState.FAILED, 0), "job", job=JOB))
+    assert "did not go back to version v-old" in texts(opened(failed(refused, RunState.FAILED, 0), "job", job=JOB))
     face = failed(back, RunState.FAILED, 0)
     detail = face.ask(ShowJob(JOB))
     newest = replace(detail.runs[0], id=RunId("r-back"), version=VersionId("v-old"), state=RunState.RUNNING, exit=None, restart=None)
     summary = judged(replace(detail.summary, state=RunState.RUNNING, run=newest))
     face.answers(ShowJob, lambda question: replace(detail, summary=summary, runs=(newest, *detail.runs)))
-    words = said(opened(face, "job", job=JOB))
+    words = texts(opened(face, "job", job=JOB))
     assert "Went back to version v-old" in words and f"was on probation, and {why}." in words
 
 
 def test_a_poison_batch_is_named_with_what_it_reads_and_the_ways_on(opened: Opener) -> None:
     decision = RestartDecision(None, why="it failed at the same batch 3 times in a row", batch=BATCH, poison=3)
     app = opened(failed(decision, RunState.FAILED), "job", job=JOB)
-    words = said(app)
+    words = texts(app)
     assert "Poison batch: counts failed 3 times in a row at batch 7" in words
     assert "entry 6 of the file log → entry 7 of the file log, 1 file" in words and "file:/in/007.json" in words
     assert "leave the whole batch out" in words and "Poison batch</span>" in words
     assert app.button(key="resume").proto.type == "secondary", "resumed unchanged it does this batch again"
     assert {"Fork with changed code…", "Resume with changed code…"} <= {button.label for button in app.button}
-    assert "Fork post_engagement" in said(clicked(app, "poison_fork")) or app.button(key="fork_now")
+    assert "Fork post_engagement" in texts(clicked(app, "poison_fork")) or app.button(key="fork_now")
 
 
 def test_the_input_rows_of_a_poison_batch_are_read_when_they_are_asked_for(opened: Opener) -> None:
@@ -78,15 +78,15 @@ def test_the_input_rows_of_a_poison_batch_are_read_when_they_are_asked_for(opene
     assert face.begun == []
     app = clicked(app, "input_rows_read")
     assert face.begun == [ReadInputRows(JOB)]
-    assert "2 rows, the batch has more; 1 value cut after 500 characters" in said(app)
-    assert "a socket gives no row twice" in said(app)
+    assert "2 rows, the batch has more; 1 value cut after 500 characters" in texts(app)
+    assert "a socket gives no row twice" in texts(app)
     assert list(app.dataframe[0].value["value"]) == ["seven", None]
 
 
 def test_a_poison_batch_is_left_out_after_its_plan_was_shown(opened: Opener) -> None:
     face = failed(RestartDecision(None, why="it failed", batch=BATCH, poison=3), RunState.FAILED)
     app = asked(opened(face, "job", job=JOB), "poison_past")
-    assert "as if its input had not been there" in said(app)
+    assert "as if its input had not been there" in texts(app)
     answered(app, "poison_past", "rewind_yes")
     assert face.begun == [Resume(JOB, past_batch=True)]
 
@@ -94,7 +94,7 @@ def test_a_poison_batch_is_left_out_after_its_plan_was_shown(opened: Opener) -> 
 def test_every_failure_is_listed_with_its_cause_and_what_came_of_it(opened: Opener) -> None:
     decision = RestartDecision(None, most=1, why="it was restarted once", batch=BATCH)
     app = opened(failed(decision, RunState.FAILED, 1), "job", job=JOB, tab="Configuration")
-    assert "It is not restarted any more: it was restarted once." in said(app)
+    assert "It is not restarted any more: it was restarted once." in texts(app)
     assert column(app, "restarts", "Began") == ["restart 1", "by hand"]
     assert column(app, "restarts", "Cause") == ["CAST_INVALID_INPUT"] * 2
     assert column(app, "restarts", "At batch") == ["7", "7"]
@@ -110,7 +110,7 @@ def test_the_dialog_begins_with_the_strategy_as_it_is_and_asks_for_its_options(o
     app.selectbox(key="restart_strategy").set_value(Strategy.FIXED_DELAY).run()
     app.button(key="restart_strategy_ask").click()
     app.text_input(key="restart_fixed-delay_attempts").set_value("three").run()
-    assert "That is no number" in said(app) and app.button(key="restart_strategy_set_yes").disabled
+    assert "That is no number" in texts(app) and app.button(key="restart_strategy_set_yes").disabled
     app.button(key="restart_strategy_ask").click()
     app.text_input(key="restart_fixed-delay_attempts").set_value("3").run()
     app.button(key="restart_strategy_ask").click()

@@ -14,7 +14,7 @@ from pipelines.domain.trust import Trust
 from pipelines.verbs.annotate import Annotate
 from tests import samples
 from tests.afterwards import follow
-from tests.dashboard.opening import Opener, answered, asked, clicked, column, said, selected, tables
+from tests.dashboard.opening import Opener, answered, asked, clicked, column, selected, tables, texts
 from tests.faces import NOW_MS, FakeFace
 
 FIRST, SECOND = "sp-000000000002", "sp-000000000003"
@@ -44,16 +44,16 @@ def test_the_table_says_origin_date_and_that_there_is_a_note(opened: Opener) -> 
 def test_the_latest_date_of_all_is_shown(opened: Opener) -> None:
     face = annotated(best_before_ms=LATEST_MS)
     assert column(opened(face, "savepoints"), "savepoints", "Best before")[-1] == "9999-12-30"
-    assert "9999" in said(opened(face, "savepoints", savepoint=FIRST))
+    assert "9999" in texts(opened(face, "savepoints", savepoint=FIRST))
 
 
 def test_one_is_annotated_in_place(opened: Opener) -> None:
     face = annotated(note="one\ntwo <b>", best_before_ms=now_ms() + 5 * DAY_MS)
     app = opened(face, "savepoints", savepoint=FIRST)
-    assert "one\ntwo &lt;b&gt;" in said(app) and "in 5 days" in said(app)
+    assert "one\ntwo &lt;b&gt;" in texts(app) and "in 5 days" in texts(app)
     app = clicked(app, "annotate_catalog")
     place = f"annotation_{FIRST}"
-    assert "Nothing disposes of it by itself" in said(app)
+    assert "Nothing disposes of it by itself" in texts(app)
     app.text_input(key=f"{place}_label").set_value("renamed")
     app.text_area(key=f"{place}_note").set_value("three")
     app.date_input(key=f"{place}_until").set_value(date.fromtimestamp(time.time() + 9 * 86_400))
@@ -63,7 +63,7 @@ def test_one_is_annotated_in_place(opened: Opener) -> None:
     assert (change.savepoint, change.label, change.note) == (FIRST, "renamed", "three")
     until = datetime.fromtimestamp((change.best_before_ms or 0) / 1000, UTC)
     assert (until.hour, until.minute) == (23, 59) and 8 * DAY_MS < (change.best_before_ms or 0) - now_ms() < 10 * DAY_MS
-    assert "three" in said(app) and not app.text_area
+    assert "three" in texts(app) and not app.text_area
 
 
 def test_what_is_not_changed_is_not_sent(opened: Opener) -> None:
@@ -85,10 +85,10 @@ def test_what_was_typed_stays_when_it_fails(opened: Opener) -> None:
     app = clicked(opened(face, "savepoints", savepoint=FIRST), "annotate_catalog")
     app.text_area(key=f"{place}_note").set_value("long thought")
     app = clicked(app, f"{place}_save")
-    assert "storage.full" in said(app)
+    assert "storage.full" in texts(app)
     assert app.text_area(key=f"{place}_note").value == "long thought"
     app = clicked(app, f"{place}_cancel")
-    assert not app.text_area and "No note." in said(app)
+    assert not app.text_area and "No note." in texts(app)
 
 
 def test_the_address_filters_by_origin_trust_and_date(opened: Opener) -> None:
@@ -105,7 +105,7 @@ def test_the_address_filters_by_origin_trust_and_date(opened: Opener) -> None:
     ):
         app = opened(face, "savepoints", **query)
         assert tables(app)["savepoints"] == ids, query
-    assert "No savepoint fits" in said(opened(face, "savepoints", origin="stop", past="yes"))
+    assert "No savepoint fits" in texts(opened(face, "savepoints", origin="stop", past="yes"))
 
 
 def test_what_is_chosen_stands_in_the_address(opened: Opener) -> None:
@@ -123,7 +123,7 @@ def test_what_is_chosen_stands_in_the_address(opened: Opener) -> None:
 def test_all_that_is_shown_is_selected(opened: Opener) -> None:
     app = clicked(opened(FakeFace.sample(), "savepoints"), "select_shown")
     assert selected(app, "savepoint") == f"{SECOND},{FIRST}"
-    assert "2 savepoints" in said(app)
+    assert "2 savepoints" in texts(app)
     assert selected(clicked(app, "bulk_none"), "savepoint") == ""
 
 
@@ -131,7 +131,7 @@ def test_several_get_one_label_and_date(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "savepoints", savepoint=f"{FIRST},{SECOND}")
     app = asked(app, "bulk_label", bulk_label_text="audit")
-    assert "Replaces the label of 1 savepoint" in said(app)
+    assert "Replaces the label of 1 savepoint" in texts(app)
     answered(app, "bulk_label", "bulk_label_yes")
     assert sorted(face.begun, key=repr) == [Annotate(FIRST, "audit"), Annotate(SECOND, "audit")]
 
@@ -141,6 +141,6 @@ def test_where_an_imported_one_came_from_is_said(opened: Opener) -> None:
     changed = {"reason": Reason.IMPORTED, "imported_ms": NOW_MS, "imported_from": "s3://lake/archive/clicks.tar.zst"}
     brought = replace(face.savepoints_by_id[FIRST], **changed)  # type: ignore[arg-type]
     face.savepoints_by_id[FIRST] = brought
-    words = said(opened(face, "savepoints", savepoint=FIRST))
+    words = texts(opened(face, "savepoints", savepoint=FIRST))
     assert "imported" in words and "s3://lake/archive/clicks.tar.zst" in words
     assert matches(brought, "IMPORTED")

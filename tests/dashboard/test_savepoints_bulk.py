@@ -17,7 +17,7 @@ from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
 from pipelines.verbs.verify import Verify
 from tests import samples
 from tests.afterwards import follow
-from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
+from tests.dashboard.opening import Opener, answered, asked, clicked, selected, texts
 from tests.faces import NOW_MS, FakeFace
 
 FIRST, SECOND = "sp-000000000002", "sp-000000000003"
@@ -27,7 +27,7 @@ BOTH = f"{FIRST},{SECOND}"
 def test_disposing_asks_with_what_it_deletes(opened: Opener) -> None:
     face = FakeFace.sample()
     app = clicked(opened(face, "savepoints", savepoint=FIRST), "dispose_catalog")
-    words = said(app)
+    words = texts(app)
     for part in ("12 files, 2.0 MB", "<strong>4.1 kB</strong>", "This cannot be undone"):
         assert part in words
     assert face.begun == []
@@ -40,7 +40,7 @@ def test_disposing_asks_with_what_it_deletes(opened: Opener) -> None:
 def test_several_are_previewed_together_and_asked_once(opened: Opener) -> None:
     face = FakeFace.sample()
     app = clicked(opened(face, "savepoints", savepoint=BOTH), "bulk_dispose")
-    words = said(app)
+    words = texts(app)
     for part in ("2 savepoints", "24 files, 4.0 MB", "<strong>8.2 kB</strong>", "post_engagement has no savepoint left then."):
         assert part in words
     preview = next(frame.value for frame in app.dataframe if "Frees if deleted" in frame.value)
@@ -61,7 +61,7 @@ def test_what_is_needed_stays_and_says_why(opened: Opener) -> None:
     face = follow(FakeFace.sample(), Dispose)
     face.plans_as(Dispose, needed(face))
     app = clicked(opened(face, "savepoints", savepoint=BOTH), "bulk_dispose")
-    words = said(app)
+    words = texts(app)
     for part in (f"{SECOND} stays", "a fork is made from it right now", "savepoint.in_use", "1 of 2 savepoints", "<strong>4.1 kB</strong>"):
         assert part in words
     app = answered(app, "bulk_dispose", "dispose_yes")
@@ -77,7 +77,7 @@ def test_one_that_fails_after_the_question_is_said(opened: Opener) -> None:
     face.answers(Dispose, needed(face))
     app = opened(face, "savepoints", savepoint=BOTH)
     app = answered(clicked(app, "bulk_dispose"), "bulk_dispose", "dispose_yes")
-    words = said(app)
+    words = texts(app)
     assert "Disposed of 1 of 2 savepoints, which frees 4.1 kB" in words and f"{SECOND} was not disposed of" in words
 
 
@@ -108,7 +108,7 @@ def test_one_that_cannot_be_verified_keeps_no_other(opened: Opener) -> None:
     face.refuses(Verify(SECOND), Conflict("savepoint.disposing", "It is being disposed of", "Use another one."))
     app = opened(face, "savepoints", savepoint=BOTH)
     app.menu_button(key="bulk_verify").click(Trust.INTACT).run()
-    assert "1 of 2 savepoints are done" in said(app) and "savepoint.disposing" in said(app)
+    assert "1 of 2 savepoints are done" in texts(app) and "savepoint.disposing" in texts(app)
     assert [operation.subject for operation in face.ask(ListOperations(running=True))] == [FIRST]
 
 
@@ -118,8 +118,8 @@ def test_several_are_exported_into_one_folder(opened: Opener) -> None:
     face.refuses(taken, AlreadyExists("export.exists", f"{taken.url} is taken", "Choose another URL."))
     app = opened(face, "savepoints", savepoint=BOTH)
     app = asked(app, "bulk_export", export_all_url="s3://lake/old/")
-    assert "export.exists" in said(app) and "1 of 2 savepoints" in said(app)
+    assert "export.exists" in texts(app) and "1 of 2 savepoints" in texts(app)
     app = asked(opened(face, "savepoints", savepoint=BOTH), "bulk_export", export_all_url="s3://lake/new")
-    assert "24 files, 4.0 MB" in said(app)
+    assert "24 files, 4.0 MB" in texts(app)
     answered(app, "bulk_export", "export_all_yes")
     assert face.begun == [Export(savepoint, f"s3://lake/new/{savepoint}.tar.zst", archive=True) for savepoint in (FIRST, SECOND)]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pipelines.domain.holdings import HOLDINGS_FORMAT, Holding, Holdings, Usable
 from pipelines.domain.ids import QueryName
 from pipelines.verbs.holdings import AskHoldings
-from tests.dashboard.opening import Opener, clicked, column, said
+from tests.dashboard.opening import Opener, clicked, column, texts
 from tests.faces import NOW_MS, FakeFace
 
 FIRST = "sp-000000000002"
@@ -25,7 +25,7 @@ def face_with(*sources: Holding) -> FakeFace:
 def test_the_table_and_the_card_say_it(opened: Opener) -> None:
     app = opened(face_with(GONE), "savepoints", savepoint=FIRST)
     assert sorted(set(column(app, "savepoints", "Usable"))) == ["no longer: 2 files gone", "not asked yet"]
-    assert "such as file:///in/&lt;b&gt;.json" in said(app)
+    assert "such as file:///in/&lt;b&gt;.json" in texts(app)
 
 
 def test_its_sources_are_asked_anew(opened: Opener) -> None:

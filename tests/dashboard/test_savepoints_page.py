@@ -26,7 +26,7 @@ from pipelines.verbs.take import Take
 from pipelines.verbs.verify import Verify
 from tests import samples
 from tests.afterwards import follow
-from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, column, said, selected, tables
+from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, column, selected, tables, texts
 from tests.faces import NOW_MS, QUERY, FakeFace
 from tests.samples import proof
 from tests.waiting import until
@@ -64,7 +64,7 @@ def test_files_are_counted_by_kind() -> None:
 
 def test_an_empty_catalog_teaches(opened: Opener) -> None:
     app = opened(FakeFace(), "savepoints")
-    assert "No savepoints yet" in said(app)
+    assert "No savepoints yet" in texts(app)
     assert any("python -m pipelines savepoint" in block.value for block in app.code)
 
 
@@ -81,7 +81,7 @@ def test_the_figures_are_those_that_somebody_has_to_act_on(opened: Opener) -> No
     face.savepoints_by_id[old.id] = replace(old, created_ms=NOW_MS - 3 * 86_400_000)
     face.savepoints_by_id[FIRST] = replace(face.savepoints_by_id[FIRST], created_ms=NOW_MS - 4 * 86_400_000)
     face.verified(samples.verification(face.savepoints_by_id[FIRST], Trust.INTACT, damaged=True))
-    words = said(opened(face, "savepoints"))
+    words = texts(opened(face, "savepoints"))
     assert re.search('Longest unsaved</div>.{20,80}<div class="tm-note"><a [^>]*job=post_engagement"', words)
     assert 'Newest not proved</div><div class="tm-value">2 / 2' in words
     assert 'Damaged</div><div class="tm-value">1<' in words
@@ -91,12 +91,12 @@ def test_the_address_filters(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "savepoints", filter="before")
     assert tables(app)["savepoints"] == [FIRST]
     app = opened(FakeFace.sample(), "savepoints", filter="nothing like it")
-    assert "No savepoint fits" in said(app)
+    assert "No savepoint fits" in texts(app)
 
 
 def test_the_address_selects_one_and_its_contents_are_shown(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "savepoints", savepoint=FIRST)
-    words = said(app)
+    words = texts(app)
     for part in (FIRST, "before ads", "complete", "by hand", "12 files, 2.0 MB", "42 ms"):
         assert part in words
     assert any(block.value == f"/fake/savepoints/{FIRST}" for block in app.code)
@@ -115,7 +115,7 @@ def test_a_stopped_job_goes_back_after_one_question(opened: Opener) -> None:
     face = FakeFace.sample()
     face.ended("post_engagement")
     app = clicked(opened(face, "savepoints", savepoint=FIRST), "resume_catalog")
-    assert "begins again at batch 7" in said(app)
+    assert "begins again at batch 7" in texts(app)
     agreed(app, "resume_catalog")
     assert face.begun[-1] == Resume("post_engagement", from_savepoint=FIRST)
 
@@ -130,7 +130,7 @@ def test_several_are_verified_as_operations(opened: Opener) -> None:
     app = opened(face, "savepoints", savepoint=f"{FIRST},{SECOND}")
     app.menu_button(key="bulk_verify").click(Trust.INTACT).run()
     assert sorted(face.begun, key=repr) == [Verify(FIRST), Verify(SECOND)]
-    words = said(finished(app, face))
+    words = texts(finished(app, face))
     assert all(f"Verified {savepoint[:11]} of post_engagement: intact" in words for savepoint in (FIRST, SECOND))
 
 
@@ -139,7 +139,7 @@ def test_a_damaged_one_shows_what_the_doctor_finds_and_the_way_out(opened: Opene
     face.verified(samples.verification(face.savepoints_by_id[FIRST], Trust.INTACT, damaged=True))
     face.answers(Diagnose, [samples.diagnosis(FIRST, "/c", damaged=True)])
     app = opened(face, "savepoints", savepoint=FIRST)
-    words = said(app)
+    words = texts(app)
     for part in (f"{FIRST} has 1 damaged file", "state of operator 0, partition 3", "batches 7–8", "Batch 8 is whole", "the file is gone"):
         assert part in words
     for key in ("fork_catalog", "resume_catalog", "export_catalog"):
@@ -159,11 +159,11 @@ def test_the_nearest_sound_savepoint_is_offered() -> None:
 
 def test_levels_are_badges_with_their_times(opened: Opener) -> None:
     face = FakeFace.sample()
-    words = said(opened(face, "savepoints", savepoint=FIRST))
+    words = texts(opened(face, "savepoints", savepoint=FIRST))
     assert 'class="tm-chip tm-not"' in words
     assert "Nobody has verified it yet" in words
     face.verified(samples.verification(face.savepoints_by_id[FIRST], Trust.PROVED))
-    words = said(opened(face, "savepoints", savepoint=FIRST))
+    words = texts(opened(face, "savepoints", savepoint=FIRST))
     assert 'class="tm-chip tm-not"' not in words
     assert "Spark restored it, counted its rows and ran a batch" in words
 
@@ -176,13 +176,13 @@ def test_counts_that_differ_are_said() -> None:
 def test_a_proof_that_could_not_run_a_batch_says_why(opened: Opener) -> None:
     face, unproved = FakeFace.sample(), replace(proof(), note="Nothing new to read.")
     face.verifications[FIRST] = Verification(SavepointId(FIRST), Trust.PROVED, Trust.INTACT, NOW_MS, 1, 1, proof=unproved)
-    words = said(opened(face, "savepoints", savepoint=FIRST))
+    words = texts(opened(face, "savepoints", savepoint=FIRST))
     assert f"{FIRST} is intact, not proved" in words and unproved.note in words
 
 
 def test_sizes_are_shown_each_and_together(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "savepoints", savepoint=FIRST)
-    words = said(app)
+    words = texts(app)
     for part in ("On disk together", "they would take 4.0 MB", "Frees if deleted", "4.1 kB (0.2 %)", "Shared with others"):
         assert part in words
     assert column(app, "savepoints", "Frees if deleted") == ["4.1 kB", "4.1 kB"]
@@ -192,23 +192,23 @@ def test_an_export_shows_its_plan_and_leaves_when_told_to(opened: Opener) -> Non
     face = FakeFace.sample()
     app = opened(face, "savepoints", savepoint=FIRST)
     app = asked(app, "export_catalog", export_url="/archive/a.tar.zst", export_dispose=True)
-    words = said(app)
+    words = texts(app)
     for part in ("12 files, 2.0 MB", "one compressed file", "What leaves this workspace", "environment of Tidemark"):
         assert part in words
     assert face.begun == []
     app = answered(app, "export_catalog", "export_yes")
     assert face.begun == [Export(FIRST, "/archive/a.tar.zst", archive=True, then_dispose=True)]
-    assert "to /archive/a.tar.zst" in said(finished(app, face))
+    assert "to /archive/a.tar.zst" in texts(finished(app, face))
     app = answered(asked(opened(face, "savepoints"), "import", import_url="/archive/a.tar.zst"), "import", "import_yes")
     assert face.begun[1:] == [Import("/archive/a.tar.zst")]
-    assert "Imported sp-" in said(finished(app, face))
+    assert "Imported sp-" in texts(finished(app, face))
 
 
 def test_an_export_to_a_taken_place_is_refused_before_it_starts(opened: Opener) -> None:
     face = FakeFace.sample()
     face.refuses(Export(FIRST, "/archive/a", archive=False), AlreadyExists("export.exists", "/archive/a is taken", "Choose another URL."))
     app = asked(opened(face, "savepoints", savepoint=FIRST), "export_catalog", export_url="/archive/a")
-    assert "export.exists" in said(app)
+    assert "export.exists" in texts(app)
     assert app.button(key="export_yes").disabled
     assert app.text_input(key="export_url").value == "/archive/a"
 
@@ -229,13 +229,13 @@ def finished(app: AppTest, face: FakeFace) -> AppTest:
 
 def test_a_savepoint_that_is_gone_leaves_the_list(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "savepoints", savepoint="sp-gone")
-    assert tables(app)["savepoints"] == [SECOND, FIRST] and "savepoint-id" not in said(app)
+    assert tables(app)["savepoints"] == [SECOND, FIRST] and "savepoint-id" not in texts(app)
 
 
 def test_an_error_is_said(opened: Opener) -> None:
     face = FakeFace()
     face.refuses(ListSavepoints, Unavailable("catalog.away", "The catalog is away.", "Wait."))
-    assert "catalog.away" in said(opened(face, "savepoints"))
+    assert "catalog.away" in texts(opened(face, "savepoints"))
 
 
 def test_the_list_is_there_while_the_disk_is_still_asked(opened: Opener) -> None:
@@ -243,8 +243,8 @@ def test_the_list_is_there_while_the_disk_is_still_asked(opened: Opener) -> None
     disk_space = face.ask(ShowSpace())
     face.answers(ShowSpace, lambda _: disk_space if measured.wait(60) else None)
     app = opened(face, "savepoints")
-    assert "measuring …" in said(app)
+    assert "measuring …" in texts(app)
     assert SECOND in tables(app)["savepoints"]
     measured.set()
-    until(lambda: "measuring …" not in said(app.run()), 20)
-    assert "On disk together" in said(app)
+    until(lambda: "measuring …" not in texts(app.run()), 20)
+    assert "On disk together" in texts(app)

@@ -11,13 +11,13 @@ from pipelines.verbs.homes import CheckHome, SetHome
 from pipelines.verbs.system import RebuildCatalog, ShowAbout
 from pipelines.words.formats import MISSING
 from tests import homed
-from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, column, said, tables
+from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, column, tables, texts
 from tests.faces import FakeFace
 
 
 def test_it_says_what_jobs_and_the_workspace_stand_on(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "settings")
-    words = said(app)
+    words = texts(app)
     for part in (
         "/srv/tidemark/data/workspace",
         "ext4",
@@ -41,7 +41,7 @@ def test_it_says_what_jobs_and_the_workspace_stand_on(opened: Opener) -> None:
 
 
 def test_of_credentials_it_says_only_whether_they_are_there(opened: Opener) -> None:
-    words = said(opened(FakeFace.sample(), "settings"))
+    words = texts(opened(FakeFace.sample(), "settings"))
     assert 'tm-chip green square mono" title="Set' in words and "AWS_ENDPOINT_URL" in words
 
 
@@ -57,7 +57,7 @@ def test_it_says_where_metrics_are_pushed_and_whether_they_arrive(opened: Opener
     assert arrived.startswith("arrived ") and away == "does not arrive, last 5 min ago"
     none, refused = column(app, "pushes", "Last error")
     assert none == MISSING and refused.startswith("[Errno 111] Connection refused (")
-    assert "OTEL_EXPORTER_OTLP_ENDPOINT" in said(app)
+    assert "OTEL_EXPORTER_OTLP_ENDPOINT" in texts(app)
 
 
 def test_the_index_is_made_anew_after_a_question(opened: Opener) -> None:
@@ -74,7 +74,7 @@ def test_a_disk_that_is_nearly_full_is_said(opened: Opener) -> None:
     response = face.ask(ShowAbout())
     disk = replace(response.storage.disk, free_bytes=10_000_000_000)
     face.answers(ShowAbout, lambda _: replace(response, storage=replace(response.storage, disk=disk)))
-    assert "nearly full" in said(opened(face, "settings"))
+    assert "nearly full" in texts(opened(face, "settings"))
 
 
 def test_a_home_is_tried_out_and_set(opened: Opener) -> None:
@@ -82,12 +82,12 @@ def test_a_home_is_tried_out_and_set(opened: Opener) -> None:
     app = asked(opened(face, "settings"), "set_home", home_url="s3://backups/other")
     app = answered(app, "set_home", "home_check")
     assert face.begun == [CheckHome("s3://backups/other")]
-    assert "Savepoints can be kept here" in said(app) + app.success[0].value and "copied by the store" in said(app)
+    assert "Savepoints can be kept here" in texts(app) + app.success[0].value and "copied by the store" in texts(app)
     broken = replace(homed.CHECK, steps=(TriedStep(Step.WRITE, 4.0, "<b>no rights</b>"),))
     face.answers(CheckHome, lambda _: broken)
     app = asked(app, "set_home", home_url="s3://locked/other")
     app = answered(app, "set_home", "home_check")
-    assert "Savepoints cannot be kept here" in said(app) and "&lt;b&gt;no rights" in said(app) and "<b>no" not in said(app)
+    assert "Savepoints cannot be kept here" in texts(app) and "&lt;b&gt;no rights" in texts(app) and "<b>no" not in texts(app)
     app = answered(app, "set_home", "home_yes")
     assert face.begun[-1] == SetHome("s3://locked/other")
 
@@ -98,7 +98,7 @@ def test_a_backup_is_planned_and_begun_and_those_at_the_place_are_listed(opened:
     app.text_input(key="backup_url").set_value("s3://lake/backups").run()
     assert tables(app)["backups"] == ["b-00000000000a"]
     app = clicked(app, "backup")
-    assert face.begun == [] and "post_events: No streaming query of job post_events has started" in said(app)
+    assert face.begun == [] and "post_events: No streaming query of job post_events has started" in texts(app)
     app.button(key="backup").click()
     app.button(key="create_backup_yes").click().run()
     assert face.begun == [CreateBackup("s3://lake/backups")]
@@ -109,7 +109,7 @@ def test_a_backup_is_checked_by_its_id_or_the_newest(opened: Opener) -> None:
     app = opened(face, "settings")
     app.text_input(key="backup_url").set_value("s3://lake/backups").run()
     app = clicked(app, "check_backup")
-    assert "300 files" in said(app) and "Nothing is restored" in said(app)
+    assert "300 files" in texts(app) and "Nothing is restored" in texts(app)
     app.button(key="check_backup").click()
     app.text_input(key="checked_backup").set_value("b-00000000000a")
     app.button(key="check_backup_yes").click().run()

@@ -8,7 +8,7 @@ from dashboard.drawing import state_differences as drawing
 from pipelines.domain.state_differences import KeyChanges
 from pipelines.verbs.operations import ListOperations
 from pipelines.verbs.state_difference import CompareState
-from tests.dashboard.opening import Opener, clicked, said
+from tests.dashboard.opening import Opener, clicked, texts
 from tests.dashboard.test_state_page import SAVEPOINT, face
 from tests.differing import DIFFERENCE, difference
 
@@ -23,13 +23,13 @@ def test_two_points_are_compared_by_a_choice_and_a_click(opened: Opener) -> None
     while made.ask(ListOperations(running=True)):
         app.run()
     app.run()
-    assert "State difference" in said(app)
+    assert "State difference" in texts(app)
 
 
 def test_it_shows_counts_drift_and_keys_with_both_values(opened: Opener) -> None:
     app = opened(face(), "state", difference=DIFFERENCE)
     (table,) = difference().tables
-    shown = said(app)
+    shown = texts(app)
     assert "batch 7" in shown and "batch 9" in shown and "B has no such state" in shown
     assert f"{table.changes.added:,}" in shown
     drift, rows = app.dataframe[0].value, app.dataframe[1].value

@@ -19,7 +19,7 @@ from pipelines.verbs.state import ListStates, ReadState
 from pipelines.verbs.take import Take
 from pipelines.words import states as words
 from tests.afterwards import follow
-from tests.dashboard.opening import Opener, clicked, said, selected
+from tests.dashboard.opening import Opener, clicked, selected, texts
 from tests.faces import FakeFace
 
 SAVEPOINT = "sp-000000000002"
@@ -47,16 +47,16 @@ def shown(app: AppTest) -> int:
 def test_a_table_that_was_not_read_is_read_by_one_click(opened: Opener) -> None:
     made = face(read=False)
     app = opened(made, "state", savepoint=SAVEPOINT)
-    assert "Not read yet" in said(app) and "held 116 rows" in said(app)
+    assert "Not read yet" in texts(app) and "held 116 rows" in texts(app)
     app = clicked(app, "read_state")
     assert [type(change) for change in made.begun] == [ReadState]
-    assert "Reading the state of" in said(app) and app.button(key="read_state").disabled
+    assert "Reading the state of" in texts(app) and app.button(key="read_state").disabled
     read_first(made)
     while made.ask(ListOperations(running=True)):
         app.run()
     app.run()
-    assert "Rows by partition" not in said(app) and shown(app) == 116
-    assert "all of them read" in said(app)
+    assert "Rows by partition" not in texts(app) and shown(app) == 116
+    assert "all of them read" in texts(app)
 
 
 def test_rows_have_their_figures_and_types(opened: Opener) -> None:
@@ -64,7 +64,7 @@ def test_rows_have_their_figures_and_types(opened: Opener) -> None:
     frame = app.dataframe[0].value
     assert list(frame.columns)[:4] == ["key.window.start", "key.window.end", "key.post", "value.views"]
     assert str(frame["key.window.start"].dtype).startswith("datetime64") and frame["value.views"].dtype == "int64"
-    assert "1.7×" in said(app)
+    assert "1.7×" in texts(app)
     panels = [component.proto.json for component in app.get("bidi_component") if "tidemark_panel" in component.proto.component_name]
     assert any("Rows by partition" in panel for panel in panels) and any("Rows by window.start" in panel for panel in panels)
 
@@ -87,12 +87,12 @@ def test_a_filter_and_an_order_stand_in_the_address(opened: Opener) -> None:
     assert 0 < len(views) < 116 and views == sorted(views, reverse=True)
     app = opened(made, "state", savepoint=SAVEPOINT)
     next(field for field in app.text_input if field.placeholder == "Filter by any value").set_value("nothing has this").run()
-    assert selected(app, "filter") == "nothing has this" and "No row fits" in said(app)
+    assert selected(app, "filter") == "nothing has this" and "No row fits" in texts(app)
 
 
 def test_many_rows_come_in_pages(opened: Opener) -> None:
     app = opened(face(rows=1_200), "state", savepoint=SAVEPOINT)
-    assert shown(app) == 500 and "Rows 1 to 500 of 1,200" in said(app)
+    assert shown(app) == 500 and "Rows 1 to 500 of 1,200" in texts(app)
     app = clicked(clicked(app, "state_behind"), "state_behind")
     assert shown(app) == 200 and selected(app, "rows") == "2" and app.button(key="state_behind").disabled
 
@@ -101,7 +101,7 @@ def test_rows_beyond_the_bound_are_read_when_somebody_asks(opened: Opener) -> No
     made = face(read=False)
     read_first(made, limit=50)
     app = opened(made, "state", savepoint=SAVEPOINT)
-    assert "50 of 116 rows were read" in said(app) and shown(app) == 50
+    assert "50 of 116 rows were read" in texts(app) and shown(app) == 50
     clicked(app, "read_all")
     assert made.begun == [ReadState(SAVEPOINT, query="counts", operator=0, store="default", limit=116)]
 
@@ -118,7 +118,7 @@ def test_wrong_sql_is_said_and_what_was_typed_stays(opened: Opener) -> None:
     app = opened(face(), "state", savepoint=SAVEPOINT)
     app.text_area[0].set_value("SELECT * FROM read_text('/etc/passwd')")
     app = clicked(app, "state_sql_run")
-    assert "state.outside" in said(app) and "root:" not in said(app)
+    assert "state.outside" in texts(app) and "root:" not in texts(app)
     assert app.text_area[0].value == "SELECT * FROM read_text('/etc/passwd')"
     assert len(app.dataframe) == 1
 
@@ -126,17 +126,17 @@ def test_wrong_sql_is_said_and_what_was_typed_stays(opened: Opener) -> None:
 def test_one_of_several_tables_is_chosen_by_the_address(opened: Opener) -> None:
     made = face(several=True)
     app = opened(made, "state", savepoint=SAVEPOINT, query="counts", operator="1", store="right")
-    assert "Not read yet" in said(app)
+    assert "Not read yet" in texts(app)
     picker = next(selectbox for selectbox in app.selectbox if selectbox.label == "State")
     assert len(picker.options) == 5 and "seen (map)" in picker.options[4] and "internal" in picker.options[3]
     picker.set_value(0).run()
-    assert selected(app, "store") == "default" and "all of them read" in said(app)
+    assert selected(app, "store") == "default" and "all of them read" in texts(app)
 
 
 def test_a_running_job_is_looked_into_by_way_of_a_savepoint(opened: Opener) -> None:
     made = face(read=False)
     app = opened(made, "state", job="post_engagement")
-    assert "at batch 9" in said(app)
+    assert "at batch 9" in texts(app)
     app = clicked(app, "state_now")
     assert made.begun == [Take("post_engagement")] and selected(app, "savepoint") == made.ask(ListSavepoints())[0].id
 
@@ -144,9 +144,9 @@ def test_a_running_job_is_looked_into_by_way_of_a_savepoint(opened: Opener) -> N
 def test_a_job_without_a_savepoint_gets_its_first(opened: Opener) -> None:
     made = face(read=False)
     app = opened(made, "state", job="post_events")
-    assert "No savepoint to look into" in said(app)
+    assert "No savepoint to look into" in texts(app)
     app = clicked(app, "state_now")
-    assert selected(app, "savepoint") == made.ask(ListSavepoints())[0].id and "Not read yet" in said(app)
+    assert selected(app, "savepoint") == made.ask(ListSavepoints())[0].id and "Not read yet" in texts(app)
 
 
 def test_an_uneven_partition_stands_out() -> None:

@@ -6,7 +6,7 @@ import re
 
 from pipelines.verbs.state_key import LookUpKey
 from pipelines.verbs.try_code import TryCode
-from tests.dashboard.opening import Opener, clicked, said
+from tests.dashboard.opening import Opener, clicked, texts
 from tests.faces import FakeFace
 from tests.verbs.requests import JOB
 
@@ -17,9 +17,9 @@ def test_the_edited_code_is_tried_and_its_rows_are_shown(opened: Opener) -> None
     face = FakeFace.sample()
     app = clicked(opened(face, "fork", savepoint=SAVEPOINT), "fork_try")
     assert [type(change) for change in face.begun] == [TryCode]
-    assert "2 would be written" in said(app)
+    assert "2 would be written" in texts(app)
     assert list(app.dataframe[0].value["post"]) == ["p1", "p2"]
-    assert "sum(n) AS views before, count(n) AS views now. key post=p1: " in said(app)
+    assert "sum(n) AS views before, count(n) AS views now. key post=p1: " in texts(app)
     (table,) = [html.proto.body for html in app.get("html") if "tm-both tm-key" in html.proto.body]
     assert re.findall(r"<t[hd]>(.*?)</t[hd]>", table) == [
         *("key post=p1", "In the savepoint", "Code before, after batch 8", "This code, after batch 8"),
@@ -34,7 +34,7 @@ def test_a_key_of_the_running_job_is_looked_up(opened: Opener) -> None:
     app = clicked(app, "key_look_up")
     (change,) = face.begun
     assert isinstance(change, LookUpKey) and change.key == {"post": "p1", "window.start": "2027-01-15T08:00:00Z"}
-    assert "at batch 9" in said(app) and "partition 2" in said(app)
+    assert "at batch 9" in texts(app) and "partition 2" in texts(app)
 
 
 def test_a_key_that_the_address_names_is_there_to_look_up(opened: Opener) -> None:
@@ -47,7 +47,7 @@ def test_a_value_without_a_column_is_refused(opened: Opener) -> None:
     app = opened(face, "job", job=JOB, tab="State")
     app.text_area(key=f"key_text_{JOB}").set_value("=p1").run()
     app = clicked(app, "key_look_up")
-    assert face.begun == [] and "no column with a value" in said(app)
+    assert face.begun == [] and "no column with a value" in texts(app)
 
 
 def test_the_batches_that_changed_a_key_are_shown(opened: Opener) -> None:
@@ -55,5 +55,5 @@ def test_the_batches_that_changed_a_key_are_shown(opened: Opener) -> None:
     app.text_area(key=f"key_text_{JOB}").set_value("post=p1").run()
     app.number_input(key=f"key_since_{JOB}").set_value(7).run()
     app = clicked(app, "key_look_up")
-    assert "changed 1 time since batch 7" in said(app)
+    assert "changed 1 time since batch 7" in texts(app)
     assert [list(frame.value["batch"]) for frame in app.dataframe if "batch" in frame.value] == [[9]]

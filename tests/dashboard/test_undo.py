@@ -20,7 +20,7 @@ from pipelines.verbs.savepoints import ListSavepoints, ReadManifest
 from pipelines.verbs.stop import Stop
 from tests import samples
 from tests.afterwards import follow
-from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, said, selected
+from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, selected, texts
 from tests.faces import NOW_MS, FakeFace
 
 FIRST, SECOND = "sp-000000000002", "sp-000000000003"
@@ -71,7 +71,7 @@ def test_what_was_said_of_a_savepoint_comes_back(opened: Opener) -> None:
     app = clicked(app, "undo")
     assert words(face) == before
     assert face.begun[-1] == Annotate(FIRST, "before ads", "why", UNTIL_MS)
-    assert "as before" in notice(app) and "before ads" in said(app)
+    assert "as before" in notice(app) and "before ads" in texts(app)
     assert "undo" not in [button.key for button in app.button]
 
 
@@ -118,7 +118,7 @@ def test_the_ones_that_were_changed_are_offered_where_another_failed(opened: Ope
     face.refuses(Annotate(SECOND, "audit"), Unavailable("storage.full", "The disk is full.", "Make room."))
     app = asked(opened(face, "savepoints", savepoint=f"{FIRST},{SECOND}"), "bulk_label", bulk_label_text="audit")
     app = answered(app, "bulk_label", "bulk_label_yes")
-    assert "storage.full" in said(app)
+    assert "storage.full" in texts(app)
     clicked(app.run(), "undo")
     assert words(face)[FIRST][0] == "before ads"
 
@@ -148,10 +148,10 @@ def test_a_stopped_job_goes_on_where_it_stopped(opened: Opener) -> None:
     face = working()
     app = answered(asked(opened(face, "job", job=JOB), "stop"), "stop", "stop_yes")
     assert f"{JOB} stopped at batch 9" in notice(app) and app.button(key="undo").label == "Resume"
-    assert "Stopped, with a savepoint" in said(app)
+    assert "Stopped, with a savepoint" in texts(app)
     app = clicked(app, "undo")
     assert face.begun[-1] == Resume(JOB)
-    assert "goes on where it stopped" in notice(app) and "Stopped, with a savepoint" not in said(app)
+    assert "goes on where it stopped" in notice(app) and "Stopped, with a savepoint" not in texts(app)
 
 
 def test_a_cancelled_job_goes_on_too(opened: Opener) -> None:
@@ -184,7 +184,7 @@ def test_a_dropped_variant_is_taken_back(opened: Opener) -> None:
     face = working()
     app = clicked(opened(face, "experiments", experiment="ex-1"), "decide_drop")
     assert face.begun == [Drop(SPLIT)]
-    assert f"{SPLIT} was dropped" in notice(app) and "ended-drop" not in said(app)
+    assert f"{SPLIT} was dropped" in notice(app) and "ended-drop" not in texts(app)
     app = clicked(app, "undo")
     assert face.begun == [Drop(SPLIT), Undrop(SPLIT)]
     assert "goes on where it was stopped" in notice(app) and "decide_drop" in [button.key for button in app.button]
@@ -198,7 +198,7 @@ def test_one_that_was_dropped_long_ago_is_taken_back_where_it_is_shown(opened: O
     assert notice(app) == "" and f"undrop {SPLIT}" in "".join(block.value for block in app.code)
     app = clicked(app, f"undrop_{SPLIT}") if way == "the note" else app.menu_button(key="side_B").click("Undrop").run()
     assert face.begun[-1] == Undrop(SPLIT)
-    assert "it does not run" in notice(app) and "was dropped" not in said(app)
+    assert "it does not run" in notice(app) and "was dropped" not in texts(app)
 
 
 def test_a_fork_outside_of_experiments_is_resumed_instead(opened: Opener) -> None:
@@ -223,7 +223,7 @@ def test_a_drop_that_failed_stays_among_the_operations(opened: Opener) -> None:
     face = FakeFace.sample()
     face.answers(Drop, failed)
     app = clicked(opened(face, "experiments", experiment="ex-1"), "decide_drop")
-    assert "ended-drop" in said(app) and "storage.full" in said(app) and notice(app) == ""
+    assert "ended-drop" in texts(app) and "storage.full" in texts(app) and notice(app) == ""
 
 
 def test_a_dropped_job_says_so_on_its_page_and_is_taken_back_there(opened: Opener) -> None:
@@ -231,9 +231,9 @@ def test_a_dropped_job_says_so_on_its_page_and_is_taken_back_there(opened: Opene
     assert "undrop" not in [button.key for button in opened(face, "job", job=SPLIT).button]
     do(follow(face, Drop, Undrop), Drop(SPLIT))
     app = opened(face, "job", job=SPLIT)
-    assert "experiments?experiment=ex-1" in said(app) and "Dropped" in said(app)
+    assert "experiments?experiment=ex-1" in texts(app) and "Dropped" in texts(app)
     app = clicked(app, "undrop")
-    assert face.begun[-1] == Undrop(SPLIT) and "Dropped" not in said(app)
+    assert face.begun[-1] == Undrop(SPLIT) and "Dropped" not in texts(app)
 
 
 def test_a_variant_that_was_removed_comes_back_as_it_was_typed(opened: Opener) -> None:

@@ -18,7 +18,7 @@ from pipelines.domain.versions import version
 from pipelines.verbs.check import Check
 from pipelines.verbs.resume import Resume
 from tests import samples
-from tests.dashboard.opening import Opener, answered, asked, clicked, said, selected
+from tests.dashboard.opening import Opener, answered, asked, clicked, selected, texts
 from tests.faces import FakeFace
 
 JOB = "post_events"
@@ -46,7 +46,7 @@ def test_only_what_has_changed_is_asked_for() -> None:
 
 
 def test_no_job_teaches(opened: Opener) -> None:
-    assert "No job is chosen" in said(opened(FakeFace.sample(), "upgrade"))
+    assert "No job is chosen" in texts(opened(FakeFace.sample(), "upgrade"))
 
 
 def test_nothing_changed_is_not_started(opened: Opener) -> None:
@@ -64,7 +64,7 @@ def test_changed_arguments_go_on_from_its_own_checkpoint(opened: Opener) -> None
     face = FakeFace.sample()
     app = opened(face, "upgrade", job=JOB)
     app.text_area(key=f"fork_args_{key(face)}").set_value("--fast").run()
-    assert "ready to start" in said(app)
+    assert "ready to start" in texts(app)
     assert any("resume post_events --arg=--fast" in block.value for block in app.code)
     clicked(app, "upgrade_start")
     assert face.begun == [Resume(JOB, args=("--fast",))]
@@ -78,9 +78,9 @@ def test_a_probation_is_typed_shown_in_the_plan_and_asked_for(opened: Opener) ->
     app.text_area(key=f"fork_args_{key(face)}").set_value("--fast").run()
     app.number_input(key=f"probation_batches_{key(face)}").set_value(3).run()
     app.text_input(key=f"probation_longest_{key(face)}").set_value("soon").run()
-    assert "soon" in said(app) and app.button(key="upgrade_start").disabled
+    assert "soon" in texts(app) and app.button(key="upgrade_start").disabled
     app.text_input(key=f"probation_longest_{key(face)}").set_value("30s").run()
-    assert f"to version {ORIGINAL.id}, to the savepoint before it" in said(app)
+    assert f"to version {ORIGINAL.id}, to the savepoint before it" in texts(app)
     assert any("--probation-batches 3 --longest-batch 30s" in block.value for block in app.code)
     clicked(app, "upgrade_start")
     assert face.begun == [Resume(JOB, args=("--fast",), probation_batches=3, longest_batch_ms=30_000)]
@@ -112,7 +112,7 @@ def test_changed_code_from_a_savepoint_shows_its_plan(opened: Opener, tmp_path: 
     app = opened(face, "upgrade", job=JOB, savepoint=taken.id)
     app.text_input(key="fork_path").set_value(str(script)).run()
     app = clicked(app, "fork_load_now")
-    words = said(app)
+    words = texts(app)
     for part in ("+2", "12 files, 2.0 MB", "so nothing is lost", "The code names late ones, which the savepoint does not hold"):
         assert part in words
     app.multiselect(key=f"fork_new_{key(face)}").set_value(["late ones"]).run()
@@ -134,7 +134,7 @@ def test_the_verdict_on_its_present_state_is_asked_for_and_shown(opened: Opener)
     face.plans_as(Resume, replace(plan, verdict=verdicts.of(saved.id, ORIGINAL.id, (part,))))
     app = opened(face, "upgrade", job=JOB)
     app.text_area(key=f"fork_args_{key(face)}").set_value("--fast").run()
-    assert "needs rewriting" in said(app) and "key: k string before, nothing now." in said(app)
+    assert "needs rewriting" in texts(app) and "key: k string before, nothing now." in texts(app)
 
 
 def test_state_is_migrated_and_what_is_dropped_is_accepted_by_name(opened: Opener) -> None:
@@ -168,7 +168,7 @@ def test_a_refusal_keeps_what_was_typed(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "upgrade", job=JOB)
     app.text_area(key=f"fork_confs_{key(face)}").set_value("nonsense").run()
-    assert "fork.confs" in said(app)
+    assert "fork.confs" in texts(app)
     assert app.button(key="upgrade_start").disabled
     assert app.text_area(key=f"fork_confs_{key(face)}").value == "nonsense"
 

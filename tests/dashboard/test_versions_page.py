@@ -19,7 +19,7 @@ from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Reason
 from pipelines.domain.versions import version
 from pipelines.verbs.experiments import ShowTree
-from tests.dashboard.opening import Opener, clicked, said, selected
+from tests.dashboard.opening import Opener, clicked, selected, texts
 from tests.faces import FakeFace
 
 FIRST, SECOND = "sp-000000000002", "sp-000000000003"
@@ -104,33 +104,33 @@ def test_entries_are_marked_and_escaped() -> None:
 
 def test_an_empty_tree_teaches(opened: Opener) -> None:
     app = opened(FakeFace(), "versions")
-    assert "No versions yet" in said(app)
+    assert "No versions yet" in texts(app)
     assert app.button
 
 
 def test_the_tree_is_drawn(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "versions")
-    assert "3 jobs in 2 families · 2 savepoints · 1 fork" in said(app)
-    assert "Click a mark" in said(app)
+    assert "3 jobs in 2 families · 2 savepoints · 1 fork" in texts(app)
+    assert "Click a mark" in texts(app)
 
 
 def test_the_selected_savepoint_shows_its_descendants(opened: Opener) -> None:
-    words = said(opened(FakeFace.sample(), "versions", savepoint=FIRST))
+    words = texts(opened(FakeFace.sample(), "versions", savepoint=FIRST))
     assert FIRST in words
     assert "post_engagement_split" in words
     assert "forked" in words
-    assert "Nothing has begun from here" in said(opened(FakeFace.sample(), "versions", savepoint=SECOND))
+    assert "Nothing has begun from here" in texts(opened(FakeFace.sample(), "versions", savepoint=SECOND))
 
 
 def test_two_points_and_what_differs(opened: Opener) -> None:
-    words = said(opened(FakeFace.sample(), "versions", savepoint=FIRST, **{"with": SECOND}))
+    words = texts(opened(FakeFace.sample(), "versions", savepoint=FIRST, **{"with": SECOND}))
     for part in ("Comparing", FIRST, SECOND, "Batches and watermark", "entry of the file log", "+2", "The same: code, arguments"):
         assert part in words
     assert "shuffle.partitions" not in words
 
 
 def test_a_savepoint_and_a_job_as_it_is_now(opened: Opener) -> None:
-    words = said(opened(FakeFace.sample(), "versions", savepoint=FIRST, **{"with": "post_engagement_split"}))
+    words = texts(opened(FakeFace.sample(), "versions", savepoint=FIRST, **{"with": "post_engagement_split"}))
     for part in ("the job as it is now", "Code", "+1", "−1", "not known"):
         assert part in words
 
@@ -145,29 +145,29 @@ def test_points_are_swapped_and_cleared(opened: Opener) -> None:
 def test_the_second_point_is_chosen_from_a_list(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "versions", savepoint="post_events")
     app.selectbox(key="versions_with_post_events").select(SECOND).run()
-    assert selected(app, "with") == SECOND and "Comparing" in said(app)
+    assert selected(app, "with") == SECOND and "Comparing" in texts(app)
 
 
 def test_a_point_that_is_gone_is_said_and_can_be_cleared(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "versions", savepoint=FIRST, **{"with": "sp-gone"})
-    assert "savepoint.not_found" in said(app)
+    assert "savepoint.not_found" in texts(app)
     assert selected(clicked(app, "difference_clear"), "savepoint") == ""
 
 
 def test_a_fork_begins_from_the_selected_one(opened: Opener) -> None:
     app = clicked(opened(FakeFace.sample(), "versions", savepoint=FIRST), "fork_tree")
     assert selected(app, "savepoint") == FIRST
-    assert "Fork post_engagement" in said(app)
+    assert "Fork post_engagement" in texts(app)
 
 
 def test_a_savepoint_that_is_gone_is_said(opened: Opener) -> None:
-    assert "savepoint.not_found" in said(opened(FakeFace.sample(), "versions", savepoint="sp-gone"))
+    assert "savepoint.not_found" in texts(opened(FakeFace.sample(), "versions", savepoint="sp-gone"))
 
 
 def test_an_error_is_said(opened: Opener) -> None:
     face = FakeFace()
     face.refuses(ShowTree, Unavailable("catalog.away", "The catalog is away.", "Wait."))
-    assert "catalog.away" in said(opened(face, "versions"))
+    assert "catalog.away" in texts(opened(face, "versions"))
 
 
 def drawn(app: AppTest) -> list[str]:
@@ -201,7 +201,7 @@ def test_families_are_chosen_by_chips_and_words(opened: Opener) -> None:
     assert (selected(app, "show"), selected(app, "page")) == ("With forks", "")
     assert drawn(app) == ["post_engagement", "post_engagement_split"]
     assert drawn(opened(crowd(100), "versions", filter="JOB_07 ")) == [f"job_07{n}" for n in range(10)]
-    assert "No version fits" in said(opened(crowd(100), "versions", filter="nowhere"))
+    assert "No version fits" in texts(opened(crowd(100), "versions", filter="nowhere"))
 
 
 def test_a_selected_savepoint_is_on_the_page_that_opens(opened: Opener) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 from pipelines.sandbox import gateway, temporary
 from pipelines.sandbox.classes import SUBMIT_OPTIONS, quoted
 from pipelines.sandbox.requests import MARK
-from tests.kept_jvms.jvm import BYTES, GIVEN_BACK, SOCKET, Jvm, said
+from tests.kept_jvms.jvm import BYTES, GIVEN_BACK, SOCKET, Jvm, encoded
 
 THEIRS = (*gateway.WORKERS, *gateway.PYTHON, MARK, "PYTEST_CURRENT_TEST")
 """Variables that a JVM makes nothing of: those of Python, which a context gives its workers, and marks."""
@@ -92,7 +92,7 @@ class Lease:
         properties = {name: value for name, value in _properties(reached).items() if name.startswith("spark.")}
         java = reached.java_parameters
         jvm = Jvm(reached.proc.pid, java.port, java.auth_token, properties)
-        socket.send_fds(self._keeper, [json.dumps(said(jvm)).encode()], [reached.proc.stdin.fileno()])
+        socket.send_fds(self._keeper, [json.dumps(encoded(jvm)).encode()], [reached.proc.stdin.fileno()])
         return reached, jvm
 
 

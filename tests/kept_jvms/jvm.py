@@ -32,6 +32,6 @@ class Jvm:
         os.close(self.stdin)
 
 
-def said(jvm: Jvm | None) -> Any:
+def encoded(jvm: Jvm | None) -> Any:
     """What goes over the socket."""
     return jvm and [jvm.pid, jvm.port, jvm.secret, jvm.properties]

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.sandbox import environment
-from tests.kept_jvms.jvm import BYTES, GIVEN_BACK, SOCKET, Jvm, said
+from tests.kept_jvms.jvm import BYTES, GIVEN_BACK, SOCKET, Jvm, encoded
 
 MOST = 4
 """How many wait at a time, each with some 500 MB; the one that has waited longest gives way. So those of most files outlast a file that
@@ -71,7 +71,7 @@ class Keeper:
         with driver, suppress(ConnectionError):  # a driver that is killed
             kind = driver.recv(BYTES).decode()
             jvm = self._taken(kind)
-            driver.send(json.dumps(said(jvm)).encode())
+            driver.send(json.dumps(encoded(jvm)).encode())
             jvm = jvm or _started(driver, kind)
             ended_well = driver.recv(BYTES).decode() == GIVEN_BACK
         if jvm is not None and ended_well:

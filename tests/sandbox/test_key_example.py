@@ -35,7 +35,7 @@ def points(folder: Path, golden: str, store: str, variable: str, **batches: int)
     return Points(stores, variable)
 
 
-def found(spark: SparkSession, *tables: Points) -> Examples:
+def examples(spark: SparkSession, *tables: Points) -> Examples:
     return key_example.examples(spark, ExampleTask(TASK_FORMAT, "test", "local[2]", {}, tables))
 
 
@@ -56,13 +56,13 @@ def held(spark: SparkSession, table: Points, side: str, key: Any) -> list[Any]:
 def test_a_key_that_differs_has_its_rows_of_each_point(spark: SparkSession, tmp_path: Path) -> None:
     for golden, store, variable in TABLES:
         table = points(tmp_path, golden, store, variable, saved=4, new=6, old=5)
-        (example,) = found(spark, table).found
+        (example,) = examples(spark, table).found
         assert set(example.rows) == {SAVED, OLD, NEW} and example.rows[OLD] != example.rows[NEW]
         for side in (SAVED, OLD, NEW):
             rows = sorted(({**row, "partition_id": 0} for row in example.rows[side]), key=json.dumps)
             assert rows == held(spark, table, side, example.key), (golden, side)
     same = points(tmp_path, "hdfs", "default", "", saved=4, new=5, old=5)
     moved = points(tmp_path, "hdfs", "default", "", saved=4, new=5)
-    assert found(spark, same).found == ()
-    (alone,) = found(spark, same, moved, same).found
+    assert examples(spark, same).found == ()
+    (alone,) = examples(spark, same, moved, same).found
     assert set(alone.rows) == {SAVED, NEW} and alone.rows[SAVED] != alone.rows[NEW]

@@ -22,7 +22,7 @@ NOTE = "Taken before the ads.\nKeep until the report is out: ü"
 WHOLE = ("before ads", NOTE, NOW_MS + 5)
 
 
-def said(savepoint: Savepoint) -> tuple[str, str, int | None]:
+def annotated(savepoint: Savepoint) -> tuple[str, str, int | None]:
     return savepoint.label, savepoint.note, savepoint.best_before_ms
 
 
@@ -30,13 +30,13 @@ def annotate(
     bench: Bench, label: str | None = None, note: str | None = None, best_before_ms: int | None = None
 ) -> tuple[str, str, int | None]:
     annotation.write(bench.library, annotation.annotation(bench.library, SP, label, note, best_before_ms, LATER_MS))
-    return said(library.load(bench.library, SP))
+    return annotated(library.load(bench.library, SP))
 
 
 def test_what_is_not_given_stays_and_what_was_taken_is_not_touched(bench: Bench) -> None:
     taken = bench.take()
     manifest = (bench.folder / "savepoints" / SP / layout.MANIFEST).read_bytes()
-    assert said(library.load(bench.library, SP)) == (taken.label, "", None)
+    assert annotated(library.load(bench.library, SP)) == (taken.label, "", None)
     assert annotate(bench, note=f"  {NOTE}\r\n") == (taken.label, NOTE, None)
     assert annotate(bench, label=" before ads ", best_before_ms=NOW_MS) == ("before ads", NOTE, NOW_MS)
     assert annotate(bench, best_before_ms=0) == ("before ads", NOTE, None)
@@ -64,7 +64,7 @@ def test_what_is_wrong_is_refused_and_changes_nothing(bench: Bench, case: str) -
     with pytest.raises(Invalid) as refused:
         annotate(bench, *cast(Any, given))
     assert refused.value.code == code and refused.value.hint
-    assert said(library.load(bench.library, SP)) == before
+    assert annotated(library.load(bench.library, SP)) == before
 
 
 def test_the_longest_is_allowed(bench: Bench) -> None:
@@ -120,7 +120,7 @@ def test_it_travels_and_the_arrival_is_known(bench: Bench, tmp_path: Path, form:
     url = str(tmp_path / FORMS[form])
     export(bench, url, read_back=True)
     brought = bring(url, shelf(tmp_path))
-    assert said(brought) == ("before ads", NOTE, NOW_MS + 5)
+    assert annotated(brought) == ("before ads", NOTE, NOW_MS + 5)
     assert (brought.reason, brought.imported_ms, brought.imported_from) == (Reason.IMPORTED, LATER_MS, url)
     assert library.manifest(shelf(tmp_path), SP).reason is Reason.MANUAL
 

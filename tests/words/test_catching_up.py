@@ -54,7 +54,7 @@ def what_if(batch: int, **until: int) -> JobSummary:
 )
 def test_what_is_said(changes: dict[str, Any], line: str, pace: Pace) -> None:
     catching = catching_up.of_job(summary(**changes))
-    assert catching is not None and (catching_up.said(catching), catching.pace) == (line, pace)
+    assert catching is not None and (catching_up.described(catching), catching.pace) == (line, pace)
 
 
 @pytest.mark.parametrize(
@@ -77,6 +77,6 @@ def test_who_is_not_behind_or_comes_no_nearer_says_nothing(changes: dict[str, An
 def test_a_job_that_ends_at_a_batch_counts_batches() -> None:
     catching = catching_up.of_job(what_if(3, counts=33))
     assert catching is not None and (catching.batches, catching.left_ms, catching.pace) == (30, 60_000, Pace.BATCHES)
-    assert catching_up.said(catching) == "30 batches left to its end, 400 rows/s, there in about 1m 00s"
+    assert catching_up.described(catching) == "30 batches left to its end, 400 rows/s, there in about 1m 00s"
     assert catching_up.of_job(what_if(33, counts=33)) is None, "it is there"
     assert catching_up.of_job(what_if(3, counts=33, clicks=5)) is None, "of several queries nobody can say"

@@ -32,7 +32,7 @@ from tests.workspace.conftest import NEWEST, House, progress_line
 PATIENCE_S = 30
 
 
-def one(house: House, subject: str) -> Diagnosis:
+def only_diagnosis(house: House, subject: str) -> Diagnosis:
     diagnoses = do(house.face, Diagnose(subject))
     assert len(diagnoses) == 1
     return diagnoses[0]
@@ -56,7 +56,7 @@ def harm(house: House, savepoint: Savepoint, path: str) -> None:
 
 def test_a_sound_job(house: House) -> None:
     house.ran("a")
-    diagnosis = one(house, "a")
+    diagnosis = only_diagnosis(house, "a")
     assert diagnosis.sound and diagnosis.restorable == tuple(range(NEWEST + 1)) and diagnosis.newest_committed == NEWEST
     assert (diagnosis.subject, diagnosis.query, diagnosis.files > 200) == ("a", "counts", True)
     assert "batches 0 to 13 can be restored" in diagnosis.advice
@@ -65,7 +65,7 @@ def test_a_sound_job(house: House) -> None:
 def test_a_job_whose_newest_batch_is_lost_is_sent_back_to_the_newest_whole_one(house: House) -> None:
     run = house.ran("a", golden="hdfs")
     lose(run, f"state/0/1/{NEWEST + 1}.delta")
-    diagnosis = one(house, "a")
+    diagnosis = only_diagnosis(house, "a")
     assert [(finding.damage.kind, finding.batches, finding.part) for finding in diagnosis.findings] == [
         ("missing", (NEWEST,), "state of operator 0, partition 1")
     ]
@@ -79,7 +79,7 @@ def test_a_job_with_nothing_to_restore_is_sent_to_its_savepoints(house: House) -
     saved, broken = take(house), take(house, 9)
     (house.face.layout.savepoint(broken.id) / "queries" / "counts" / "checkpoint" / "commits" / "9").unlink()
     lose(run, "metadata")
-    diagnosis = one(house, "a")
+    diagnosis = only_diagnosis(house, "a")
     assert diagnosis.restorable == ()
     assert f"resume a --from {saved.id}" in diagnosis.advice and broken.id not in diagnosis.advice
 
@@ -87,7 +87,7 @@ def test_a_job_with_nothing_to_restore_is_sent_to_its_savepoints(house: House) -
 def test_the_log_of_a_jobs_file_sink_is_examined_too(house: House) -> None:
     run = house.ran("a")
     (house.face.layout.output(run.job) / "counts" / "_spark_metadata" / "12").unlink()
-    diagnosis = one(house, "a")
+    diagnosis = only_diagnosis(house, "a")
     assert [(finding.damage.path, finding.batches) for finding in diagnosis.findings] == [("_spark_metadata/12", (12, 13))]
     assert 12 not in [kept.batch for kept in house.face.ask(ListRetained("a"))], "what is offered works"
 
@@ -96,7 +96,7 @@ def test_a_savepoint_by_id_by_a_beginning_of_it_and_by_its_path(house: House) ->
     house.ran("a")
     saved = take(house)
     for named in (saved.id, saved.id[:-1], saved.path):
-        diagnosis = one(house, named)
+        diagnosis = only_diagnosis(house, named)
         assert diagnosis.sound and diagnosis.restorable == (NEWEST,) and diagnosis.subject == saved.id
         assert f"fork {saved.id}" in diagnosis.advice
 
@@ -108,7 +108,7 @@ def test_a_damaged_savepoint_names_what_else_there_is(house: House, sealed: bool
     if sealed:
         verify.verify(house.face.context.library, saved.id, Trust.INTACT, 1)
     harm(house, saved, "queries/counts/checkpoint/commits/13")
-    diagnosis = one(house, saved.id)
+    diagnosis = only_diagnosis(house, saved.id)
     assert [(finding.damage.path, finding.batches) for finding in diagnosis.findings] == [("commits/13", (NEWEST,))]
     assert diagnosis.restorable == ()
     assert f"fork {other.id}" in diagnosis.advice and f"savepoint a --batch {NEWEST}" in diagnosis.advice
@@ -120,7 +120,7 @@ def test_what_only_the_seal_tells(house: House) -> None:
     saved = take(house)
     verify.verify(house.face.context.library, saved.id, Trust.INTACT, 1)
     harm(house, saved, "code/job.py")
-    diagnosis = one(house, saved.id)
+    diagnosis = only_diagnosis(house, saved.id)
     assert [(finding.damage.path, finding.damage.kind, finding.part) for finding in diagnosis.findings] == [
         ("code/job.py", "checksum", "code of the version")
     ]
@@ -131,7 +131,7 @@ def test_a_savepoint_without_a_readable_manifest(house: House) -> None:
     house.ran("a")
     saved = take(house)
     (house.face.layout.savepoint(saved.id) / "manifest.json").write_text("{")
-    diagnosis = one(house, saved.id)
+    diagnosis = only_diagnosis(house, saved.id)
     assert [finding.damage.path for finding in diagnosis.findings] == ["manifest.json"]
     assert "Do not start from it" in diagnosis.advice
 
@@ -139,9 +139,9 @@ def test_a_savepoint_without_a_readable_manifest(house: House) -> None:
 def test_a_checkpoint_anywhere(house: House) -> None:
     run = house.ran("a", golden="hdfs")
     place = str(Path(run.checkpoints) / "counts")
-    assert one(house, place).restorable == one(house, f"file://{place}").restorable == tuple(range(NEWEST + 1))
+    assert only_diagnosis(house, place).restorable == only_diagnosis(house, f"file://{place}").restorable == tuple(range(NEWEST + 1))
     lose(run, "offsets/5")
-    diagnosis = one(house, place)
+    diagnosis = only_diagnosis(house, place)
     assert [(finding.damage.path, finding.batches) for finding in diagnosis.findings] == [("offsets/5", (5, 6))]
     assert {5, 6}.isdisjoint(kept.batch for kept in house.face.ask(ListRetained("a")))
 
@@ -167,7 +167,7 @@ def test_a_diagnosis_is_json(house: House) -> None:
     from pipelines.storage import documents
 
     house.ran("a")
-    assert json.loads(documents.encode(one(house, "a")))["restorable"][-1] == NEWEST
+    assert json.loads(documents.encode(only_diagnosis(house, "a")))["restorable"][-1] == NEWEST
 
 
 @pytest.fixture
@@ -233,4 +233,4 @@ def test_state_that_is_gone_is_neither_sound_nor_saved(house: House, golden: str
         with pytest.raises((Corrupt, NotFound, Conflict)) as refused:
             take(house, batch)
         assert batch is not None or refused.value.code == "checkpoint.missing_file"
-    assert one(house, "a").restorable == () and not one(house, "a").sound
+    assert only_diagnosis(house, "a").restorable == () and not only_diagnosis(house, "a").sound

@@ -58,7 +58,7 @@ def taken(house: House, batch: int) -> Savepoint:
     return do(house.face, Take("a", batch=batch))
 
 
-def said(differences: Differences, section: str) -> dict[str, tuple[Any, Any, str]]:
+def section(differences: Differences, section: str) -> dict[str, tuple[Any, Any, str]]:
     return {entry.name: (entry.a, entry.b, entry.outcome.value) for entry in differences.section(section).entries}
 
 
@@ -68,10 +68,10 @@ def test_two_savepoints_of_one_job(house: House) -> None:
     differences = house.face.ask(Diff(first.id, second.id))
     assert (differences.a.kind, differences.a.batch, differences.b.batch) == (PointKind.SAVEPOINT, NEWEST - 2, NEWEST)
     assert (differences.code.unified, differences.code.added, differences.code.removed) == ("", 0, 0)
-    assert said(differences, "progress")["batch"] == (NEWEST - 2, NEWEST, "changed")
+    assert section(differences, "progress")["batch"] == (NEWEST - 2, NEWEST, "changed")
     (source,) = differences.section("sources").entries
     assert (source.of, source.name, source.apart) == ("counts · source 0", "entry of the file log", 1)
-    state = said(differences, "state")
+    state = section(differences, "state")
     assert state["key of default"][2] == state["partitions"][2] == "same"
     assert "window struct" in str(state["key of default"][0])
     assert state["rows"] == (None, None, "unknown")
@@ -87,7 +87,7 @@ def test_a_savepoint_and_its_job_with_rows_from_progress(house: House) -> None:
     saved = taken(house, NEWEST - 1)
     differences = house.face.ask(Diff(saved.id, "a"))
     assert (differences.b.kind, differences.b.job, differences.b.run, differences.b.batch) == (PointKind.JOB, "a", run.id, NEWEST)
-    assert said(differences, "state")["rows"] == (None, 42, "unknown")
+    assert section(differences, "state")["rows"] == (None, 42, "unknown")
     assert house.face.ask(Diff(run.id, "a")).section("state").differing == ()
 
 
@@ -97,8 +97,8 @@ def test_an_upgrade_leaves_its_code_and_confs(house: House) -> None:
     differences = house.face.ask(Diff(first.id, "a"))
     assert differences.a.note and differences.b.kind is PointKind.JOB
     assert (differences.code.added, differences.code.removed) == (1, 0) and "+x = 1" in differences.code.unified
-    assert said(differences, "arguments")["--fast"] == (None, "", "only_b")
-    assert said(differences, "confs") == {"spark.x": (None, "1", "only_b")}
+    assert section(differences, "arguments")["--fast"] == (None, "", "only_b")
+    assert section(differences, "confs") == {"spark.x": (None, "1", "only_b")}
     assert not differences.section("sources").compared
 
 

@@ -32,13 +32,13 @@ KNOWN = Known(IMAGE, {0: KEEPS}, {0: KEEPS}, {0: KEEPS}, spark_version="4.3.0")
 NOTED = replace(KNOWN, installed=NUMPY)
 
 
-def said(known: Known, old: Planned, new: Planned, spark: str = "4.3.0", unsupported: str = "") -> tuple[Outcome, str]:
+def judgement(known: Known, old: Planned, new: Planned, spark: str = "4.3.0", unsupported: str = "") -> tuple[Outcome, str]:
     parts = judge(known, Planning(spark, "3.11", "17.0.2", {OLD: old, NEW: new}, unsupported))
     return verdicts.worst(part.outcome for part in parts), " | ".join(reason for part in parts for reason in part.reasons)
 
 
 def changed(known: Known = KNOWN, *, old: PlannedQuery = QUERY, **after: object) -> tuple[Outcome, str]:
-    return said(known, Planned((old,)), Planned((replace(QUERY, **after),)))  # type: ignore[arg-type]
+    return judgement(known, Planned((old,)), Planned((replace(QUERY, **after),)))  # type: ignore[arg-type]
 
 
 def test_the_same_plan_is_the_same() -> None:
@@ -179,18 +179,18 @@ def test_the_plans_of_both_codes_stand_operator_by_operator() -> None:
 
 def test_a_script_that_fails_is_held_against_the_code_only_where_the_old_one_ran() -> None:
     failed = Planned(failure=Failure("NameError", "line 3: name 'x' is not defined"))
-    assert said(KNOWN, Planned((QUERY,)), failed)[0] is Outcome.CANNOT_START
-    assert said(KNOWN, failed, failed)[0] is Outcome.CANNOT_TELL
-    assert "line 3" in said(KNOWN, failed, Planned((QUERY,)))[1]
-    assert said(KNOWN, failed, Planned((QUERY,)))[0] is Outcome.CANNOT_TELL
+    assert judgement(KNOWN, Planned((QUERY,)), failed)[0] is Outcome.CANNOT_START
+    assert judgement(KNOWN, failed, failed)[0] is Outcome.CANNOT_TELL
+    assert "line 3" in judgement(KNOWN, failed, Planned((QUERY,)))[1]
+    assert judgement(KNOWN, failed, Planned((QUERY,)))[0] is Outcome.CANNOT_TELL
 
 
 def test_a_query_that_is_not_started_any_more_is_left_behind() -> None:
-    assert said(KNOWN, Planned((QUERY,)), Planned())[0] is Outcome.PARTLY_KEPT
+    assert judgement(KNOWN, Planned((QUERY,)), Planned())[0] is Outcome.PARTLY_KEPT
 
 
 def test_an_unknown_spark_is_never_judged_by() -> None:
-    assert said(KNOWN, Planned(), Planned(), unsupported="Spark 5.0.0 was not measured")[0] is Outcome.CANNOT_TELL
+    assert judgement(KNOWN, Planned(), Planned(), unsupported="Spark 5.0.0 was not measured")[0] is Outcome.CANNOT_TELL
 
 
 def test_what_a_version_has_beside_its_script_is_doubted() -> None:

@@ -58,7 +58,7 @@ def fails(house: House, run: Run) -> RestartDecision:
     return decision
 
 
-def said(house: House) -> list[str]:
+def messages(house: House) -> list[str]:
     return [event.message for event in house.face.ask(ListEvents("a")) if "probation" in event.kind or "back" in event.kind]
 
 
@@ -120,7 +120,7 @@ def test_where_the_sink_keeps_all_and_the_verdict_is_same_it_goes_on_from_its_ne
     returns.go_back(context, failed)
     newest = house.face.ask(ShowJob("a")).runs[0]
     assert (newest.version, newest.checkpoints, newest.from_savepoint) == (before.version, run.checkpoints, None)
-    assert said(house) == [f"a went back to version {before.version}, on from its newest batch, because its run failed: DIVIDE_BY_ZERO"]
+    assert messages(house) == [f"a went back to version {before.version}, on from its newest batch, because its run failed: DIVIDE_BY_ZERO"]
 
 
 def test_a_failure_in_it_takes_the_job_back_also_in_the_next_server(house: House) -> None:
@@ -150,7 +150,7 @@ def test_a_failure_in_it_takes_the_job_back_also_in_the_next_server(house: House
         f"Version {run.version} was on probation, and its run failed: DIVIDE_BY_ZERO.",
     )
     origin = f"on from savepoint {probation.savepoint}, because its run failed: DIVIDE_BY_ZERO"
-    assert said(house) == [f"a went back to version {before.version}, {origin}"]
+    assert messages(house) == [f"a went back to version {before.version}, {origin}"]
     returns.go_back(house.face.context, failed)
     assert house.face.ask(ShowJob("a")).runs[0].id == newest.id, "once"
 
@@ -168,7 +168,7 @@ def test_after_its_batches_it_has_passed_and_a_failure_is_like_any_other(house: 
     house.see(run, RunState.RUNNING)
     assert probations.after(house.face.context, now, FAILED, stopping=False) is None, "it failed after its two batches"
     assert document(house, run).stand is Stand.PASSED and not watch.look(now)
-    assert said(house) == [f"version {run.version} of a has passed its probation (its first 2 batches, no batch longer than 1.00 s)"]
+    assert messages(house) == [f"version {run.version} of a has passed its probation (its first 2 batches, no batch longer than 1.00 s)"]
 
 
 def test_a_batch_that_takes_too_long_is_missed_once(house: House) -> None:
@@ -221,4 +221,4 @@ def test_a_stop_ends_it_and_the_savepoint_that_is_gone_is_said(house: House) -> 
     newest = house.face.ask(ShowJob("a")).runs[0]
     assert (newest.id, newest.state) == (second.id, RunState.FAILED) and before.version != second.version
     assert newest.restart is not None and "Going back was refused" in newest.restart.why and newest.restart.back == run.version
-    assert said(house)[0].startswith(f"a did not go back to version {run.version}: ")
+    assert messages(house)[0].startswith(f"a did not go back to version {run.version}: ")

@@ -22,7 +22,7 @@ def shown(house: House, job: str = "") -> ScheduleState:
     return house.face.ask(ShowSchedule(job))
 
 
-def said(house: House, job: str = "") -> str:
+def schedule_text(house: House, job: str = "") -> str:
     return words.spelt(shown(house, job).schedule)
 
 
@@ -31,17 +31,17 @@ def test_they_stay_and_go_along(house: House) -> None:
     change = SetSchedule("a", cron="0 * * * *", zone="Europe/Berlin", blackouts=("22:00-06:00",), keep=24)
     plan = house.face.plan(change)
     assert (plan.before, plan.after.times, len(plan.next_ms)) == (Schedule(), Times(cron="0 * * * *"), 3)
-    assert said(house, "a") == "never; keeps all", "a plan changes nothing"
+    assert schedule_text(house, "a") == "never; keeps all", "a plan changes nothing"
     state = do(house.face, change)
     assert state.next_ms == shown(house, "a").next_ms and state.next_ms[0] % HOUR_MS == 0
-    assert said(house, "a") == "every hour in Europe/Berlin, not 22:00-06:00; keeps 24"
+    assert schedule_text(house, "a") == "every hour in Europe/Berlin, not 22:00-06:00; keeps 24"
     assert house.face.ask(ListEvents("a"))[0].kind == "job.schedule"
     do(house.face, Fork(do(house.face, Take("a")).id, name="b"))
     do(house.face, RebuildCatalog())
-    assert said(house, "a") == said(house, "b")
+    assert schedule_text(house, "a") == schedule_text(house, "b")
     do(house.face, SetSchedule("b", off=True))
     house.reopen()
-    assert said(house, "a") == "every hour in Europe/Berlin, not 22:00-06:00; keeps 24"
+    assert schedule_text(house, "a") == "every hour in Europe/Berlin, not 22:00-06:00; keeps 24"
     assert (shown(house, "b").schedule.times, shown(house, "b").schedule.keep, shown(house, "b").next_ms) == (Times(), 24, ())
 
 
@@ -49,24 +49,24 @@ def test_the_workspaces_holds_where_a_job_says_nothing_else(house: House) -> Non
     house.ran("a")
     house.ran("b")
     do(house.face, SetSchedule(every_ms=HOUR_MS, keep=24, zone="Europe/Berlin"))
-    assert said(house) == said(house, "a") == "every hour; keeps 24"
+    assert schedule_text(house) == schedule_text(house, "a") == "every hour; keeps 24"
     do(house.face, SetSchedule("a", every_ms=2 * HOUR_MS, keep_ms=7 * 24 * HOUR_MS))
     do(house.face, SetSchedule("b", off=True))
-    assert (said(house, "a"), said(house, "b")) == ("every 2h; keeps 24, for 7d", "never; keeps 24")
+    assert (schedule_text(house, "a"), schedule_text(house, "b")) == ("every 2h; keeps 24, for 7d", "never; keeps 24")
     do(house.face, SetSchedule(keep=5, blackouts=("10:00-11:00",)))
-    assert said(house, "a") == "every 2h in Europe/Berlin, not 10:00-11:00; keeps 5, for 7d"
+    assert schedule_text(house, "a") == "every 2h in Europe/Berlin, not 10:00-11:00; keeps 5, for 7d"
     do(house.face, SetSchedule("a", blackouts=("none",), zone="usual", every_ms=0))
-    assert said(house, "a") == "every hour; keeps 5, for 7d"
+    assert schedule_text(house, "a") == "every hour; keeps 5, for 7d"
     do(house.face, SetSchedule("a", usual=True))
     house.reopen()
-    assert (said(house, "a"), shown(house, "a").own.keep) == ("every hour in Europe/Berlin, not 10:00-11:00; keeps 5", None)
+    assert (schedule_text(house, "a"), shown(house, "a").own.keep) == ("every hour in Europe/Berlin, not 10:00-11:00; keeps 5", None)
     assert house.face.ask(ListEvents(kind="workspace"))[0].kind == "workspace.schedule"
 
 
 def test_proofs_have_times_of_their_own(house: House) -> None:
     house.ran("a")
     do(house.face, SetSchedule(prove_at="0  3 * * *", zone="Europe/Berlin"))
-    assert (said(house), words.line(shown(house, "a"), None)) == (f"never; keeps all; {NIGHTLY}", f"none; {NIGHTLY}")
+    assert (schedule_text(house), words.line(shown(house, "a"), None)) == (f"never; keeps all; {NIGHTLY}", f"none; {NIGHTLY}")
     assert shown(house, "a").next_proof_ms == shown(house).next_proof_ms is not None and not shown(house, "a").next_ms
     state = do(house.face, SetSchedule("a", prove_at="off", every_ms=HOUR_MS))
     assert (state.next_proof_ms, words.spelt(state.schedule), words.spelt_own(state.own)) == (
@@ -75,9 +75,9 @@ def test_proofs_have_times_of_their_own(house: House) -> None:
         "every hour, proves the newest never",
     )
     house.reopen()
-    assert said(house, "a") == "every hour; keeps all"
+    assert schedule_text(house, "a") == "every hour; keeps all"
     do(house.face, SetSchedule("a", prove_at="usual"))
-    assert said(house, "a") == f"every hour; keeps all; {NIGHTLY}"
+    assert schedule_text(house, "a") == f"every hour; keeps all; {NIGHTLY}"
     plan = house.face.plan(SetSchedule("a", prove_at="0 0 * * *"))
     assert plan.next_proof_ms is not None and words.spelt(plan.schedule).endswith("proves the newest every day at midnight")
 

@@ -80,14 +80,14 @@ def _answer(asking: str, now: float) -> None:
             return
         st.session_state[asking] = change, key_rows
     if key_rows is not None:
-        _found(change, key_rows, now)
+        _show_rows(change, key_rows, now)
 
 
 def _looks_up(operation: Operation, job: str) -> bool:
     return operation.kind == "look-up" and operation.job == job
 
 
-def _found(change: LookUpKey, found: KeyRows, now: float) -> None:
+def _show_rows(change: LookUpKey, found: KeyRows, now: float) -> None:
     where = f"partition {found.partition}" if found.partition is not None else "all partitions"
     st.caption(
         f"{formats.plural(len(found.rows), 'row')} at batch {found.batch:,} ({formats.ago(found.batch_ms, now)}), in {where}, "

@@ -60,7 +60,7 @@ def draw(name: str, detail: JobDetail) -> None:
         with empty_state("The log is empty", "What the driver prints, and what Spark says, appears here as it is written.", key="log"):
             command(f"python -m pipelines logs {name} --follow")
     elif view.searches:
-        _found(view, known, wrap)
+        _show_entries(view, known, wrap)
     else:
         box(chunk.text, height=620, wrap=wrap, line=_target(view, chunk))
 
@@ -153,7 +153,7 @@ def _extent(view: View, known: LogSearch, chunk: LogChunk) -> str:
     return f"the last {formats.size(part)} of {size}" if view.line is None else f"bytes {chunk.offset:,} to {chunk.next_offset:,} of {size}"
 
 
-def _found(view: View, known: LogSearch, wrap: bool) -> None:
+def _show_entries(view: View, known: LogSearch, wrap: bool) -> None:
     """The entries that fit, each with the way to its place in the log."""
     if not known.entries:
         with empty_state("Nothing in the log fits", "The whole log was searched. Search for other words, or show all levels.", key="found"):

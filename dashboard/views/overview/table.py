@@ -155,7 +155,7 @@ def _row(job: JobSummary, now: float) -> Row:
 
 
 def _catching_up(job: JobSummary) -> str:
-    return f"catching up: {catching_up.said(job.catching_up)}" if job.catching_up else ""
+    return f"catching up: {catching_up.described(job.catching_up)}" if job.catching_up else ""
 
 
 def _backlog(job: JobSummary, past: bool = False) -> Cell:

@@ -151,7 +151,7 @@ def _job_pairs(detail: JobDetail, now_ms: int) -> list[tuple[str, str]]:
         ("batch time p50, p99", f"{formats.duration(job.batch_ms_p50)}, {formats.duration(job.batch_ms_p99)}"),
         ("input, processed", f"{formats.rate(job.input_rate)}, {formats.rate(job.processed_rate)}"),
         ("backlog", _backlog(job)),
-        ("catching up", catching_up.said(job.catching_up) if job.catching_up else formats.MISSING),
+        ("catching up", catching_up.described(job.catching_up) if job.catching_up else formats.MISSING),
         ("batches fill", formats.MISSING if job.busy is None else backlog.share(job)),
         ("watermark", formats.when(job.watermark_ms, now_ms, None)),
         ("lag", formats.duration(job.lag_ms)),

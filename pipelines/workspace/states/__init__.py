@@ -101,7 +101,7 @@ def _listed(context: Context, held: Held) -> tuple[StateTable, ...]:
 def _operator_rows(context: Context, manifest: Manifest) -> Mapping[tuple[QueryName, int], int | None]:
     """Rows by (query, operator): as a proof read them, else as the job's progress event of that batch has them."""
     verified = manifests.last_verification(context.shelf(manifest.id), manifest.id)
-    events = _said(context, manifest)
+    events = _progress_events(context, manifest)
     rows: dict[tuple[QueryName, int], int | None] = {}
     for image in manifest.queries:
         nothing = dict.fromkeys((operator.id for operator in image.operators), 0)
@@ -111,7 +111,7 @@ def _operator_rows(context: Context, manifest: Manifest) -> Mapping[tuple[QueryN
     return rows | {(count.query, count.operator): count.rows for count in proved}
 
 
-def _said(context: Context, manifest: Manifest) -> Mapping[QueryName, dict[str, Any]]:
+def _progress_events(context: Context, manifest: Manifest) -> Mapping[QueryName, dict[str, Any]]:
     """Progress events of the batches: from the savepoint, else from the job's runs."""
     events = progress_file.read(context.shelf(manifest.id), manifest.id)
     return events if len(events) == len(manifest.begun) else {**progress.find(context, manifest), **events}

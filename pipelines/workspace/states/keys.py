@@ -53,7 +53,7 @@ def _look_up(context: Context, point: StatePoint, change: LookUpKey, ticket: Tic
         target = restore.Scratch(held.manifest.job, str(folder / "checkpoints"), context.new_query_id)
         restore.restore(held.shelf, held.manifest.id, target, context.now_ms(), watch=ticket)  # 2
         task = _task(context, held, image, table, change, folder)
-        lookup = _found(context, held, task, folder, ticket)  # 3
+        lookup = _looked_up(context, held, task, folder, ticket)  # 3
         asked = None if change.since is None else Asked(held, table, task, lookup, change.since, folder)
         history = changes.history(context, asked, ticket) if asked is not None else None
     finally:
@@ -82,7 +82,7 @@ def _task(context: Context, held: Held, image: QueryImage, table: StateTable, ch
     return LookUpTask(TASK_FORMAT, f"{table.query} (state)", version.master, conf, store, table.read_as, table.partitions, change.key)
 
 
-def _found(context: Context, held: Held, task: LookUpTask, folder: Path, ticket: Ticket) -> FoundKey:
+def _looked_up(context: Context, held: Held, task: LookUpTask, folder: Path, ticket: Ticket) -> FoundKey:
     home = folder / "look-up"
     home.mkdir()
     ticket.step("reading the key's partition")
