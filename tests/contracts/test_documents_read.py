@@ -58,7 +58,7 @@ from pipelines.supervisor.afar.mirror import Mirrored
 from pipelines.supervisor.afar.starting import EndAsked
 from pipelines.supervisor.facts import Terminated
 from pipelines.workspace.json_lines import Idle, Size
-from pipelines.workspace.opening import Marker
+from pipelines.workspace.opening import Announced, Marker
 from pipelines.workspace.plan_differences import KeptPlans
 from pipelines.workspace.verdicts import KeptVerdict
 
@@ -67,6 +67,7 @@ DECODED = [
     AlertSettings,
     AlertStates,
     Annotation,
+    Announced,
     Announcement,
     AuditLine,
     Backup,
