@@ -72,5 +72,5 @@ def test_sql_that_is_no_question_is_refused(tmp_path: Path, sql: str, code: str)
 
 def test_what_does_not_parse_is_refused_before_anything_is_read() -> None:
     judging.require_select("SELECT * FROM output WHERE v < 0", "output")
-    with pytest.raises(Invalid, check=lambda error: "the views output:" in error.hint):
+    with pytest.raises(Invalid, check=lambda error: "the view output:" in error.hint):
         judging.require_select("SELEKT", "output")
