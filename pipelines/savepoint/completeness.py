@@ -40,12 +40,12 @@ def require(library: Storage, savepoint: SavepointId, files: Iterable[StoredFile
     On a local disk a name of the inode that was listed is that very file, with its size; only other files are asked for theirs.
     """
     if not inodes or not folders.local(library):
-        found = damages(library, savepoint, files)
+        changed = damages(library, savepoint, files)
     else:
         named = numbers(library, savepoint)
         rest = [file for file in files if named.get(file.path, -1) != inodes.get(file.path)]
-        found = compared(rest, sizes(library, savepoint, [file.path for file in rest]))
-    for damage in found:
+        changed = compared(rest, sizes(library, savepoint, [file.path for file in rest]))
+    for damage in changed:
         raise NotFound("storage.not_found", f"{damage.path} changed while it was cloned: {damage.message}", "Try again.")
 
 

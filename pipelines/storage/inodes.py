@@ -37,7 +37,7 @@ def inodes(storage: Storage, folder: str) -> Iterator[Inode]:
 def numbers(storage: Storage, folder: str) -> dict[str, int]:
     """Path below `folder` of this machine -> its inode's number as the folder has it: no file is looked at. A file system that is made of
     others (overlayfs) may give the file itself another one."""
-    found: dict[str, int] = {}
+    inodes_by_path: dict[str, int] = {}
     waiting = [""]
     while waiting:
         inner = waiting.pop()
@@ -46,17 +46,17 @@ def numbers(storage: Storage, folder: str) -> dict[str, int]:
                 if item.is_dir(follow_symlinks=False):
                     waiting.append(f"{inner}{item.name}/")
                 else:
-                    found[inner + item.name] = item.inode()
-    return found
+                    inodes_by_path[inner + item.name] = item.inode()
+    return inodes_by_path
 
 
 def sizes(storage: Storage, folder: str, names: Iterable[str]) -> dict[str, int]:
     """The bytes of those of these files below `folder` of this machine that are there, by path."""
-    found: dict[str, int] = {}
+    bytes_by_path: dict[str, int] = {}
     for name in names:
         with typed_errors(name), suppress(FileNotFoundError):
-            found[name] = os.stat(f"{storage.url}/{paths.relative(folder)}/{paths.relative(name)}").st_size
-    return found
+            bytes_by_path[name] = os.stat(f"{storage.url}/{paths.relative(folder)}/{paths.relative(name)}").st_size
+    return bytes_by_path
 
 
 def _walk(top: str) -> Iterator[Inode]:

@@ -148,8 +148,8 @@ def test_every_type_is_read_compared_and_found_by_what_is_shown(spark: SparkSess
     rows = shown(kept)
     assert len(rows) == 4
     for key_row in rows:
-        found = kept.looked_up(typed(key_row["key"]))
-        assert (found.rows, found.partition) == ((key_row,), key_row["partition_id"])
+        key_found = kept.looked_up(typed(key_row["key"]))
+        assert (key_found.rows, key_found.partition) == ((key_row,), key_row["partition_id"])
     key = typed(rows[0]["key"])
     assert kept.looked_up(key | {"text": "nobody"}).rows == ()
     for column, says in (("bytes", "(in base64)"), ("list", "(as JSON)"), ("clock", "is no time(6)")):
@@ -158,8 +158,8 @@ def test_every_type_is_read_compared_and_found_by_what_is_shown(spark: SparkSess
         assert says in str(refused.value)
 
     kept.goes_on([{"i": 1, "v": 1}])
-    said, examples = state_differences.compare(before, kept.read(), False, str(tmp_path / "rows.parquet"), lambda _: None, 5)
-    assert (said["keys_a"], said["keys_b"], said["changes"]) == (4, 4, KeyChanges(0, 0, 1))
+    summary, examples = state_differences.compare(before, kept.read(), False, str(tmp_path / "rows.parquet"), lambda _: None, 5)
+    assert (summary["keys_a"], summary["keys_b"], summary["changes"]) == (4, 4, KeyChanges(0, 0, 1))
     (change,) = examples.rows["changed"]
     values = list(change.values())
     assert HELD[0] in values and '{"a":2,"b":[1,null,"1"]}' in values and "1.000000000000000001" in values

@@ -71,8 +71,8 @@ def assert_found_by_key(bench: Bench, job: str) -> None:
         places = reading.table(bench.spark, store, "").groupBy("key.field0", "partition_id").count().collect()
         assert len({place.partition_id for place in places}) > 1
         key, partition, rows = max(places, key=lambda place: place.partition_id)
-        found = lookup.look_up(bench.spark, LookUpTask(1, "", "", {}, store, "", 2, {"field0": key}))
-        assert (found.partition, len(found.rows)) == (partition, rows)
+        key_found = lookup.look_up(bench.spark, LookUpTask(1, "", "", {}, store, "", 2, {"field0": key}))
+        assert (key_found.partition, len(key_found.rows)) == (partition, rows)
 
 
 def unnumbered(rows: Counter[tuple[int, str]]) -> Counter[str]:

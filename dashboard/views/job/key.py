@@ -87,18 +87,18 @@ def _looks_up(operation: Operation, job: str) -> bool:
     return operation.kind == "look-up" and operation.job == job
 
 
-def _show_rows(change: LookUpKey, found: KeyRows, now: float) -> None:
-    where = f"partition {found.partition}" if found.partition is not None else "all partitions"
+def _show_rows(change: LookUpKey, answer: KeyRows, now: float) -> None:
+    where = f"partition {answer.partition}" if answer.partition is not None else "all partitions"
     st.caption(
-        f"{formats.plural(len(found.rows), 'row')} at batch {found.batch:,} ({formats.ago(found.batch_ms, now)}), in {where}, "
-        f"read in {formats.duration(found.took_ms)}"
+        f"{formats.plural(len(answer.rows), 'row')} at batch {answer.batch:,} ({formats.ago(answer.batch_ms, now)}), in {where}, "
+        f"read in {formats.duration(answer.took_ms)}"
     )
-    if found.rows:
-        frames.shown(pd.DataFrame([_flat(row) for row in found.rows]), name="key", key="key_rows", alt="Rows of the key")
-    if found.history is not None:
-        st.caption(words.history(found.history))
-    if found.history is not None and found.history.changes:
-        lines = [{"batch": key_change.batch, "change": key_change.change, **_flat(key_change.row)} for key_change in found.history.changes]
+    if answer.rows:
+        frames.shown(pd.DataFrame([_flat(row) for row in answer.rows]), name="key", key="key_rows", alt="Rows of the key")
+    if answer.history is not None:
+        st.caption(words.history(answer.history))
+    if answer.history is not None and answer.history.changes:
+        lines = [{"batch": key_change.batch, "change": key_change.change, **_flat(key_change.row)} for key_change in answer.history.changes]
         frames.shown(pd.DataFrame(lines), name="key_changes", key="key_changes", alt="Batches that changed the key")
     commands([change], key="key_command")
 
