@@ -59,10 +59,13 @@ def plan(context: Context, change: Rescale) -> Planned[str, RescalePlan]:
 
 def _restore(context: Context, job: JobName, run: RunId, newest: Run, take: PlannedTake, partitions: int) -> RestorePlan:
     """The plan of the resume from the savepoint that is not taken yet, and of the rewriting of its copy."""
-    shown = rewind.plan(take.look, restore.Resume(job, job_places.checkpoints(context, job, run, job_places.of_job(context, job))))
-    rewrite = rescaling.plan(rescaling.of_look(take.look), partitions, take.source.spark_version)
+    place = job_places.of_job(context, job)
+    shown = rewind.plan(take.look, restore.Resume(job, job_places.checkpoints(context, job, run, place)))
+    held = rescaling.of_look(take.look)
+    rewrite = rescaling.plan(held, partitions, take.source.spark_version)
     unfinished = None if newest.state.live else rescaling.unfinished(take.source, take.look)
-    refused = rewrite.refusal or (refusal(unfinished) if unfinished else None)
+    error = unfinished or (job_places.not_rewritten(held.images, is_made=False) if place else None)
+    refused = rewrite.refusal or (refusal(error) if error else None)
     saves = () if newest.state.live else (take.label,)
     return replace(shown, run=run, version=newest.version, rewrite=rewrite, refusal=refused, saves=saves)
 

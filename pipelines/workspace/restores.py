@@ -49,8 +49,9 @@ class Restoring:
         plan = restore.plan(self.context.shelf(self.manifest.id), self.manifest, self.target)
         migrated, convert, rewrite = self._rewriting()
         refusal = next((step.refusal for step in (migrated, convert, rewrite) if step and step.refusal), None)
-        if (migrated or convert) and is_remote(self.target.checkpoints):
-            refusal = errors.refusal(job_places.not_rewritten())
+        if (migrated or convert or rewrite) and is_remote(self.target.checkpoints):
+            at_home = job_places.not_rewritten(self.manifest.queries, is_made=bool(migrated or convert))
+            refusal = errors.refusal(at_home) if at_home else refusal
         warnings = (*plan.warnings, *self._ignored(), *self._remarks())
         plan = replace(plan, master=self.version.master, master_before=self.manifest.version.master, warnings=warnings)
         return replace(plan, migration=migrated, conversion=convert, rewrite=rewrite, refusal=plan.refusal or refusal)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.domain import job_places as places
+from pipelines.domain import operators
 from pipelines.domain.conversions import StateStore
 from pipelines.domain.errors import Conflict, TidemarkError, Unsupported
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Run
+from pipelines.domain.rewrites import JOIN_FORMAT_CONF
 from pipelines.domain.runs import QUERIES_FILE, RunState
 from pipelines.storage.addresses import open_storage
 from pipelines.verbs.experiments import Compare
@@ -216,6 +219,11 @@ def test_state_is_rescaled_there_and_not_converted(house: House, url: str) -> No
     assert rescaled.refusal is None and rescaled.rewrite is not None and house.face.plan(Rescale("a", 4)).restore.refusal is None
     refused = house.face.plan(Fork(taken.id, name="b", home=f"{url}/home", store=StateStore.ROCKSDB)).refusal
     assert refused is not None and refused.code == "home.rewriting"
+    (image,) = house.face.ask(ReadManifest(taken.id)).queries
+    joins = tuple(replace(operator, name=operators.JOIN) for operator in image.operators)
+    by_time, by_number = ([replace(image, operators=joins, conf={JOIN_FORMAT_CONF: name})] for name in "43")
+    spread = job_places.not_rewritten(by_time, is_made=False)
+    assert spread is not None and spread.code == "home.rewriting" and job_places.not_rewritten(by_number, is_made=False) is None
 
 
 def test_forgetting_it_removes_its_bytes_and_keeps_its_savepoints(house: House, url: str) -> None:
