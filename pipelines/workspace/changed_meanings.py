@@ -126,7 +126,7 @@ def _old_code(context: Context, tried: Tried, ticket: Ticket) -> OldCode:
     restore.restore(context.shelf(manifest.id), manifest.id, target, context.now_ms(), watch=ticket)
     for query, batch in tried.batches.items():
         _plan_alike(tried.checkpoints / folder_of(query), checkpoints / folder_of(query), batch)
-    snapshot_versions.fit(context, manifest, manifest.version, checkpoints)
+    snapshot_versions.fit(context, manifest, manifest.version, str(checkpoints))
     runtime = environments.entered(context, environments.make(context, manifest.version, ticket)).runtime
     idle = tuple(image.query for image in manifest.begun if image.query not in tried.batches)
     ran = rehearsals.rehearse(context, manifest, runtime, folder, checkpoints, ticket, idle=idle)

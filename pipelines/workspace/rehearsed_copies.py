@@ -31,7 +31,7 @@ def rehearsed(
             checkpoints = folder / "checkpoints"
             target = restore.Scratch(manifest.job, str(checkpoints), context.new_query_id)
             restore.restore(context.shelf(manifest.id), manifest.id, target, context.now_ms(), watch=ticket)  # 1
-            snapshot_versions.fit(context, manifest, version, checkpoints)
+            snapshot_versions.fit(context, manifest, version, str(checkpoints))
             runtime = environments.entered(context, environments.make(context, version, ticket)).runtime
             changed = replace(manifest, version=version)
             yield rehearsals.rehearse(context, changed, runtime, folder, checkpoints, ticket, new_queries), folder  # 2

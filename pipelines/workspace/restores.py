@@ -65,7 +65,7 @@ class Restoring:
         restored = restore.restore(self.context.shelf(self.manifest.id), self.manifest.id, self.target, self.context.now_ms(), watch=ticket)
         logs = {str(query): folder for query, folder in restored.sink_logs.items()}
         manifest = self.manifest
-        snapshot_versions.fit(self.context, manifest, self.version, Path(restored.checkpoints))
+        snapshot_versions.fit(self.context, manifest, self.version, restored.checkpoints)
         if migrated or convert or rewrite:
             handover.hand_over(Path(restored.checkpoints))
         if migrated is not None and self.migrate is not None:

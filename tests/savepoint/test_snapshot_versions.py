@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import zipfile
@@ -15,6 +16,8 @@ from pipelines.domain import spark_changes
 from pipelines.domain.errors import Corrupt
 from pipelines.domain.ids import folder_of
 from pipelines.savepoint import snapshot_versions
+from pipelines.storage.addresses import open_storage
+from pipelines.storage.protocol import Clone
 from tests.samples import query_image
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "rocksdb_format2" / "checkpoint"
@@ -38,8 +41,8 @@ def held(folder: Path) -> dict[str, dict[str, bytes]]:
 
 def test_a_copy_gets_the_version_and_the_savepoint_keeps_its_own(copy: Path) -> None:
     before = held(copy)
-    assert before and snapshot_versions.give(IMAGES, copy, 1) == 0, "Spark 4.3 writes version 1"
-    assert snapshot_versions.give(IMAGES, copy, 2) == len(before)
+    assert before and snapshot_versions.give(IMAGES, open_storage(str(copy)), 1) == 0, "Spark 4.3 writes version 1"
+    assert snapshot_versions.give(IMAGES, open_storage(str(copy)), 2) == len(before)
     after = held(copy)
     for name, members in before.items():
         metadata = members.pop("metadata")
@@ -49,11 +52,25 @@ def test_a_copy_gets_the_version_and_the_savepoint_keeps_its_own(copy: Path) -> 
         named = [state_files.immutables(path.name, file.read_bytes()) for file in (path, saved)]
         assert named[0] == named[1] and not [other for other in path.parent.glob("*.crc") if path.name in other.name]
         assert not saved.samefile(path) and zipfile.ZipFile(saved).read("metadata").startswith(b"v1"), "no link was written into"
-    assert snapshot_versions.give(IMAGES, copy, 1) == len(before)
+    assert snapshot_versions.give(IMAGES, open_storage(str(copy)), 1) == len(before)
+
+
+def test_a_copy_at_a_home_gets_it_too(copy: Path, s3_url: str) -> None:
+    here, home = open_storage(str(copy)), open_storage(s3_url)
+    files = [Clone(entry.path, entry.path) for entry in here.list()]
+    home.clone(here, files)
+    before = held(copy)
+    assert snapshot_versions.give(IMAGES, home, 2) == len(before) > 0
+    for name, members in before.items():
+        anew = zipfile.ZipFile(io.BytesIO(home.read(name)))
+        assert {member: anew.read(member) for member in anew.namelist()} == {
+            **members,
+            "metadata": members["metadata"].replace(b"v1", b"v2", 1),
+        }
 
 
 def test_format_1_stays_as_it_is(copy: Path) -> None:
-    assert snapshot_versions.give([replace(IMAGES[0], state_format=1)], copy, 2) == 0
+    assert snapshot_versions.give([replace(IMAGES[0], state_format=1)], open_storage(str(copy)), 2) == 0
 
 
 @pytest.mark.parametrize(
@@ -77,4 +94,4 @@ def test_what_is_no_snapshot_is_damage(copy: Path) -> None:
     path.unlink()
     path.write_bytes(b"PK")
     with pytest.raises(Corrupt, match="no snapshot"):
-        snapshot_versions.give(IMAGES, copy, 2)
+        snapshot_versions.give(IMAGES, open_storage(str(copy)), 2)
