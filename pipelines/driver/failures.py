@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import traceback
+from argparse import ArgumentParser
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +45,13 @@ def of_query(query: Any) -> Failure | None:
         return None if exception is None else of_exception(exception, "")
     exception = query._jsq.exception()
     return of_throwable(exception.get()) if exception.isDefined() else None
+
+
+def of_exit(error: SystemExit) -> Failure:
+    """Why the script ended itself, with what argparse wrote to stderr where that refused its arguments."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if frame.f_code is ArgumentParser.error.__code__]
+    why = [str(frame.f_locals["message"]) for frame in frames]
+    return Failure("SystemExit", shorten(": ".join([f"the script exited with {error.code!r}", *why])))
 
 
 def of_exception(error: BaseException, script: str) -> Failure:

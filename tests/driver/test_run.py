@@ -43,6 +43,12 @@ def in_a_batch(driver: Driver, checkpoint: Path) -> bool:
     return len(batches(checkpoint, "offsets")) > len(batches(checkpoint, "commits"))
 
 
+ARGUMENTS = """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--rows", required=True)
+parser.parse_args()
+"""
 STUBBORN = """
 import time
 print("up", flush=True)
@@ -114,6 +120,7 @@ def test_a_second_sigterm_ends_at_once(drivers: Drivers) -> None:
         ("x = 1\nif x\n    pass\n", "SyntaxError", "line 2: expected ':': if x"),
         ("def f():\n    raise ValueError('no such thing')\nf()\n", "ValueError", "line 2: no such thing"),
         ("import sys\nsys.exit(3)\n", "SystemExit", "the script exited with 3"),
+        (ARGUMENTS, "SystemExit", "the script exited with 2: the following arguments are required: --rows"),
         ("import absent_module\n", "ModuleNotFoundError", "line 1: No module named 'absent_module'"),
     ],
 )

@@ -133,7 +133,10 @@ class Stage:
         except Unknown:
             raise
         except SystemExit as ended:
-            return None if ended.code in (None, 0) else Failure("SystemExit", f"the script exited with {ended.code!r}")
+            if ended.code in (None, 0):
+                return None
+            failed = failures.of_exit(ended)
+            return Failure(failed.error_class, failed.message)
         except BaseException as error:  # noqa: BLE001  a script may raise anything; it is the answer
             traceback.print_exc()
             failed = failures.of_exception(error, spec.script)
