@@ -109,9 +109,10 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 def warm_up(server: Server, **conf: str) -> int:
     """The pid of a process that waits, warm: the next job with this `conf` begins in it."""
-    pid = begin_to_warm_up(server, **conf)
-    until(lambda: any(process.is_warm for process in server.face.context.sparks.processes()))
-    return pid
+    begin_to_warm_up(server, **conf)
+    warm: list[int] = []
+    until(lambda: warm.extend(process.pid for process in server.face.context.sparks.processes() if process.is_warm) or warm)
+    return warm[0]
 
 
 def begin_to_warm_up(server: Server, **conf: str) -> int:
