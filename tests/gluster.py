@@ -62,12 +62,18 @@ class Disk:
 
     def mount(self, name: str) -> str:
         """The shell's command that mounts it, by a client of this name that lives in the background."""
-        options = {"volfile": self.folder / "client.vol", "log-file": self.folder / f"{name}.log", "pid-file": self.folder / f"{name}.pid"}
-        return shlex.join(["glusterfs", *(f"--{option}={value}" for option, value in options.items()), str(self.path)])
+        return shlex.join(["glusterfs", f"--volfile={self.folder / 'client.vol'}", self._log_of(name), str(self.path)])
+
+    def _log_of(self, name: str) -> str:
+        return f"--log-file={self.folder / f'{name}.log'}"
 
     def cut_off(self, name: str) -> None:
         """SIGKILL to the client of this name: the processes of its host live, and their disk is gone."""
-        (client,) = (process for process in psutil.process_iter(["cmdline"]) if f"{self.folder}/{name}.pid" in " ".join(process.info["cmdline"] or ()))
+        (client,) = (
+            each
+            for each in psutil.process_iter(["name", "cmdline"])
+            if each.info["name"] == "glusterfs" and self._log_of(name) in each.info["cmdline"]
+        )
         client.kill()
 
 
