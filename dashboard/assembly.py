@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 DEFAULT_WORKSPACE = ROOT / "data" / "workspace"
+UNREAD_S = 60.0
+"""A server ends whose workspace's disk has not answered for so long."""
 
 
 @dataclass(frozen=True)
@@ -181,8 +183,15 @@ def active(settings: Settings, api: Api, workspace: Workspace, rest: Rest) -> It
 
 
 def _end_if_taken(tenure: Tenure) -> None:
-    """Ends this process at once, so that it writes nothing more, where a server of another host has the workspace."""
-    host = tenure.taken_by()
+    """Ends this process at once, so that it writes nothing more, where a server of another host has the workspace, or where its disk has not
+    answered for long: it can do nothing then, and what it has open there would not come back with the disk. Raises Unavailable until then."""
+    try:
+        host = tenure.taken_by()
+    except Unavailable as error:
+        if tenure.unread_s() < UNREAD_S:
+            raise
+        log.critical("the workspace could not be read for %d seconds: %s; this server ends, drivers go on", UNREAD_S, error)
+        os._exit(STATUS_AND_EXIT_CODES["unavailable"][1])
     if host:
         log.critical("a server on %s has the workspace: this host was cut off from its disk; this server ends", host)
         os._exit(STATUS_AND_EXIT_CODES["unavailable"][1])

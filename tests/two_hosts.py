@@ -1,4 +1,4 @@
-"""Hosts for tests: each has pids, a name, a boot and a `/proc` of its own, on the network and, unless it mounts its own, the disks of this machine."""
+"""Hosts for tests: each has pids, a name and a `/proc` of its own, and, where it mounts one, a disk; the network is this machine's."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ One of another host is reached where others are meant to reach it: its address o
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlencode
@@ -112,14 +113,20 @@ class Tenure:
     def __init__(self, layout: Layout) -> None:
         self._file = layout.server_file
         self._before = _announcement(self._file)
+        self._read_s = time.monotonic()
 
     def taken_by(self) -> str:
         """The host whose server has announced itself since; empty for none. It has opened the workspace, which a lock kept from it: a file
-        server takes the locks of a host away that it does not hear of, and this one was away."""
+        server takes the locks of a host away that it does not hear of, and this one was away. Unavailable where the disk does not answer."""
         announced = _announcement(self._file)
+        self._read_s = time.monotonic()
         if announced is None or announced == self._before or hosts.place(announced.host) is not Place.ELSEWHERE:
             return ""
         return announced.host.name if announced.host else ""
+
+    def unread_s(self) -> float:
+        """Seconds since the workspace's disk last answered."""
+        return time.monotonic() - self._read_s
 
 
 def _reached(announced: Announcement | None) -> Announcement | None:

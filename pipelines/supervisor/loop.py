@@ -148,6 +148,7 @@ class SupervisorLoop:
         alerter.start()
         asker.start()
         self._supervisor.warmth.begin()
+        failure = ""
         while not self._ended.is_set():
             self._changed.clear()
             try:
@@ -155,9 +156,11 @@ class SupervisorLoop:
                 self._supervisor.tick()
                 for scheduler in schedulers:
                     scheduler.tick()
-                self._passed_s = time.monotonic()
-            except Exception:
-                log.exception("a pass failed")
+                self._passed_s, failure = time.monotonic(), ""
+            except Exception as error:
+                if repr(error) != failure:
+                    failure = repr(error)
+                    log.exception("a pass failed")
             self._changed.wait(self._interval)
         self._supervisor.close()
         alerter.close()
