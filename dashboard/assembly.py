@@ -183,8 +183,8 @@ def active(settings: Settings, api: Api, workspace: Workspace, rest: Rest) -> It
 
 
 def _end_if_taken(tenure: Tenure) -> None:
-    """Ends this process at once, so that it writes nothing more, where a server of another host has the workspace, or where its disk has not
-    answered for long: it can do nothing then, and what it has open there would not come back with the disk. Raises Unavailable until then."""
+    """Ends this process at once, so that it writes nothing more, where a server of another host has the workspace, or where its disk has
+    not answered for long: it can do nothing then, and what it has open there does not come back with the disk. Unavailable until then."""
     try:
         host = tenure.taken_by()
     except Unavailable as error:

@@ -116,8 +116,8 @@ class Tenure:
         self._read_s = time.monotonic()
 
     def taken_by(self) -> str:
-        """The host whose server has announced itself since; empty for none. It has opened the workspace, which a lock kept from it: a file
-        server takes the locks of a host away that it does not hear of, and this one was away. Unavailable where the disk does not answer."""
+        """The host whose server has announced itself since; empty for none. It has opened the workspace, which a lock kept from it: a
+        file server takes the locks of a host away that it does not hear of. Unavailable where the workspace's disk does not answer."""
         announced = _announcement(self._file)
         self._read_s = time.monotonic()
         if announced is None or announced == self._before or hosts.place(announced.host) is not Place.ELSEWHERE:

@@ -10,8 +10,8 @@ import pytest
 from pipelines.client.servers import active_address
 from pipelines.domain.hosts import LOST
 from pipelines.storage.layout import Layout
-from tests.dashboard.test_standby import role, shown
 from tests.browser.serving import Served
+from tests.dashboard.test_standby import role, shown
 from tests.gluster import disk
 from tests.long.test_hosts import WAITS, said, state, takes_over
 from tests.two_hosts import host
