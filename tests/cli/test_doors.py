@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import signal
 import subprocess
@@ -177,6 +178,18 @@ def test_a_server_learns_that_another_host_has_the_workspace(layout: Layout, url
     assert Tenure(layout).taken_by() == ""
     layout.server_file.unlink()
     assert tenure.taken_by() == ""
+
+
+def test_a_server_knows_how_long_its_disk_has_not_answered(layout: Layout) -> None:
+    now_s = itertools.count(100.0, 5.0)
+    tenure = Tenure(layout, lambda: next(now_s))
+    layout.server_file.symlink_to(layout.server_file.name)
+    for seconds in (5.0, 10.0):
+        with pytest.raises(Unavailable):
+            tenure.taken_by()
+        assert tenure.unread_s() == seconds
+    layout.server_file.unlink()
+    assert (tenure.taken_by(), tenure.unread_s()) == ("", 5.0)
 
 
 def test_a_workspace_that_another_host_has_open_is_said_to_be_there(layout: Layout) -> None:

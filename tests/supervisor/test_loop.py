@@ -257,6 +257,26 @@ def test_the_loop_acts_at_once_when_something_is_asked_and_leaves_drivers_runnin
     assert process is not None and processes.alive(process)
 
 
+def test_passes_that_fail_alike_are_told_once(house: House, caplog: pytest.LogCaptureFixture) -> None:
+    """Until one has passed."""
+    outcomes = iter((OSError("the disk"), OSError("the disk"), KeyError("other"), None, OSError("the disk")))
+    came = threading.Event()
+
+    def check() -> None:
+        outcome = next(outcomes, came)
+        if isinstance(outcome, Exception):
+            raise outcome
+        if outcome is came:
+            came.set()
+
+    loop = SupervisorLoop(house.workspace, interval=0.01, driver=DRIVER, check=check)
+    loop.start()
+    assert came.wait(60)
+    loop.stop()
+    raised = [repr(record.exc_info[1]) for record in caplog.records if record.exc_info]
+    assert raised == ["OSError('the disk')", "KeyError('other')", "OSError('the disk')"]
+
+
 def test_the_savepoint_of_a_stop_holds_no_other_job_up(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes as long as the test wants; then it fails, because the tiny driver's query has no checkpoint."""
     reached, go_on, taken = threading.Event(), threading.Event(), savepoints.taken
