@@ -70,9 +70,8 @@ def refused(why: str) -> Invalid:
     return Invalid("state.key", f"This state has no such key: {why}", "Give each column: --key NAME=VALUE, again for the next.")
 
 
-def check(key: Mapping[str, str | None], struct: Struct, optional: str) -> None:
-    """Raises Invalid (`state.key`) for a key without one of the columns of `struct`, except `optional`, or with others; their values are
-    Spark's to judge."""
+def check(key: Mapping[str, str | None], struct: Struct) -> None:
+    """Raises Invalid (`state.key`) for a key without one of the columns of `struct`, or with others; their values are Spark's to judge."""
     columns = list(_columns(struct))
     known = {path for path, _, _ in columns}
     others = sorted(key.keys() - known)
@@ -80,7 +79,7 @@ def check(key: Mapping[str, str | None], struct: Struct, optional: str) -> None:
         leaves = ", ".join(path for path, kind, _ in columns if not _is_struct(kind))
         raise refused(f"there is no key column {', '.join(others)}; there are {leaves}")
     for path, kind, above in columns:
-        if path != optional and not _is_struct(kind) and not key.keys() & {path, *above}:
+        if not _is_struct(kind) and not key.keys() & {path, *above}:
             raise refused(f"{path} ({_sql(kind)}) is missing: the whole key is needed")
 
 

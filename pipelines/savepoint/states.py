@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from pipelines.checkpoint import operators, state_schema, variables
-from pipelines.domain.joins import COUNTS, TIMED
+from pipelines.domain.joins import COUNTS, EVENT_TIME, TIMED
 from pipelines.domain.savepoints import Manifest, Operator, QueryImage
 from pipelines.domain.states import ALL_TIMERS, CLOCK_TIMERS, EVENT_TIMERS, StateTable
 from pipelines.domain.struct_columns import Struct
@@ -95,7 +95,8 @@ def _named(library: Storage, manifest: Manifest, image: QueryImage, operator: Op
 
 
 def key_columns(library: Storage, manifest: Manifest, table: StateTable) -> Struct | None:
-    """The columns of the table's keys, in Spark's JSON; None for timers and the parts of Spark's own layout. Raises Corrupt."""
+    """The columns of the table's keys, in Spark's JSON, without the event time that ends those of a join in format 4; None for timers and
+    the parts of Spark's own layout. Raises Corrupt."""
     if table.is_timers or table.internal:
         return None
     base = f"{layout.checkpoint(table.query)}/"
@@ -108,4 +109,8 @@ def key_columns(library: Storage, manifest: Manifest, table: StateTable) -> Stru
     families = {kept.family: kept.key for kept in state_schema.structs(path, library.read(layout.inside(manifest.id, f"{base}{path}")))}
     names = ("", f"{table.store}-{COUNTS}", f"{table.store}-{TIMED}") if is_side else (table.variable,)
     key = next((families[name] for name in names if name in families), None)
-    return key["fields"][0]["type"] if key is not None and table.kind == MAP else key
+    if key is None:
+        return None
+    if table.kind == MAP:
+        return dict(key["fields"][0]["type"])
+    return {**key, "fields": [field for field in key["fields"] if not is_side or field["name"] != EVENT_TIME]}

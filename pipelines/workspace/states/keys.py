@@ -9,7 +9,6 @@ from pathlib import Path
 from pipelines.domain import state_keys, states
 from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import folder_of
-from pipelines.domain.joins import EVENT_TIME
 from pipelines.domain.savepoints import QueryImage
 from pipelines.domain.state_keys import KeyRows
 from pipelines.domain.states import StateTable
@@ -52,7 +51,7 @@ def _look_up(context: Context, point: StatePoint, change: LookUpKey, ticket: Tic
         held = state_points.held(context, point, folder / "point", ticket)  # 1
         table = states.chosen(tables.tables(held.shelf, held.manifest), change)
         if (columns := tables.key_columns(held.shelf, held.manifest, table)) is not None:
-            state_keys.check(change.key, columns, EVENT_TIME if table.name == tables.JOIN else "")
+            state_keys.check(change.key, columns)
         image = next(image for image in held.manifest.queries if image.query == table.query)
         target = restore.Scratch(held.manifest.job, str(folder / "checkpoints"), context.new_query_id)
         restore.restore(held.shelf, held.manifest.id, target, context.now_ms(), watch=ticket)  # 2
