@@ -56,7 +56,10 @@ def operators_table(verdict: Verdict | PlanDifference) -> str:
         sides = (words.operator(pair.before, words.alone(pair)), words.operator(pair.after, words.alone(pair)))
         same = pair.before is not None and pair.after is not None and pair.before.operator == pair.after.operator
         rows += _row(pair.query, *sides, differs=not same)
-        rows += "".join(_row(what, was, now, differs=was != now) for what, was, now in words.side_by_side(pair))
+        lines = words.side_by_side(pair)
+        if words.keeps_same_state(verdict, pair) and any(was != now for _, was, now in lines):
+            rows += _row("state", words.SAME_STATE, words.SAME_STATE, differs=False)
+        rows += "".join(_row(what, was, now, differs=was != now) for what, was, now in lines)
     return f'<table class="tm-both"><thead><tr><th></th><th>Before</th><th>Now</th></tr></thead><tbody>{rows}</tbody></table>'
 
 

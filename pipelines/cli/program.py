@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from pipelines import __version__
-from pipelines.cli import additions
+from pipelines.cli import additions, usage
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES
 
 MEANINGS = {
@@ -43,10 +44,23 @@ def _print_version(is_asked: bool) -> None:
         raise typer.Exit()
 
 
+class Program(TyperGroup):
+    """The group of all commands; what is typed wrongly is said as JSON where `--json` is typed."""
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        with usage.told(as_json=usage.asks_for_json(args)):
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        with usage.told(as_json=usage.asks_for_json([*ctx._protected_args, *ctx.args])):
+            return super().invoke(ctx)
+
+
 def program(commands: Iterable[tuple[str, Callable[..., None]]]) -> typer.Typer:
     """The command line of these commands (word, function); one of two words is in the group that its first word names."""
     app = typer.Typer(
         name="pipelines",
+        cls=Program,
         help=HELP,
         epilog=_epilog(),
         no_args_is_help=True,

@@ -36,6 +36,8 @@ COLUMNS = "Its state can be rewritten for a fork, with --migrate columns"
 RENAMED = "A state variable that was renamed goes on with --map QUERY.NUMBER.OLD=QUERY.NUMBER.NEW."
 BY_PLACES = "Spark reads the columns of state variables by their places, and some are in others now."
 ACCEPT = "Accept it by its name, with --drop."
+ALIKE = "What is computed up to here is the same."
+WRITTEN = "What its lines say otherwise is what it puts out, or how that is written: none of it is kept as state."
 LOOK = "It may well be the same; nothing here proves it. Compare its output with the parent's in an experiment."
 
 
@@ -175,7 +177,7 @@ def _meant(pair: Pair, doubts: tuple[str, ...]) -> Part:
     unproved = (*doubts, *then.gaps, *now.gaps)
     if unproved:
         return Part(query, id, now.name, Outcome.CANNOT_TELL, tuple(dict.fromkeys(unproved)), LOOK)
-    return Part(query, id, now.name, Outcome.SAME, ("What is computed up to here is the same.",))
+    return Part(query, id, now.name, Outcome.SAME, (ALIKE,) if then.facts == now.facts else (ALIKE, WRITTEN))
 
 
 def _meant_hint(now: PlannedOperator) -> str:

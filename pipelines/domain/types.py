@@ -2,6 +2,8 @@
 
 WIDER = {"byte": 0, "short": 1, "integer": 2, "long": 3, "float": 10, "double": 11}
 """Types (in Spark's JSON) that are cast to one of a higher number without loss, within the same ten."""
+SQL = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint"}
+"""What Spark calls types in SQL that it calls otherwise in its JSON."""
 
 
 def is_wider(narrow: str, wide: str) -> bool:

@@ -8,12 +8,10 @@ transformWithState). Sessions are partitioned by a part of the key, and a limit 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pipelines.domain.joins import EVENT_TIME
 from pipelines.domain.json_text import read_exactly
-from pipelines.sandbox.counting import JOIN
 from pipelines.sandbox.lookups import FoundKey, LookUpTask
 from pipelines.sandbox.reading import PARTITION, as_json, changes, named, table
 
@@ -39,27 +37,15 @@ def look_up(spark: Any, task: LookUpTask) -> FoundKey:
     session.conf.set("spark.sql.session.timeZone", "UTC")
     kind = rows.schema["key"].dataType
     texts = dict(task.key)
-    fields = _asked(task, kind, texts)
-    values = {field.name: _expression(session, field, field.name, texts) for field in fields}
+    values = {field.name: _expression(session, field, field.name, texts) for field in kind.fields}
     if texts:
         raise NoSuchKeyColumns(f"there is no key column {', '.join(sorted(texts))}; there are {', '.join(_paths(kind))}")
     meets = " AND ".join(f"key.`{name}` <=> {value}" for name, value in values.items())
     fitting = named(rows.where(meets or "true"))
     if not task.store.operator_name.startswith(BY_KEY):
         return FoundKey(EVERY, tuple(_of_partitions(session, fitting, range(task.partitions))))
-    spread = ", ".join(value for name, value in values.items() if not _is_time(task, name))
-    (partition,) = session.sql(f"SELECT pmod(hash({spread}), {task.partitions})").first()
+    (partition,) = session.sql(f"SELECT pmod(hash({', '.join(values.values())}), {task.partitions})").first()
     return FoundKey(partition, tuple(_of_partitions(session, fitting, [partition])))
-
-
-def _asked(task: LookUpTask, kind: Any, texts: Mapping[str, str | None]) -> list[Any]:
-    """The fields of a key that are asked for: all but the event time that ends a join's keys in format 4, which may be left out."""
-    return [field for field in kind.fields if field.name in texts or not _is_time(task, field.name)]
-
-
-def _is_time(task: LookUpTask, name: str) -> bool:
-    """Whether it is that event time, by which nothing is spread."""
-    return name == EVENT_TIME and task.store.operator_name == JOIN
 
 
 def _expression(session: Any, field: Any, path: str, texts: dict[str, str | None]) -> str:

@@ -1,8 +1,9 @@
 """Reads one table of state with Spark's own `statestore` source and leaves its rows as Parquet.
 
 Measured with Spark 4.3.0: the source gives `key` and `value` as structs and `partition_id`; of a list variable `key` and `list_element`, of
-a map `key`, `user_map_key` and `user_map_value`. A side of a join is read by `joinSide` in every state format of joins. Keys and values
-that hold nothing (a deduplication's value, a limit's key) are of the type void, which Parquet does not have: they are left out.
+a map `key`, `user_map_key` and `user_map_value`. A side of a join is read by `joinSide` in every state format of joins; the event time that
+it gives with the keys of format 4 is none, and is left out. Keys and values that hold nothing (a deduplication's value, a limit's key) are
+of the type void, which Parquet does not have: they are left out.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from pipelines.domain.joins import EVENT_TIME, SIDES
 from pipelines.domain.migrated_columns import once
 from pipelines.domain.states import ALL_TIMERS
 from pipelines.sandbox.counting import FORMAT_CONF
@@ -23,7 +25,6 @@ from pipelines.sandbox.counts import Store
 from pipelines.sandbox.readings import FAR_FILE, ROWS_FOLDER, Far, ReadRows, ReadTask
 
 PARTITION = "partition_id"
-SIDES = ("left", "right")
 NEW_TYPES = (("spark.sql.timeType.enabled", "true"), ("spark.sql.geospatial.enabled", "true"))
 """Spark 4.3 knows these types where a session asks for them alone."""
 JSON = {
@@ -72,7 +73,10 @@ def session_of(spark: Any, store: Store) -> Any:
 def loaded(session: Any, store: Store, variable: str) -> Any:
     """The table in a session that can read it."""
     reader = _reader(session, store, variable).option("batchId", store.batch)
-    return _timers(reader.load(store.checkpoint)) if variable == ALL_TIMERS else reader.load(store.checkpoint)
+    frame = reader.load(store.checkpoint)
+    if variable == ALL_TIMERS:
+        return _timers(frame)
+    return _timeless(frame) if store.store in SIDES else frame
 
 
 def changes(spark: Any, store: Store, variable: str, since: int) -> Any:
@@ -95,6 +99,16 @@ def _timers(frame: Any) -> Any:
     from pyspark.sql import functions as F
 
     return frame.select("key", F.timestamp_millis("expiration_timestamp_ms").alias("expires"), PARTITION)
+
+
+def _timeless(frame: Any) -> Any:
+    """The rows of a side of a join without the event time that ends the keys of format 4: Spark takes it off each, and reads what lies
+    behind them in memory."""
+    from pyspark.sql import functions as F
+
+    if EVENT_TIME not in frame.schema["key"].dataType.names:
+        return frame
+    return frame.withColumn("key", F.col("key").dropFields(EVENT_TIME))
 
 
 def as_json(*columns: str) -> Any:

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipelines.domain.errors import Corrupt, Incompatible, Invalid, TidemarkError, Unavailable, Unsupported
+from pipelines.domain import state_keys
+from pipelines.domain.errors import Corrupt, Incompatible, TidemarkError, Unavailable, Unsupported
 from pipelines.domain.runtimes import Runtime
 from pipelines.sandbox import aliases, processes
 from pipelines.sandbox.conversions import CANNOT_CONVERT, MISSING, ConversionTask
@@ -95,8 +96,7 @@ def _not_looked_up(folder: Path, task: LookUpTask) -> TidemarkError:
     path = folder / ERROR_FILE
     failure = json.loads(path.read_text()) if path.is_file() else {}
     if failure.get("error_class") == NO_KEY:
-        hint = "Give each column: --key NAME=VALUE, again for the next."
-        return Invalid("state.key", f"This state has no such key: {failure['message']}", hint)
+        return state_keys.refused(failure["message"])
     return _unread(folder, task.store)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from pipelines.checkpoint import operators, variables
+from pipelines.checkpoint import operators, state_schema, variables
+from pipelines.domain.joins import COUNTS, EVENT_TIME, TIMED
 from pipelines.domain.savepoints import Manifest, Operator, QueryImage
 from pipelines.domain.states import ALL_TIMERS, CLOCK_TIMERS, EVENT_TIMERS, StateTable
+from pipelines.domain.struct_columns import Struct
 from pipelines.savepoint import layout
 from pipelines.storage.protocol import Storage
 
@@ -15,6 +17,7 @@ JOIN = "symmetricHashJoin"
 TRANSFORM = "transformWithState"
 SIDES = ("left", "right")
 TIMERS = "timers"
+MAP = "map"
 OF_THE_CLOCK = "$proc"
 """How Spark's name of timers begins that go by the clock."""
 
@@ -89,3 +92,25 @@ def _named(library: Storage, manifest: Manifest, image: QueryImage, operator: Op
     if timers := variables.timers(newest, data):
         name = TIMERS if TIMERS not in {variable.name for variable in named} else ALL_TIMERS
         yield replace(table, variable=name, kind=CLOCK_TIMERS if timers.startswith(OF_THE_CLOCK) else EVENT_TIMERS)
+
+
+def key_columns(library: Storage, manifest: Manifest, table: StateTable) -> Struct | None:
+    """The columns of the table's keys, in Spark's JSON, without the event time that ends those of a join in format 4; None for timers and
+    the parts of Spark's own layout. Raises Corrupt."""
+    if table.is_timers or table.internal:
+        return None
+    base = f"{layout.checkpoint(table.query)}/"
+    files = [file.path.removeprefix(base) for file in manifest.files if file.path.startswith(base)]
+    is_side = table.name == JOIN and table.store in SIDES
+    stores = (f"{table.store}-{COUNTS}", operators.DEFAULT_STORE) if is_side else (table.store,)
+    path = next(filter(None, (state_schema.path(files, table.operator, store, table.batch) for store in stores)), None)
+    if path is None:
+        return None
+    families = {kept.family: kept.key for kept in state_schema.structs(path, library.read(layout.inside(manifest.id, f"{base}{path}")))}
+    names = ("", f"{table.store}-{COUNTS}", f"{table.store}-{TIMED}") if is_side else (table.variable,)
+    key = next((families[name] for name in names if name in families), None)
+    if key is None:
+        return None
+    if table.kind == MAP:
+        return dict(key["fields"][0]["type"])
+    return {**key, "fields": [field for field in key["fields"] if not is_side or field["name"] != EVENT_TIME]}

@@ -30,6 +30,7 @@ SENTENCES: Mapping[Outcome, str] = {
     Outcome.CANNOT_START: "It does not start on this state.",
 }
 
+SAME_STATE = "its state is computed as before, and what differs is what it puts out, or how that is written"
 NEW_QUERIES = "Begins without state, because the code before does not start it"
 VARIES = "Depends on the clock or on chance, so that a replay differs by itself"
 
@@ -65,6 +66,13 @@ def side_by_side(pair: OperatorPair) -> list[tuple[str, str, str]]:
     return rows
 
 
+def keeps_same_state(verdict: Verdict | PlanDifference, pair: OperatorPair) -> bool:
+    """Whether the state of a pair is the same, whatever of its lines differs: Spark may put out more of the same state."""
+    at = pair.after.operator if pair.after is not None else None
+    outcomes = {(part.query, part.operator): part.outcome for part in verdict.parts}
+    return pair.before is not None and at is not None and outcomes.get((pair.query, at)) is Outcome.SAME
+
+
 def plans(verdict: Verdict | PlanDifference) -> list[str]:
     """The operators that differ, and what they do otherwise: `counts: operator 0 (aggregation) goes on as operator 1 (aggregation)`."""
     made = []
@@ -73,7 +81,8 @@ def plans(verdict: Verdict | PlanDifference) -> list[str]:
         apart = [(what, old or "nothing more", new or "nothing of it") for what, old, new in side_by_side(pair) if old != new]
         if was != now or apart:
             goes = f"{was} goes on as {now}" if was and now else f"{was or now} {alone(pair)}"
-            made += [f"{pair.query}: {goes}", *(f"  {what}: {old} before, {new} now" for what, old, new in apart)]
+            same = f": {SAME_STATE}" if apart and keeps_same_state(verdict, pair) else ""
+            made += [f"{pair.query}: {goes}{same}", *(f"  {what}: {old} before, {new} now" for what, old, new in apart)]
     return made
 
 

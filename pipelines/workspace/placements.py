@@ -139,7 +139,7 @@ def _measured(image: QueryImage, move: Placement, storage: Storage, files: Listi
     path = operators.metadata_path(files, move.after, 0)
     families = [len(state_schema.structs(name, storage.read(name))) for name in _schemas(files, move.after)]
     is_moved_limit = move.name == LIMIT and move.before is not None
-    is_other = move.name not in VARIABLES and max(families, default=2) > 1
+    is_other = move.name not in (*VARIABLES, JOIN) and max(families, default=2) > 1
     if move.name not in PLACED or is_moved_limit or path is None or is_other:
         message = f"A {move.name} of query {image.query} comes in another place, or anew, and that was not measured"
         raise Unsupported("migrate.operators", message, f"What can be: {', '.join(PLACED.values())}. {KEEP}")
@@ -158,8 +158,8 @@ def _empty(
     path = operators.metadata_path(files, operator.id, 0)
     prefixes = operators.prefixes(path, storage.read(path)) if path else {}
     for name in operator.stores:
-        if operator.name in VARIABLES:
-            shape = _of_variables(image, operator, contract, files, name)
+        if operator.name in VARIABLES or (operator.name == JOIN and name == operators.DEFAULT_STORE):
+            shape = _of_families(image, operator, contract, files, name)
         else:
             shape = conversion.shape(storage, files, image, operator, name, prefixes.get(name, 0))
             if operator.name == LIMIT or not read_json(shape.key)["fields"]:
@@ -167,9 +167,10 @@ def _empty(
         yield Store(image.query, checkpoint, image.batch, image.provider, image.state_format, operator.id, operator.name, name), shape
 
 
-def _of_variables(image: QueryImage, operator: Operator, contract: Path, files: Listing, store: str) -> Shape:
+def _of_families(image: QueryImage, operator: Operator, contract: Path, files: Listing, store: str) -> Shape:
+    """Of a store with column families: state variables, or a join in formats 3 and 4."""
     path = state_schema.path((entry.path for entry in files.below(operators.folder(operator.id))), operator.id, store)
     if path is None or image.provider == HDFS:
-        message = f"A {operator.name} of query {image.query} would begin in a store that has no state variables"
+        message = f"A {operator.name} of query {image.query} would begin in a store that has no column families"
         raise Unsupported("migrate.operators", message, f"Move its state to RocksDB first (--store rocksdb). {KEEP}")
     return Shape(operator.partitions, "", "", 0, "", families=str(contract / path))

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from dashboard.views.verdicts import operators_table
 from pipelines.domain.errors import Incompatible
+from pipelines.domain.verdicts import Outcome
 from pipelines.verbs.plan_difference import ComparePlans
+from pipelines.words.verdicts import SAME_STATE
+from tests import planned
 from tests.dashboard.opening import Opener, clicked, texts
 from tests.faces import FakeFace
 from tests.planned import NEW_QUERY, SUM
@@ -29,3 +35,9 @@ def test_code_that_cannot_be_planned_is_said_where_it_was_asked_for(opened: Open
     face.refuses(ComparePlans, Incompatible("plans.failed", "The code of B cannot be planned: KeyError", "Correct the code."))
     shown = texts(clicked(opened(face, "versions", savepoint=FIRST, **{"with": SPLIT}), "compare_plans"))
     assert "The code of B cannot be planned: KeyError" in shown and "Correct the code." in shown and "Comparing" in shown
+
+
+def test_lines_that_differ_below_the_same_state_are_said_to_be_of_what_is_put_out() -> None:
+    changed = planned.difference()
+    same = replace(changed, parts=tuple(replace(part, outcome=Outcome.SAME) for part in changed.parts))
+    assert SAME_STATE in operators_table(same) and SAME_STATE not in operators_table(changed)

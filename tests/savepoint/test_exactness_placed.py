@@ -12,7 +12,7 @@ import pytest
 
 from pipelines.domain.errors import Unsupported
 from tests.savepoint import queries, queries_python
-from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, ROCKSDB, Bench, Line
+from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, JOIN_FORMAT, ROCKSDB, Bench, Line
 from tests.savepoint.migrated import migrate, planned
 from tests.savepoint.test_exactness_migrated import FILES, assert_equal, contents, saved
 
@@ -122,6 +122,26 @@ CASES = {
     "dropped above a join, format2": Case(FORMAT_2, joined(is_counted=True), joined(), ("query.0",), inputs=("events", "clicks")),
     "a join begins anew, changelog": Case(
         CHANGELOG,
+        joined(),
+        joined(columns=("key", "ts", "n")),
+        ("query.0",),
+        reference=joined(columns=("key", "ts", "n"), later=True),
+        inputs=("events", "clicks"),
+    ),
+    "a join of column families moves down, format2": Case(
+        FORMAT_2 | {JOIN_FORMAT: "3"}, joined(is_counted=True), joined(), ("query.0",), inputs=("events", "clicks")
+    ),
+    "a join by time moves up, changelog": Case(CHANGELOG | {JOIN_FORMAT: "4"}, joined(), limited(joined()), inputs=("events", "clicks")),
+    "a join of column families begins anew, changelog": Case(
+        CHANGELOG | {JOIN_FORMAT: "3"},
+        joined(),
+        joined(columns=("key", "ts", "n")),
+        ("query.0",),
+        reference=joined(columns=("key", "ts", "n"), later=True),
+        inputs=("events", "clicks"),
+    ),
+    "a join by time begins anew, format2": Case(
+        FORMAT_2 | {JOIN_FORMAT: "4"},
         joined(),
         joined(columns=("key", "ts", "n")),
         ("query.0",),

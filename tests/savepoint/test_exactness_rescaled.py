@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 
 from pipelines.checkpoint import sink_log
+from pipelines.domain.savepoints import Savepoint
 from pipelines.sandbox import aliases, lookup, reading
 from pipelines.sandbox.counting import JOIN
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.lookups import LookUpTask
+from pipelines.savepoint import library, states
 from pipelines.storage.local import LocalStorage
 from tests.savepoint import queries, queries_python
 from tests.savepoint.matrix import CHANGELOG, FORMAT_2, JOIN_FORMAT, QUERY, ROCKSDB, SNAPSHOTS_2, Bench, Line, difference, write_inputs
@@ -56,6 +58,8 @@ def test_rows_are_those_of_a_run_that_keeps_its_partitions(spark: Any, tmp_path:
     assert expected
     if "by time" in name:
         assert_found_by_key(bench, "narrow")
+    if "join" in name:
+        assert keys_of(bench, last) == [["field0"]] * 2
     if bench.line.sink == "parquet":
         assert difference(bench.rows("narrow"), bench.rows("reference")) == {}
         log = sink_log.whole(LocalStorage(bench.output("narrow")), sink_log.FOLDER)
@@ -64,11 +68,21 @@ def test_rows_are_those_of_a_run_that_keeps_its_partitions(spark: Any, tmp_path:
         assert sum((unnumbered(bench.rows(job)) for job in jobs), Counter()) == expected
 
 
+def keys_of(bench: Bench, savepoint: Savepoint) -> list[list[str]]:
+    """The columns of the keys of both sides of a join, as the files of a savepoint have them."""
+    manifest = library.manifest(bench.library, savepoint.id)
+    tables = (table for table in states.tables(bench.library, manifest) if not table.internal)
+    keys = (states.key_columns(bench.library, manifest, table) for table in tables)
+    return [[field["name"] for field in key["fields"]] for key in keys if key is not None]
+
+
 def assert_found_by_key(bench: Bench, job: str) -> None:
-    """A key of a join in format 4 is looked up without the event time that ends it, in the one partition that has it."""
+    """A key of a join in format 4 is looked up in the one partition that has it, without the event time that Spark's reader makes up."""
     held = Store(QUERY, str(bench.checkpoint(job)), bench.committed(job), "rocksdb", 2, 0, JOIN, "left")
     with aliases.plain([held]) as (store,):
-        places = reading.table(bench.spark, store, "").groupBy("key.field0", "partition_id").count().collect()
+        table = reading.table(bench.spark, store, "")
+        assert table.schema["key"].dataType.names == ["field0"]
+        places = table.groupBy("key.field0", "partition_id").count().collect()
         assert len({place.partition_id for place in places}) > 1
         key, partition, rows = max(places, key=lambda place: place.partition_id)
         key_found = lookup.look_up(bench.spark, LookUpTask(1, "", "", {}, store, "", 2, {"field0": key}))

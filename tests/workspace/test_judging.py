@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain import doubts, judging, verdicts
+from pipelines.domain import doubts, judged_operators, judging, verdicts
 from pipelines.domain.contracts import Keeps
 from pipelines.domain.errors import Invalid
 from pipelines.domain.ids import QueryName, SavepointId, VersionId
@@ -175,6 +175,20 @@ def test_the_plans_of_both_codes_stand_operator_by_operator() -> None:
     ]
     gone = Planning("4.3.0", sides={OLD: Planned((QUERY,)), NEW: Planned()})
     assert [pair.after for pair in judging.pairs(KNOWN, gone)] == [None]
+
+
+def test_lines_that_differ_below_the_same_state_are_of_what_is_put_out() -> None:
+    """Spark keeps a sum once, however often it is put out, and an aggregate that nothing reads not at all."""
+    now = replace(SUM, facts=(*SUM.facts, ("computes", "sum(v) + 1")))
+    planning = planned(QUERY, replace(QUERY, operators=(now,)))
+    parts, pairs = judge(KNOWN, planning), tuple(judging.pairs(KNOWN, planning))
+    assert [part.reasons for part in parts] == [(judged_operators.ALIKE, judged_operators.WRITTEN)]
+    verdict = replace(verdicts.of(SavepointId("sp-1"), VersionId("v-1"), parts), operators=pairs)
+    heading, line = words.plans(verdict)
+    assert verdict.outcome is Outcome.SAME and heading.endswith(words.SAME_STATE)
+    assert line == "  computes: nothing more before, sum(v) + 1 now"
+    doubted = replace(verdict, parts=judge(replace(KNOWN, doubts=("A jar differs.",)), planning))
+    assert words.plans(doubted)[0] == "counts: operator 0 (aggregation) goes on as operator 0 (aggregation)"
 
 
 def test_a_script_that_fails_is_held_against_the_code_only_where_the_old_one_ran() -> None:

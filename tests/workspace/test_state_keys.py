@@ -88,3 +88,21 @@ def test_what_has_no_such_state_is_refused_before_any_spark(house: House) -> Non
     with pytest.raises(Invalid) as several:
         looked_up(house, "joined", {"post": "p1"})
     assert several.value.code == "state.several"
+
+
+def test_a_key_of_other_columns_is_refused_before_any_spark(house: House) -> None:
+    for job, golden in (("rocks", "rocksdb_format2"), ("joined", "join"), ("transformed", "transform")):
+        house.ran(job, golden)
+    for job, named, key, says in (
+        ("rocks", {}, {"post": "p1"}, "window.start (timestamp) is missing: the whole key is needed"),
+        ("rocks", {}, {**WINDOW, "pots": "p1"}, "there is no key column pots; there are window.start, window.end, post"),
+        ("rocks", {}, {"window": "{}"}, "post (string) is missing"),
+        ("joined", {"store": "left"}, {"post": "p1"}, "there is no key column post; there are field0"),
+        ("joined", {"store": "right"}, {}, "field0 (string) is missing"),
+        ("transformed", {"variable": "total"}, {"key": "p1"}, "there is no key column key; there are post"),
+        ("transformed", {"variable": "seen"}, {"post": "p1", "n": "1"}, "there is no key column n; there are post"),
+    ):
+        with pytest.raises(Invalid) as refused:
+            looked_up(house, job, key, **named)  # type: ignore[arg-type]
+        assert refused.value.code == "state.key" and says in refused.value.message, refused.value.message
+        assert "--key NAME=VALUE" in refused.value.hint and not list(house.face.layout.sandbox.iterdir())

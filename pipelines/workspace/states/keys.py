@@ -6,7 +6,7 @@ import shutil
 import time
 from pathlib import Path
 
-from pipelines.domain import states
+from pipelines.domain import state_keys, states
 from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import folder_of
 from pipelines.domain.savepoints import QueryImage
@@ -43,12 +43,15 @@ def plan(context: Context, change: LookUpKey) -> Planned[KeyRows, LookUpKeyPlan]
 
 
 def _look_up(context: Context, point: StatePoint, change: LookUpKey, ticket: Ticket) -> KeyRows:
-    """1. the newest batch is linked aside; 2. it is laid out as a checkpoint; 3. Spark reads there. Nothing is left."""
+    """1. the newest batch is linked aside, and its files say which columns a key has; 2. it is laid out as a checkpoint; 3. Spark reads
+    there. Nothing is left."""
     began, folder = time.monotonic(), context.layout.sandbox_folder(ticket.operation)
     try:
         ticket.step("linking the newest batch")
         held = state_points.held(context, point, folder / "point", ticket)  # 1
         table = states.chosen(tables.tables(held.shelf, held.manifest), change)
+        if (columns := tables.key_columns(held.shelf, held.manifest, table)) is not None:
+            state_keys.check(change.key, columns)
         image = next(image for image in held.manifest.queries if image.query == table.query)
         target = restore.Scratch(held.manifest.job, str(folder / "checkpoints"), context.new_query_id)
         restore.restore(held.shelf, held.manifest.id, target, context.now_ms(), watch=ticket)  # 2

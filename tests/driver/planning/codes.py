@@ -107,6 +107,13 @@ df = events.groupBy("k", F.window("t", "5 minutes")).agg(F.sum(price("v")).alias
         variant("deduplicated before", REWRITE, "events.groupBy", 'events.dropDuplicates(["k", "t"]).groupBy'),
         variant("deduplicated instead", REWRITE, "df =", "kept = ", "\n#end", '\ndf = events.dropDuplicates(["k", "t"])', says="dedupe"),
         variant("file", CHANGED, "return x + RATE", "return x + RATE if x else len(open('/etc/hostname').read())", shows=False),
+        variant(
+            "an aggregate that nothing reads",
+            SAME,
+            '.alias("s"))',
+            '.alias("s"), F.max("w").alias("m")).drop("m")',
+            says="what it puts out",
+        ),
     ),
 )
 PACKAGE = Case(
