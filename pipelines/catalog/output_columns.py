@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from pipelines.catalog import interval_columns
 from pipelines.catalog.sql import quoted
 from pipelines.domain.errors import Incompatible, Invalid
 
@@ -21,6 +23,8 @@ class Column:
     name: str
     type: str
     at: str
+    interval: Any = None
+    """Its type in Spark's JSON, where it holds intervals as numbers."""
 
     @property
     def is_measure(self) -> bool:
@@ -41,8 +45,9 @@ class TimeColumn:
     sql_ms: str
 
 
-def shared(a: Mapping[str, str], b: Mapping[str, str]) -> tuple[Column, ...]:
-    """The columns that both have, in A's order; Incompatible (`compare.columns`) if there are none."""
+def shared(a: Mapping[str, str], b: Mapping[str, str], intervals: Mapping[str, Any]) -> tuple[Column, ...]:
+    """The columns that both have, in A's order; Incompatible if there are none (`compare.columns`), or if intervals of one are something
+    else in the other (`compare.types`)."""
     names = [name for name in a if name in b]
     if not names:
         raise Incompatible(
@@ -50,7 +55,8 @@ def shared(a: Mapping[str, str], b: Mapping[str, str]) -> tuple[Column, ...]:
             f"The outputs have no column in common: A has {', '.join(a)}; B has {', '.join(b)}",
             "Compare jobs that write the same query.",
         )
-    return tuple(Column(name, a[name], f"c{place}") for place, name in enumerate(names))
+    interval_columns.check(a, b, names)
+    return tuple(Column(name, a[name], f"c{place}", intervals.get(name)) for place, name in enumerate(names))
 
 
 def time_column(columns: Sequence[Column], asked: str) -> TimeColumn | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from pipelines.catalog import variant_columns
+from pipelines.catalog import interval_columns, variant_columns
 from pipelines.catalog.sql import literal, quoted
 from pipelines.domain.errors import Corrupt, Unsupported
 from pipelines.storage.addresses import HDFS_ADDRESSES, S3_ADDRESSES
@@ -30,16 +30,19 @@ class Output:
 
     relation: str
     columns: Mapping[str, str]
+    intervals: Mapping[str, Any] = field(default_factory=dict)
+    """Columns that hold intervals, as numbers -> their types in Spark's JSON."""
 
     def emptied(self) -> Output:
         """The same columns without a row."""
-        return Output(f"(SELECT * FROM {self.relation} LIMIT 0)", self.columns)
+        return replace(self, relation=f"(SELECT * FROM {self.relation} LIMIT 0)")
 
 
 def output(db: DuckDBPyConnection, files: Sequence[str], format: str) -> Output | None:
     """The rows in `files` (paths, `file:` URLs, or URLs of S3 and HDFS, read piece by piece); None if there are none to read.
 
-    Corrupt (`compare.file_missing`, `compare.file_damaged`) or Unsupported (`compare.format`, `compare.remote`, `compare.variant`)."""
+    Corrupt (`compare.file_missing`, `compare.file_damaged`), Incompatible (`compare.types`) or Unsupported (`compare.format`,
+    `compare.remote`, `compare.variant`)."""
     import duckdb
 
     if format not in FORMATS:
@@ -55,9 +58,11 @@ def output(db: DuckDBPyConnection, files: Sequence[str], format: str) -> Output 
         return None
     try:
         plain = _described(db, _relation(present, format))
-        if format != "parquet" or not variant_columns.may_be_among(plain.columns):
+        if format != "parquet":
             return plain
-        return _described(db, variant_columns.relation(db, _listed(present), lambda files: _relation(files, format)))
+        if variant_columns.may_be_among(plain.columns):
+            plain = _described(db, variant_columns.relation(db, _listed(present), lambda files: _relation(files, format)))
+        return _with_intervals(db, plain, present)
     except (duckdb.InvalidInputException, duckdb.IOException) as error:
         raise unreadable(error) from error
 
@@ -75,6 +80,12 @@ def has_long_numbers(db: DuckDBPyConnection, out: Output, files: Sequence[str], 
 
 def _described(db: DuckDBPyConnection, relation: str) -> Output:
     return Output(relation, {row[0]: row[1] for row in db.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()})
+
+
+def _with_intervals(db: DuckDBPyConnection, out: Output, paths: Sequence[str]) -> Output:
+    kinds = interval_columns.kinds(db, _listed(paths)) if interval_columns.may_be_among(out.columns) else {}
+    kinds = {name: kind for name, kind in kinds.items() if name in out.columns}
+    return replace(out, columns={**out.columns, **{name: interval_columns.label(kind) for name, kind in kinds.items()}}, intervals=kinds)
 
 
 def unreadable(error: Exception) -> Corrupt:

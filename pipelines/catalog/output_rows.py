@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from pipelines.catalog import interval_columns
 from pipelines.catalog.output_columns import Column, TimeColumn
 from pipelines.catalog.output_files import Output, unreadable
 from pipelines.catalog.sql import quoted
@@ -140,11 +141,11 @@ def _only(
     """Rows that one side has more often, without those that only changed."""
     match = " AND ".join(f"odd.{key.at} IS NOT DISTINCT FROM pairs.{side}_{key.at}" for key in keys) or "false"
     table = f"(SELECT * FROM odd WHERE {surplus} AND NOT EXISTS (SELECT 1 FROM pairs WHERE {match}))"
-    return _shown(db, table, {column.name: column.at for column in columns}, [column.at for column in (*keys, *columns)], limit)
+    return _shown(db, table, {column.name: column for column in columns}, [column.at for column in (*keys, *columns)], limit)
 
 
-def _both(columns: Sequence[Column]) -> dict[str, str]:
-    return {f"{side}.{column.name}": f"{side}_{column.at}" for column in columns for side in "ab"}
+def _both(columns: Sequence[Column]) -> dict[str, Column]:
+    return {f"{side}.{column.name}": replace(column, at=f"{side}_{column.at}") for column in columns for side in "ab"}
 
 
 def _change(pair: Mapping[str, Any], columns: Sequence[Column], keys: Sequence[Column]) -> dict[str, Any]:
@@ -157,12 +158,17 @@ def _change(pair: Mapping[str, Any], columns: Sequence[Column], keys: Sequence[C
     return shown
 
 
-def _shown(db: DuckDBPyConnection, table: str, named: Mapping[str, str], order: Sequence[str], limit: int) -> list[dict[str, Any]]:
-    """Rows of `table` as JSON's types: DuckDB writes them as JSON, so times and bytes become texts."""
-    values = ", ".join(f"to_json({at})::VARCHAR" for at in named.values())
+def _shown(db: DuckDBPyConnection, table: str, named: Mapping[str, Column], order: Sequence[str], limit: int) -> list[dict[str, Any]]:
+    """Rows of `table` as JSON's types: DuckDB writes them as JSON, so times and bytes become texts; intervals are Spark's texts."""
+    values = ", ".join(f"to_json({column.at})::VARCHAR" for column in named.values())
     by = f"ORDER BY {', '.join(order)}" if order else ""
     rows = db.execute(f"SELECT {values} FROM {table} {by} LIMIT {limit:d}").fetchall()
-    return [{name: of_json(value) for name, value in zip(named, row, strict=True)} for row in rows]
+    return [{name: _value(column, value) for (name, column), value in zip(named.items(), row, strict=True)} for row in rows]
+
+
+def _value(column: Column, text: str | None) -> Any:
+    value = of_json(text)
+    return value if column.interval is None else interval_columns.shown(value, column.interval)
 
 
 def of_json(text: str | None) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pipelines.catalog import output_columns, output_rows
+from pipelines.catalog import interval_columns, output_columns, output_rows
 from pipelines.catalog.connection import scratch
 from pipelines.catalog.output_columns import Column
 from pipelines.catalog.output_files import Output, has_long_numbers, output
@@ -93,7 +93,7 @@ def _compared(
     asked_time: str,
     notes: list[str],
 ) -> OutputComparison:
-    columns = output_columns.shared(a.columns, b.columns)
+    columns = output_columns.shared(a.columns, b.columns, interval_columns.of_both(a.intervals, b.intervals))
     time = output_columns.time_column(columns, asked_time)
     notes = [*notes, *output_columns.differences(a.columns, b.columns)]
     if until_ms is not None and time is None:

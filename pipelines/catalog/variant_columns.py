@@ -6,17 +6,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from pipelines.catalog import spark_notes
 from pipelines.catalog.sql import quoted
-from pipelines.domain.errors import Corrupt, Unsupported
-from pipelines.domain.json_text import read_json
+from pipelines.domain.errors import Unsupported
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-NOTE = "org.apache.spark.sql.parquet.row.metadata"
-"""Spark's own schema of a file's rows, among the file's key-value metadata."""
 VARIANT = "VARIANT"
 BINARIES = 'STRUCT("value" BLOB, metadata BLOB)'
 NULL = r"'\x00'::BLOB"
@@ -35,7 +33,7 @@ def relation(db: DuckDBPyConnection, listed: str, of: Callable[[Sequence[str]], 
     Raises Unsupported (`compare.variant`) where Spark 4.0 has written such values inside of others, or shredded, and Corrupt
     (`compare.file_damaged`)."""
     alike: dict[tuple[str, ...], list[str]] = {}
-    notes, schemas = _notes(db, listed), _schemas(db, listed)
+    notes, schemas = spark_notes.by_file(db, listed), _schemas(db, listed)
     for file, columns in schemas.items():
         alike.setdefault(tuple(_unmarked(columns, notes.get(file, {}))), []).append(file)
     return f"({' UNION ALL BY NAME '.join(_selected(names, of(files)) for names, files in alike.items())})"
@@ -53,9 +51,10 @@ def _value(name: str) -> str:
     return f"CASE WHEN {value} <> {NULL} THEN variant_bytes_to_variant({metadata} || {value}) END AS {quoted(name)}"
 
 
-def _unmarked(columns: Mapping[str, str], note: Mapping[str, str]) -> Iterator[str]:
+def _unmarked(columns: Mapping[str, str], note: Mapping[str, Any]) -> Iterator[str]:
     """The columns of a file that are VARIANT by Spark's note alone."""
-    for name, kind in note.items():
+    for name, noted in note.items():
+        kind = json.dumps(noted)
         type = columns.get(name, VARIANT)
         if _OF_SPARK not in kind or VARIANT in type or not _MAY_BE.search(type):
             continue
@@ -67,20 +66,6 @@ def _unmarked(columns: Mapping[str, str], note: Mapping[str, str]) -> Iterator[s
                 "Run the job on Spark 4.1 or newer, or write to_json of these values.",
             )
         yield name
-
-
-def _notes(db: DuckDBPyConnection, listed: str) -> dict[str, Mapping[str, str]]:
-    """File -> the columns of its rows with their types in JSON, by Spark's note."""
-    rows = db.execute(f"SELECT file_name, value FROM parquet_kv_metadata({listed}) WHERE key = ?::BLOB", [NOTE]).fetchall()
-    return {file: _types(file, note) for file, note in rows}
-
-
-def _types(file: str, note: bytes) -> Mapping[str, str]:
-    try:
-        return {field["name"]: json.dumps(field["type"]) for field in read_json(note)["fields"]}
-    except (KeyError, TypeError, ValueError) as error:
-        message = f"A data file cannot be read: the schema that Spark left in {file} is damaged"
-        raise Corrupt("compare.file_damaged", message, "Run the job again into a fresh output, or remove the file.") from error
 
 
 def _schemas(db: DuckDBPyConnection, listed: str) -> dict[str, dict[str, str]]:

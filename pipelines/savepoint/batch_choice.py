@@ -72,8 +72,8 @@ def check(job: JobName, choice: BatchChoice, queries: Sequence[QueryName]) -> No
         raise Invalid(
             "savepoint.batch_of_several",
             f"Batch {choice.batch} is ambiguous: the job has {len(queries)} queries ({names}), and each numbers its own batches",
-            f"A savepoint takes --batch {queries[0]}={choice.batch}, once for each query, or --at TIME, which selects a batch of each; "
-            "the job goes back to it with resume --from SAVEPOINT.",
+            f"Name the query, once for each: --batch {queries[0]}={choice.batch}. A savepoint also takes --at TIME, which selects a batch "
+            "of each; the job goes back to it with resume --from SAVEPOINT.",
         )
     unknown = [query for query in choice.batches if query not in queries] if isinstance(choice, OfBatches) else []
     if unknown:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.domain.access import Role
@@ -39,7 +39,14 @@ class Resume(Change[Run, RestorePlan], OnProbation, Migrating, Taking, Revision)
     from_savepoint: str = option(
         "Go on from this savepoint; from where it stopped if not given.", "", flag="--from", metavar="SAVEPOINT", reads=Reads.SAVEPOINT
     )
-    batch: int | None = option("Go back to this batch, one that Spark still keeps; saves the present point first.", None, least=0)
+    batch: int | Mapping[str, int] | None = option(
+        "Go back to this batch, one that Spark still keeps; saves the present point first. With several queries name the query, once for "
+        "each; one that is not named stays at its newest.",
+        None,
+        metavar="[QUERY=]N",
+        reads=Reads.BATCHES,
+        least=0,
+    )
     past_batch: bool = option(PAST, False, flag="--past-batch")
     version: str = option("Go on as this version, one that the job ran before; as the last one if not given.", "", metavar="VERSION")
     new_queries: tuple[str, ...] = option(NEW_QUERY, (), flag="--new-query", metavar="QUERY")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
 
@@ -129,6 +129,13 @@ def _clock(at_ms: float, zone: tzinfo) -> str:
 def plural(number: int, noun: str, many: str = "") -> str:
     """`1 job`, `2 jobs`, `3 batches` (with `many="batches"`)."""
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
+
+
+def batches(batch: int | Mapping[str, int]) -> str:
+    """`batch 7`, or of each query that is named `batch 7 of counts and batch 2 of late`."""
+    if not isinstance(batch, Mapping):
+        return f"batch {batch:,}"
+    return " and ".join(f"batch {number:,} of {query}" for query, number in batch.items())
 
 
 def ranges(numbers: Sequence[int]) -> str:

@@ -21,6 +21,7 @@ from pipelines.savepoint import passing, rescaling, restore, rewind
 from pipelines.savepoint.adoptions import Adopting
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.take import Take
+from pipelines.words import formats
 from pipelines.workspace import (
     attachments,
     home_leases,
@@ -168,11 +169,11 @@ def _judged(context: Context, shown: RestorePlan, manifest: Manifest | None, goi
     return replace(shown, verdict=nearest(context, manifest, going.version, going.new_queries, told), judged=manifest.id)
 
 
-def _to_batch(context: Context, going: Going, batch: int) -> tuple[RestorePlan, Go]:
-    """Plans to go back to a retained batch through a savepoint of it; refuses before anything is saved."""
+def _to_batch(context: Context, going: Going, batch: int | Mapping[str, int]) -> tuple[RestorePlan, Go]:
+    """Plans to go back to a retained batch, of each query that is named, through a savepoint of it; refuses before anything is saved."""
     target = Take(going.job, batch=batch, label=f"where {going.job} went back to")
     rewind = savepoints.planned_take(context, going.job, target, Reason.REWIND)
-    safe = safety.before_going_back(context, going.job, rewind.plan.batches, f"batch {batch}")
+    safe = safety.before_going_back(context, going.job, rewind.plan.batches, formats.batches(batch))
     shown, go = _by_way_of(context, going, rewind, safe)
     return resumed.refused(shown, going), go
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.catalog import variant_columns
+from pipelines.catalog import spark_notes
 from pipelines.catalog.outputs import OutputComparison, compare
 from pipelines.domain.errors import Corrupt, Incompatible, Invalid, TidemarkError, Unsupported
 from pipelines.domain.ids import JobName
@@ -228,9 +228,7 @@ def test_two_binaries_that_are_no_variant_stay_a_struct_and_variants_inside_of_o
     assert numbers(compare([plain], [plain])) == (1, 1, 1, 0, 0, 0)
     inner = {"type": "struct", "fields": [{"name": "in", "type": "variant", "nullable": True, "metadata": {}}]}
     note = {"type": "struct", "fields": [{"name": "s", "type": inner, "nullable": True, "metadata": {}}]}
-    nested = pa.table({"s": pa.StructArray.from_arrays([binaries], ["in"])}).replace_schema_metadata(
-        {variant_columns.NOTE: json.dumps(note)}
-    )
+    nested = pa.table({"s": pa.StructArray.from_arrays([binaries], ["in"])}).replace_schema_metadata({spark_notes.NOTE: json.dumps(note)})
     pq.write_table(nested, tmp_path / "nested.parquet")
     with pytest.raises(Unsupported, match=r"column s has VARIANT values as Spark 4\.0 writes them inside of others") as refused:
         compare([str(tmp_path / "nested.parquet")], [plain])
@@ -348,3 +346,68 @@ def test_where_one_side_first_has_a_row_that_the_other_lacks(tmp_path: Path) -> 
 def test_equal_outputs_and_those_without_time_part_nowhere(tmp_path: Path) -> None:
     assert compare([written(tmp_path / "a", A_ROWS)], [written(tmp_path / "b", A_ROWS)]).parting is None
     assert compare([table(tmp_path / "c", n=[1])], [table(tmp_path / "d", n=[2])]).parting is None
+
+
+HOURS = {"type": "struct", "fields": [{"name": "h", "type": "interval hour to minute", "nullable": True, "metadata": {}}]}
+MINUTES = {
+    "type": "map",
+    "keyType": "string",
+    "valueType": {"type": "array", "elementType": "interval day to second", "containsNull": True},
+}
+INTERVALS = {
+    "id": ("long", pa.int64()),
+    "age": ("interval year to month", pa.int32()),
+    "waited": ("interval day to second", pa.int64()),
+    "hours": (HOURS, pa.struct([("h", pa.int64())])),
+    "minutes": (MINUTES, pa.map_(pa.string(), pa.list_(pa.int64()))),
+}
+DAY_US = 86_400_000_000
+
+
+def noted(path: Path, rows: list[tuple[Any, ...]], kinds: dict[str, Any] | None = None) -> str:
+    """A file as Spark writes it: intervals as numbers, and Spark's note."""
+    of = {name: (kinds or {}).get(name, kind) for name, (kind, _) in INTERVALS.items()}
+    note = {"type": "struct", "fields": [{"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in of.items()]}
+    arrays = [pa.array(column, kind) for column, (_, kind) in zip(zip(*rows, strict=True), INTERVALS.values(), strict=True)]
+    whole = pa.Table.from_arrays(arrays, names=list(INTERVALS))
+    pq.write_table(whole.replace_schema_metadata({spark_notes.NOTE: json.dumps(note)}), path)
+    return str(path)
+
+
+def test_intervals_are_compared_and_shown_as_such(tmp_path: Path) -> None:
+    a = noted(tmp_path / "a", [(1, -15, DAY_US + 7_384_500_000, {"h": 93_720_000_000}, [("x", [1, None])]), (2, None, 2**62, None, None)])
+    b = noted(tmp_path / "b", [(1, 15, DAY_US, {"h": -93_720_000_000}, [("x", [-1, None])]), (2, None, 2**62, None, None)])
+    comparison = compare([a], [b])
+    assert (comparison.keys, numbers(comparison), comparison.note) == (("id",), (2, 2, 1, 0, 0, 1), "")
+    assert comparison.examples["changed"] == [
+        {
+            "id": 1,
+            "a.age": "INTERVAL '-1-3' YEAR TO MONTH",
+            "b.age": "INTERVAL '1-3' YEAR TO MONTH",
+            "a.waited": "INTERVAL '1 02:03:04.5' DAY TO SECOND",
+            "b.waited": "INTERVAL '1 00:00:00' DAY TO SECOND",
+            "a.hours": {"h": "INTERVAL '26:02' HOUR TO MINUTE"},
+            "b.hours": {"h": "INTERVAL '-26:02' HOUR TO MINUTE"},
+            "a.minutes": {"x": ["INTERVAL '0 00:00:00.000001' DAY TO SECOND", None]},
+            "b.minutes": {"x": ["INTERVAL '-0 00:00:00.000001' DAY TO SECOND", None]},
+        }
+    ]
+    assert comparison.over_time is None and compare([a], []).examples["only_a"][1]["waited"].startswith("INTERVAL '53375995 ")
+
+
+def test_intervals_with_other_fields_are_equal_and_numbers_that_mean_something_else_are_refused(tmp_path: Path) -> None:
+    rows = [(1, 12, DAY_US, None, None)]
+    a, days = noted(tmp_path / "a", rows), noted(tmp_path / "days", rows, {"waited": "interval day", "age": "interval year"})
+    comparison = compare([days], [a])
+    assert (numbers(comparison)[2], comparison.columns_apart) == (1, ("age", "waited"))
+    assert "waited (INTERVAL DAY in A, INTERVAL DAY TO SECOND in B)" in comparison.note
+    twice = noted(tmp_path / "b", [(1, 12, DAY_US + 1, None, None)], {"age": "interval year"})
+    (change,) = compare([days], [twice]).examples["changed"]
+    assert (change["a.waited"], change["b.waited"]) == tuple(f"INTERVAL '1 00:00:00{rest}' DAY TO SECOND" for rest in ("", ".000001"))
+    long = noted(tmp_path / "long", rows, {"waited": "long"})
+    months = noted(tmp_path / "months", rows, {"waited": "interval year to month"})
+    for first, second in ((a, long), (a, months)):
+        for files in (([first], [second]), ([first, second], [])):
+            with pytest.raises(Incompatible, match="The column waited holds") as refused:
+                compare(*files)
+            assert refused.value.code == "compare.types"

@@ -322,6 +322,11 @@ def test_resume_at_a_batch(tidemark: Door) -> None:
     assert tidemark.face.begun == [Resume(job="post_events", batch=8, new_queries=("a", "b"))]
 
 
+def test_resume_at_a_batch_of_each_query(tidemark: Door) -> None:
+    assert tidemark("resume", "post_events", "--batch", "counts=8", "--batch", "late=2").exit_code == 0
+    assert tidemark.face.begun == [Resume(job="post_events", batch={"counts": 8, "late": 2})]
+
+
 def test_resume_goes_to_one_point(tidemark: Door) -> None:
     done = tidemark("resume", "post_events", "--batch", "8", "--from", FIRST)
     assert (done.exit_code, tidemark.face.begun) == (2, [])

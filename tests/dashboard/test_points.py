@@ -114,10 +114,34 @@ def test_several_queries_are_taken_at_a_moment(opened: Opener, axis: str, take: 
     assert face.begun == [take]
 
 
-def test_several_queries_are_not_rewound_by_number(opened: Opener) -> None:
+@pytest.mark.parametrize(("late_ms", "target"), [(NOW_MS - 60_000, {"counts": 8, "late": 2}), (NOW_MS, None)])
+def test_several_queries_are_rewound_to_a_moment(opened: Opener, late_ms: int, target: dict[str, int] | None) -> None:
     face = FakeFace.sample()
-    kept = [*face.ask(ListRetained(STOPPED)), RetainedBatch(QueryName("late"), 2, NOW_MS, NOW_MS)]
+    kept = [
+        *face.ask(ListRetained(STOPPED)),
+        RetainedBatch(QueryName("late"), 2, late_ms, 0),
+        RetainedBatch(QueryName("late"), 3, NOW_MS, 0),
+    ]
     face.answers(ListRetained, lambda _: kept)
     app = opened(face, "job", job=STOPPED, tab="Savepoints", batch="counts:8")
-    assert "Take a savepoint here" in app.button(key="point_rewind").help
-    assert resume.BATCH not in asked(app, "resume").radio(key="resume_way").options
+    if target is None:
+        assert app.button(key="point_rewind").disabled and "keeps no batch that is as old" in app.button(key="point_rewind").help
+        return
+    app = asked(app, "point_rewind")
+    assert "begins again after batch 8 of counts and batch 2 of late" in texts(app)
+    answered(app, "point_rewind", "rewind_yes")
+    assert face.begun == [Resume(STOPPED, batch=target)]
+
+
+def test_of_several_queries_a_batch_of_each_is_chosen(opened: Opener) -> None:
+    face = FakeFace.sample()
+    kept = [
+        *face.ask(ListRetained(STOPPED)),
+        RetainedBatch(QueryName("late"), 2, NOW_MS, 0),
+        RetainedBatch(QueryName("late"), 3, NOW_MS, 0),
+    ]
+    face.answers(ListRetained, lambda _: kept)
+    app = asked(opened(face, "job", job=STOPPED), "resume", resume_way=resume.BATCH, resume_batch_counts=7)
+    assert any("--batch counts=7 --batch late=3" in block.value for block in app.code)
+    answered(app, "resume", "resume_yes")
+    assert face.begun[-1] == Resume(STOPPED, batch={"counts": 7, "late": 3})

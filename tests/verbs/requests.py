@@ -131,6 +131,7 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
     "plan": (ListPlans(JOB), f"plan {JOB}"),
     "resume": (Resume(STOPPED, from_savepoint=FIRST), f"resume {STOPPED} --from {FIRST}"),
     "rewind": (Resume(STOPPED, batch=8), f"resume {STOPPED} --batch 8"),
+    "rewind of several": (Resume(STOPPED, batch={"counts": 8, "late": 2}), f"resume {STOPPED} --batch counts=8 --batch late=2"),
     "upgrade": (
         Resume(STOPPED, from_savepoint=FIRST, **CHANGED),
         f"resume {STOPPED} --code a.py --file b.py=b.py --file c.csv= --arg=--n --arg 2 --conf spark.x=2 --master yarn --runtime /py "

@@ -36,8 +36,8 @@ def take(house: House, batch: int | None = None) -> Savepoint:
     return do(house.face, Take("a", batch))
 
 
-def newest(checkpoints: str) -> int:
-    return max(int(path.name) for path in (Path(checkpoints) / "counts" / "commits").iterdir() if path.name[0] != ".")
+def newest(checkpoints: str, query: str = "counts") -> int:
+    return max(int(path.name) for path in (Path(checkpoints) / query / "commits").iterdir() if path.name[0] != ".")
 
 
 # rewinding
@@ -72,14 +72,46 @@ def test_a_batch_that_is_not_kept_is_refused_before_anything_is_saved(house: Hou
     assert house.face.ask(ListSavepoints("a")) == [] and len(house.face.ask(ShowJob("a")).runs) == 1
 
 
-def test_a_batch_of_several_queries_is_refused(house: House) -> None:
+def two_queries(house: House) -> None:
     run = house.ran("a")
     other = query_line(str(Path(run.checkpoints) / "other"), "").replace("counts", "other")
     shutil.copytree(Path(run.checkpoints) / "counts", Path(run.checkpoints) / "other")
     house.append(run, QUERIES_FILE, other)
+
+
+def test_a_batch_of_several_queries_is_refused(house: House) -> None:
+    two_queries(house)
     with pytest.raises(Invalid, match="Batch 7 is ambiguous") as refused:
         do(house.face, Resume("a", batch=7))
-    assert refused.value.code == "savepoint.batch_of_several" and "resume --from SAVEPOINT" in refused.value.hint
+    assert refused.value.code == "savepoint.batch_of_several" and "--batch counts=7" in refused.value.hint
+
+
+@pytest.mark.parametrize(("batch", "batches"), [({"counts": 7, "other": 5}, (7, 5)), ({"other": 4}, (NEWEST, 4))])
+def test_several_queries_go_back_to_a_batch_each_and_one_that_is_not_named_stays(
+    house: House, batch: dict[str, int], batches: tuple[int, int]
+) -> None:
+    two_queries(house)
+    run = do(house.face, Resume("a", batch=batch))
+    assert tuple(newest(run.checkpoints, query) for query in ("counts", "other")) == batches
+    rewound, present = house.face.ask(ListSavepoints("a"))
+    assert {image.query: image.batch for image in rewound.queries} == dict(zip(("counts", "other"), batches, strict=True))
+    assert {image.batch for image in present.queries} == {NEWEST} and f"batch {batches[1]} of other" in present.label
+
+
+@pytest.mark.parametrize(
+    ("batch", "error", "code"),
+    [
+        ({"third": 7}, Invalid, "savepoint.unknown_query"),
+        ({"counts": 7, "other": 99}, NotFound, "savepoint.not_retained"),
+    ],
+)
+def test_a_batch_of_an_unknown_query_and_one_that_is_not_kept_are_refused(
+    house: House, batch: dict[str, int], error: type[TidemarkError], code: str
+) -> None:
+    two_queries(house)
+    with refusal(error, code):
+        do(house.face, Resume("a", batch=batch))
+    assert house.face.ask(ListSavepoints("a")) == [] and len(house.face.ask(ShowJob("a")).runs) == 1
 
 
 def test_a_batch_and_a_savepoint_are_two_points(house: House) -> None:

@@ -17,7 +17,7 @@ from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.jobs import JobDetail, Run
 from pipelines.domain.resources import EXCEEDED
 from pipelines.domain.restarts import MISFIT
-from pipelines.words import probations
+from pipelines.words import formats, probations
 
 HINTS = (
     (MISFIT,
@@ -135,12 +135,14 @@ def _way_on(name: str, detail: JobDetail, every: Sequence[Diagnosis]) -> None:
     """The newest batch that can be restored where the newest one cannot; a savepoint where none can."""
     if all(query.sound for query in every):
         return
-    common = set.intersection(*(set(query.restorable) for query in every))
-    if common and permitted.button(
-        f"Go back to batch {max(common):,}…", Role.OPERATOR, type="primary", icon=":material/history:", key="doctor_rewind"
+    newest = {str(query.query): max(query.restorable) for query in every if query.restorable}
+    batch = next(iter(newest.values())) if len(every) == 1 and newest else newest
+    can = len(newest) == len(every)
+    if can and permitted.button(
+        f"Go back to {formats.batches(batch)}…", Role.OPERATOR, type="primary", icon=":material/history:", key="doctor_rewind"
     ):
-        resume.ask_rewind(name, max(common))
-    if not common and permitted.button(
+        resume.ask_rewind(name, batch)
+    if not can and permitted.button(
         "Resume from a savepoint…", Role.OPERATOR, type="primary", icon=":material/bookmark:", key="doctor_savepoint"
     ):
         resume.ask_resume(name, detail, resume.SAVEPOINT)

@@ -28,6 +28,7 @@ HINTS = {
 }
 HOW = "Click a thin frame, or type a batch's number or a time, to take a savepoint of that batch, fork from it, or go back to it."
 GONE = "Spark has purged this batch: nothing can begin there. Choose one that it still keeps, or a savepoint."
+NOT_OF_ALL = "Another query of the job keeps no batch that is as old: resume it from a savepoint of that time."
 PLACEHOLDERS = {Axis.CLOCK: "Batch or time", Axis.EVENT: "Batch or event time"}
 
 
@@ -114,13 +115,14 @@ def act(name: str, detail: JobDetail, point: RetainedBatch | None, kept: Sequenc
             return
         st.html(_words(point, kept[-1]), width="stretch")
         here = permitted.button("Savepoint here", Role.OPERATOR, icon=":material/bookmark_add:", key="point_take")
-        refused = resume.why_no_batch(detail, kept)
+        target = resume.at_moment(kept, point, axis)
+        refused = resume.why_not(detail) or (NOT_OF_ALL if target is None else "")
         back = permitted.button(
             "Rewind to here…", Role.OPERATOR, icon=":material/history:", key="point_rewind", disabled=bool(refused), help=refused or None
         )
         fork = permitted.button("Fork from here", Role.AUTHOR, icon=":material/call_split:", type="primary", key="point_fork")
-    if back:
-        resume.ask_rewind(name, point.batch)
+    if back and target is not None:
+        resume.ask_rewind(name, target)
     if here or fork:
         taken = _take(name, point, axis, several=len({retained.query for retained in kept}) > 1)
         if taken and fork:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from dashboard import navigation, notices, permitted, session
 from dashboard.dialogs import answer, dialog
+from dashboard.drawing.retention import Axis, newest_until
 from dashboard.views import changes, restore_plans
 from dashboard.views.commands import folded
 from dashboard.widgets import error_box, errors_shown
@@ -40,13 +41,6 @@ def why_not(detail: JobDetail) -> str:
     return "The job runs: stop it first." if state is not None and state.live else ""
 
 
-def why_no_batch(detail: JobDetail, kept: Sequence[RetainedBatch]) -> str:
-    """The reason why the job cannot go back to one of its batches by number; empty where it can."""
-    several = len({retained.query for retained in kept}) > 1
-    reason = "Each query counts its own batches. Take a savepoint here, which holds all at one moment, and resume from that."
-    return why_not(detail) or (reason if several else "")
-
-
 def ask_resume(job: str, detail: JobDetail, way: str = STOPPED) -> None:
     """Asks how to go on, shows what that does, begins the run; `way` is what is chosen at first."""
 
@@ -55,7 +49,7 @@ def ask_resume(job: str, detail: JobDetail, way: str = STOPPED) -> None:
         with errors_shown():
             known = {str(savepoint.id): savepoint for savepoint in session.workspace().ask(ListSavepoints(job))}
             kept = _kept(job)
-            before, back = previous_version(detail), kept and not why_no_batch(detail, kept)
+            before, back = previous_version(detail), kept and not why_not(detail)
             ways = [STOPPED, *([PREVIOUS] if before else []), *([SAVEPOINT] if known else []), *([BATCH] if back else [])]
             chosen = st.radio(
                 "Go on",
@@ -114,10 +108,33 @@ def _resume(job: str, way: str, known: dict[str, Savepoint], kept: Sequence[Reta
         named = st.selectbox("Savepoint", list(words), format_func=words.__getitem__, key="resume_from")
         return Resume(job, from_savepoint=named or "")
     if way == BATCH:
-        newest_first = sorted({retained.batch: retained for retained in kept}.values(), key=lambda retained: -retained.batch)
-        batches = {retained.batch: batch_words(retained) for retained in newest_first}
-        return Resume(job, batch=st.selectbox("Batch", list(batches), format_func=batches.__getitem__, key="resume_batch"))
+        queries = list(dict.fromkeys(retained.query for retained in kept))
+        if len(queries) == 1:
+            return Resume(job, batch=_batch("Batch", "resume_batch", kept))
+        return Resume(job, batch={query: _batch(f"Batch of {query}", f"resume_batch_{query}", _of(kept, query)) for query in queries})
     return Resume(job)
+
+
+def _batch(label: str, key: str, kept: Sequence[RetainedBatch]) -> int:
+    """Asks for one of a query's batches, the newest at first."""
+    newest_first = sorted(kept, key=lambda retained: -retained.batch)
+    batches = {retained.batch: batch_words(retained) for retained in newest_first}
+    return int(st.selectbox(label, list(batches), format_func=batches.__getitem__, key=key))
+
+
+def _of(kept: Sequence[RetainedBatch], query: str) -> list[RetainedBatch]:
+    return [retained for retained in kept if retained.query == query]
+
+
+def at_moment(kept: Sequence[RetainedBatch], point: RetainedBatch, axis: Axis) -> int | dict[str, int] | None:
+    """The batch to go back to from a point of one query; with several the newest batch of each at or before it, None if one keeps none."""
+    queries = dict.fromkeys(retained.query for retained in kept)
+    if len(queries) == 1:
+        return point.batch
+    at_ms = point.watermark_ms if axis is Axis.EVENT else point.timestamp_ms
+    batches = {query: newest_until(_of(kept, query), axis, at_ms) for query in queries}
+    batches[point.query] = point
+    return None if None in batches.values() else {str(query): retained.batch for query, retained in batches.items() if retained}
 
 
 def batch_words(retained: RetainedBatch) -> str:
@@ -139,10 +156,11 @@ def _planned(resume: Resume) -> bool:
     return not plans.refusal(plan)
 
 
-def ask_rewind(job: str, batch: int) -> None:
-    """Explains the rewind to a retained batch, and asks once."""
-    says = f"**{job}** begins again after batch {batch:,} of its own checkpoint, with the code it ran last."
-    _ask(f"Rewind {job} to batch {batch:,}", says, Resume(job, batch=batch), "Rewind", ":material/history:")
+def ask_rewind(job: str, batch: int | Mapping[str, int]) -> None:
+    """Explains the rewind to a retained batch, of each query where there are several, and asks once."""
+    named = formats.batches(batch)
+    says = f"**{job}** begins again after {named} of its own checkpoint, with the code it ran last."
+    _ask(f"Rewind {job} to {named}", says, Resume(job, batch=batch), "Rewind", ":material/history:")
 
 
 def ask_past(job: str, batch: int) -> None:
