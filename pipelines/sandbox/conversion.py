@@ -8,19 +8,18 @@ each store must hold what the files held; (4) its parts take the places of the c
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from pipelines.domain.conversions import Shape
-from pipelines.sandbox import delta_files
+from pipelines.sandbox import delta_files, places
 from pipelines.sandbox.conversions import ConversionTask
 from pipelines.sandbox.counting import FAMILY
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.partition_writer import PROVIDER_CONF, ROCKSDB_CLASS, PartitionWriter
+from pipelines.sandbox.places import Place
 from pipelines.sandbox.reading import followed
 from pipelines.sandbox.rewrites import Contents, Rewritten, RewrittenStore
 from pipelines.sandbox.undecoded import contents, summed
@@ -28,7 +27,8 @@ from pipelines.sandbox.undecoded import contents, summed
 ASIDE = "converted"
 LOGS = ("offsets", "commits")
 STATE = "state"
-FILES = ("*.delta", "*.snapshot", "*.delta.crc", "*.snapshot.crc")
+FILES = (".delta", ".snapshot", ".delta.crc", ".snapshot.crc")
+"""How the names of the files end that are state of the HDFS-backed store."""
 BYTES = ("key_bytes", "value_bytes")
 Ids = dict[int, dict[int, list[str]]]
 """Operator -> partition -> the id of each of its stores."""
@@ -40,18 +40,18 @@ def convert(spark: Any, task: ConversionTask, folder: Path) -> Rewritten:
     done: list[RewrittenStore] = []
     for checkpoint in dict.fromkeys(store.checkpoint for store in task.stores):
         stores = [(store, shape) for store, shape in zip(task.stores, task.shapes, strict=True) if store.checkpoint == checkpoint]
-        done += _checkpoint(spark, writer, Path(checkpoint), stores, folder)
+        done += _checkpoint(spark, writer, places.at(checkpoint), stores, folder)
     return Rewritten(spark.version, tuple(done))
 
 
 def _checkpoint(
-    spark: Any, writer: PartitionWriter, checkpoint: Path, stores: Sequence[tuple[Store, Shape]], folder: Path
+    spark: Any, writer: PartitionWriter, checkpoint: Place, stores: Sequence[tuple[Store, Shape]], folder: Path
 ) -> list[RewrittenStore]:
     aside, batch = checkpoint / ASIDE, stores[0][0].batch
     _lay(checkpoint, aside, batch)  # 1
     ids: Ids = {}
     with followed(spark, folder, "writing state"):
-        before = [_written(spark, writer, checkpoint, store, shape, ids, folder / "entries") for store, shape in stores]  # 2
+        before = [_written(spark, writer, checkpoint, store, shape, ids, folder) for store, shape in stores]  # 2
     if writer.state_format > 1:
         identify(aside, batch, ids)
     written = [replace(store, checkpoint=str(aside), provider="rocksdb", state_format=writer.state_format) for store, _ in stores]
@@ -62,14 +62,9 @@ def _checkpoint(
     return list(map(RewrittenStore, written, before, after))
 
 
-def _lay(checkpoint: Path, aside: Path, batch: int) -> None:
-    aside.mkdir()
-    shutil.copyfile(checkpoint / "metadata", aside / "metadata")
-    shutil.copytree(checkpoint / STATE, aside / STATE, copy_function=shutil.copyfile, ignore=shutil.ignore_patterns(*FILES))
-    for log in LOGS:
-        (aside / log).mkdir()
-        for entry in entries(checkpoint, log, batch):
-            shutil.copyfile(entry, aside / log / entry.name)
+def _lay(checkpoint: Place, aside: Place, batch: int) -> None:
+    places.copy_tree(checkpoint / STATE, aside / STATE, lambda name: name.endswith(FILES))
+    lay_logs(checkpoint, aside, batch)
     for entry in entries(aside, "offsets", batch):
         version, metadata, *offsets = entry.read_text().split("\n")
         raw = json.loads(metadata)
@@ -77,17 +72,26 @@ def _lay(checkpoint: Path, aside: Path, batch: int) -> None:
         entry.write_text("\n".join([version, json.dumps(raw, separators=(",", ":")), *offsets]))
 
 
-def entries(checkpoint: Path, log: str, batch: int) -> Iterator[Path]:
+def lay_logs(checkpoint: Place, aside: Place, batch: int) -> None:
+    """Copies what Spark's reader looks at beside the state: the query's id, and the last two entries of its logs."""
+    places.copy(checkpoint / "metadata", aside / "metadata")
+    for log in LOGS:
+        (aside / log).mkdir()
+        for entry in entries(checkpoint, log, batch):
+            places.copy(entry, aside / log / entry.name)
+
+
+def entries(checkpoint: Place, log: str, batch: int) -> Iterator[Place]:
     """The last two entries of a log."""
     return (path for number in (batch - 1, batch) if (path := checkpoint / log / str(number)).is_file())
 
 
-def _written(spark: Any, writer: PartitionWriter, checkpoint: Path, store: Store, shape: Shape, ids: Ids, scratch: Path) -> Contents:
-    """Writes one store; what it held."""
+def _written(spark: Any, writer: PartitionWriter, checkpoint: Place, store: Store, shape: Shape, ids: Ids, folder: Path) -> Contents:
+    """Writes one store; what it held. `folder` of this machine is for files on the way."""
     held = []
     for partition in range(shape.partitions):
-        entries = _partition(spark, checkpoint, store, shape, partition, scratch)
-        file = checkpoint / ASIDE / f"{store.operator}-{store.store}-{partition}.parquet"
+        entries = _partition(spark, checkpoint, store, shape, partition, folder / "entries")
+        file = folder / f"{store.operator}-{store.store}-{partition}.parquet"
         frame = _frame(spark, entries, file)
         written = writer.write(frame, str(checkpoint / ASIDE), store, shape, partition)
         held.append(summed(frame))
@@ -97,7 +101,7 @@ def _written(spark: Any, writer: PartitionWriter, checkpoint: Path, store: Store
     return Contents(sum(part.rows for part in held), str(sum(int(part.digest) for part in held)))
 
 
-def _partition(spark: Any, checkpoint: Path, store: Store, shape: Shape, partition: int, scratch: Path) -> dict[bytes, bytes]:
+def _partition(spark: Any, checkpoint: Place, store: Store, shape: Shape, partition: int, scratch: Path) -> dict[bytes, bytes]:
     place = checkpoint / STATE / str(store.operator) / str(partition)
     place = place if store.store == "default" else place / store.store
     conf = spark.sparkContext._jsc.sc().conf()
@@ -114,10 +118,10 @@ def _frame(spark: Any, held: dict[bytes, bytes], file: Path) -> Any:
     parts = zip(BYTES, (held.keys(), held.values()), strict=True)
     parquet.write_table(pa.table({name: pa.array(part, pa.binary()) for name, part in parts}), file)
     columns = (F.lit(0).alias("partition_key"), *BYTES, F.lit("default").alias(FAMILY))
-    return spark.read.schema(", ".join(f"{name} BINARY" for name in BYTES)).parquet(str(file)).coalesce(1).select(*columns)
+    return spark.read.schema(", ".join(f"{name} BINARY" for name in BYTES)).parquet(f"file:{file}").coalesce(1).select(*columns)
 
 
-def identify(aside: Path, batch: int, ids: Ids) -> None:
+def identify(aside: Place, batch: int, ids: Ids) -> None:
     """Names the state in the commit log, as format 2 does: by operator the ids of its stores, partition by partition. What other operators
     have stays."""
     named = {str(operator): [parts[partition] for partition in sorted(parts)] for operator, parts in ids.items()}
@@ -126,16 +130,15 @@ def identify(aside: Path, batch: int, ids: Ids) -> None:
         entry.write_text("v2\n" + json.dumps({**raw, "stateUniqueIds": {**(raw.get("stateUniqueIds") or {}), **named}}))
 
 
-def _swap(checkpoint: Path, aside: Path, batch: int) -> None:
-    shutil.rmtree(checkpoint / STATE)
-    (aside / STATE).rename(checkpoint / STATE)
+def _swap(checkpoint: Place, aside: Place, batch: int) -> None:
+    places.remove(checkpoint / STATE)
+    (aside / STATE).rename(str(checkpoint / STATE))
     put_in_place(checkpoint, aside, batch)
 
 
-def put_in_place(checkpoint: Path, aside: Path, batch: int) -> None:
+def put_in_place(checkpoint: Place, aside: Place, batch: int) -> None:
     """The logs' entries take the places of the checkpoint's; nothing is left aside."""
     for log in LOGS:
-        for entry in list(entries(aside, log, batch)):
-            os.replace(entry, checkpoint / log / entry.name)
-            (checkpoint / log / f".{entry.name}.crc").unlink(missing_ok=True)
-    shutil.rmtree(aside)
+        for entry in entries(aside, log, batch):
+            places.put(checkpoint / log / entry.name, entry.read_text())
+    places.remove(aside)

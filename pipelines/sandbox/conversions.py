@@ -30,7 +30,7 @@ class ConversionTask:
     master: str
     conf: Mapping[str, str]
     stores: tuple[Store, ...]
-    """Each at the last batch of its checkpoint, which is a local folder."""
+    """Each at the last batch of its checkpoint."""
     shapes: tuple[Shape, ...]
     """One for each store."""
 

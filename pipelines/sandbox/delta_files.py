@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pipelines.sandbox import places
+from pipelines.sandbox.places import Place
+
 NUMBER = struct.Struct(">i")
 END = REMOVED = -1
 
@@ -19,7 +22,7 @@ class Missing(Exception):
     """A file that the version needs is not there, or ends early."""
 
 
-def entries(jvm: Any, conf: Any, folder: Path, version: int, codec: str, scratch: Path) -> dict[bytes, bytes]:
+def entries(jvm: Any, conf: Any, folder: Place, version: int, codec: str, scratch: Path) -> dict[bytes, bytes]:
     """Key -> value of the partition in `folder` at `version`, all of it in memory; `conf` is the SparkConf, `scratch` a file to write to.
 
     Raises Missing, and what Spark's codec raises for a damaged file."""
@@ -33,7 +36,7 @@ def entries(jvm: Any, conf: Any, folder: Path, version: int, codec: str, scratch
     return held
 
 
-def records(data: bytes, file: Path) -> Iterator[tuple[bytes, bytes | None]]:
+def records(data: bytes, file: Place) -> Iterator[tuple[bytes, bytes | None]]:
     """The records of one file, a removal without a value; raises Missing where it ends early."""
     at = 0
     try:
@@ -55,9 +58,9 @@ def records(data: bytes, file: Path) -> Iterator[tuple[bytes, bytes | None]]:
         raise Missing(f"{file} ends early") from error
 
 
-def chain(folder: Path, version: int) -> Iterator[Path]:
+def chain(folder: Place, version: int) -> Iterator[Place]:
     """The newest snapshot up to `version`, and each delta after it; raises Missing."""
-    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    names = {path.name for path in places.children(folder)}
     snapshots = [number for number in range(1, version + 1) if f"{number}.snapshot" in names]
     newest = max(snapshots, default=0)
     if newest:
@@ -68,9 +71,9 @@ def chain(folder: Path, version: int) -> Iterator[Path]:
         yield folder / f"{number}.delta"
 
 
-def _unpacked(jvm: Any, conf: Any, file: Path, codec: str, scratch: Path) -> bytes:
+def _unpacked(jvm: Any, conf: Any, file: Place, codec: str, scratch: Path) -> bytes:
     """What is in a compressed file; by way of `scratch`, since all bytes between the JVM and Python are text to Py4J."""
-    stream = jvm.org.apache.spark.io.CompressionCodec.createCodec(conf, codec).compressedInputStream(jvm.java.io.FileInputStream(str(file)))
+    stream = jvm.org.apache.spark.io.CompressionCodec.createCodec(conf, codec).compressedInputStream(places.reader(jvm, file))
     try:
         target = jvm.java.io.FileOutputStream(str(scratch))
         try:

@@ -63,7 +63,7 @@ def encode(given: Any, target: Target, place: Path) -> None:
     kinds = (json.loads(given.schema[part].dataType.json()) for part in PARTS)
     encoded = given.select(*columns).mapInArrow(unsafe_rows.encoded(*kinds), unsafe_rows.SCHEMA)
     try:
-        encoded.write.partitionBy("partition").parquet(str(place))
+        encoded.write.partitionBy("partition").parquet(f"file:{place}")
     except PySparkException as error:
         raise WrongRows(f"The new rows cannot be computed: {user_functions.raised(error)}") from error
 
@@ -72,7 +72,7 @@ def check(session: Any, given: Any, place: Path) -> Contents:
     """What was encoded; raises WrongRows for a key that comes twice."""
     from pyspark.sql import functions as F
 
-    frame = session.read.schema(unsafe_rows.SCHEMA).parquet(str(place))
+    frame = session.read.schema(unsafe_rows.SCHEMA).parquet(f"file:{place}")
     keys = frame.groupBy(unsafe_rows.KEY).count().where("count > 1")
     twice = keys.agg(F.count("*"), F.max("count")).first()
     if twice[0]:

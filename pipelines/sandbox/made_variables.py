@@ -57,7 +57,7 @@ def write(frames: Sequence[Any], place: Path) -> None:
     for frame in frames[1:]:
         whole = whole.unionByName(frame)
     try:
-        whole.write.partitionBy(PARTITION).parquet(str(place))
+        whole.write.partitionBy(PARTITION).parquet(f"file:{place}")
     except PySparkException as error:
         raise WrongRows(f"The new rows cannot be computed: {user_functions.raised(error)}") from error
 
@@ -69,7 +69,7 @@ def check(session: Any, target: Target, place: Path) -> None:
     once = [family.after for family in target.families if family.kinds[1] and family.kinds[1] not in (LIST, COUNT)]
     if not once:
         return
-    rows = session.read.schema(SCHEMA).parquet(str(place)).where(F.col(FAMILY).isin(once))
+    rows = session.read.schema(SCHEMA).parquet(f"file:{place}").where(F.col(FAMILY).isin(once))
     twice = rows.groupBy(FAMILY, unsafe_rows.KEY).count().where("count > 1").groupBy(FAMILY).agg(F.count("*"), F.max("count")).first()
     if twice:
         message = f"{twice[1]:,} keys come more than once (up to {twice[2]:,} times)"

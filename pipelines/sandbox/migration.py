@@ -14,12 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.sandbox import given_rows, made_joins, made_variables, placing, snapshots, unsafe_rows, variables
-from pipelines.sandbox.conversion import LOGS, STATE, entries, identify, put_in_place
+from pipelines.sandbox import given_rows, made_joins, made_variables, places, placing, snapshots, unsafe_rows, variables
+from pipelines.sandbox.conversion import STATE, identify, lay_logs, put_in_place
 from pipelines.sandbox.counting import FAMILY
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.migrations import Migrated, MigratedStore, MigrationTask, Target
 from pipelines.sandbox.partition_writer import PartitionWriter
+from pipelines.sandbox.places import Place
 from pipelines.sandbox.reading import PARTITION, followed, named_once
 from pipelines.sandbox.rewrites import Contents
 
@@ -35,17 +36,19 @@ class CannotMigrate(Exception):
 def migrate(spark: Any, task: MigrationTask, folder: Path) -> Migrated:
     """Migrates the checkpoints of `task`; raises what Spark raises, CannotMigrate, CannotConvert, CannotEncode, Missing, WrongRows."""
     done: list[MigratedStore] = []
-    for places in task.places:
+    for moves in task.places:
         with followed(spark, folder, "moving state"):
-            placing.place(spark, places, folder / "entries")
+            placing.place(spark, moves, folder / "entries")
     for checkpoint in dict.fromkeys(store.checkpoint for store in task.stores):
         stores = [(store, target) for store, target in zip(task.stores, task.targets, strict=True) if store.checkpoint == checkpoint]
-        done += _checkpoint(spark, task, Path(checkpoint), stores, folder)
+        done += _checkpoint(spark, task, places.at(checkpoint), stores, folder)
+    for source, target in task.copies:
+        places.copy_state(spark._jvm, source, target)
     return Migrated(spark.version, tuple(done))
 
 
 def _checkpoint(
-    spark: Any, task: MigrationTask, checkpoint: Path, stores: Sequence[tuple[Store, Target]], folder: Path
+    spark: Any, task: MigrationTask, checkpoint: Place, stores: Sequence[tuple[Store, Target]], folder: Path
 ) -> list[MigratedStore]:
     aside, batch = checkpoint / ASIDE, stores[0][0].batch
     session = placing.session_of(spark, stores[0][0])
@@ -68,9 +71,9 @@ def _checkpoint(
         done = [replace(migrated, after=after) for migrated, after in zip(done, read_back, strict=True)]  # 4
     if all(migrated.given == migrated.after for migrated in done):
         for operator in _operators(stores):
-            shutil.rmtree(checkpoint / STATE / operator)
-            (aside / STATE / operator).rename(checkpoint / STATE / operator)  # 5
-            placing.describe(checkpoint.resolve() / STATE, int(operator))
+            places.remove(checkpoint / STATE / operator)
+            (aside / STATE / operator).rename(str(checkpoint / STATE / operator))  # 5
+            placing.describe(places.resolved(checkpoint) / STATE, int(operator))
         put_in_place(checkpoint, aside, batch)
     return done
 
@@ -88,7 +91,7 @@ def _store(
     session: Any,
     task: MigrationTask,
     writer: PartitionWriter,
-    aside: Path,
+    aside: Place,
     store: Store,
     target: Target,
     ids: dict[int, str],
@@ -148,19 +151,15 @@ def _variables(session: Any, task: MigrationTask, store: Store, target: Target, 
             families, frames = made_variables.of(session, task, store, target)
             made_variables.write([variables.changed(rows, families), *frames], place)
             made_variables.check(session, target, place)
-        frame = session.read.schema(variables.SCHEMA).parquet(str(place))
+        frame = session.read.schema(variables.SCHEMA).parquet(f"file:{place}")
         return held, given_rows.summed(variables.hashed(frame, given_rows.HASH))
 
 
-def _lay(checkpoint: Path, aside: Path, stores: Sequence[tuple[Store, Target]]) -> None:
+def _lay(checkpoint: Place, aside: Place, stores: Sequence[tuple[Store, Target]]) -> None:
     (aside / STATE).mkdir(parents=True)
-    shutil.copyfile(checkpoint / "metadata", aside / "metadata")
-    for log in LOGS:
-        (aside / log).mkdir()
-        for entry in entries(checkpoint, log, stores[0][0].batch):
-            shutil.copyfile(entry, aside / log / entry.name)
+    lay_logs(checkpoint, aside, stores[0][0].batch)
     for operator, contract in _operators(stores).items():
-        shutil.copytree(contract, aside / STATE / operator, copy_function=shutil.copyfile)
+        places.copy_tree(Path(contract), aside / STATE / operator)
         placing.describe(aside / STATE, int(operator))
 
 
@@ -199,7 +198,7 @@ def _placed(rows: Any, target: Target, store: Store) -> int:
 
 
 def _written(
-    session: Any, writer: PartitionWriter, aside: Path, store: Store, target: Target, partition: int, place: Path, scratch: Path
+    session: Any, writer: PartitionWriter, aside: Place, store: Store, target: Target, partition: int, place: Path, scratch: Path
 ) -> str | None:
     """Writes one partition; its id in format 2."""
     part = place / f"partition={partition}"
@@ -225,5 +224,5 @@ def _frame(session: Any, part: Path) -> Any:
     from pyspark.sql import functions as F
 
     schema = f"{unsafe_rows.KEY} BINARY, {unsafe_rows.VALUE} BINARY"
-    frame = session.read.schema(schema).parquet(str(part)) if part.is_dir() else session.createDataFrame([], schema)
+    frame = session.read.schema(schema).parquet(f"file:{part}") if part.is_dir() else session.createDataFrame([], schema)
     return frame.coalesce(1).select(F.lit(0).alias("partition_key"), unsafe_rows.KEY, unsafe_rows.VALUE, F.lit("default").alias(FAMILY))

@@ -78,13 +78,15 @@ class MigrationTask:
     master: str
     conf: Mapping[str, str]
     stores: tuple[Store, ...]
-    """Each at the last batch of its checkpoint, which is a local folder."""
+    """Each at the last batch of its checkpoint."""
     targets: tuple[Target, ...]
     """One for each store."""
     function: str = ""
     code: str = ""
     """The user's function, and the text of its file."""
     places: tuple[Placing, ...] = ()
+    copies: tuple[tuple[str, str], ...] = ()
+    """Folders at a home that are copied at last, each with where to."""
 
     def write(self, folder: Path) -> None:
         (folder / MIGRATION_FILE).write_text(json.dumps(asdict(self)))
@@ -94,7 +96,10 @@ class MigrationTask:
         raw = json.loads((folder / MIGRATION_FILE).read_text())
         targets = (_target(target) for target in raw["targets"])
         stores, places = (Store(**store) for store in raw["stores"]), (_placing(place) for place in raw["places"])
-        return MigrationTask(**{**raw, "stores": tuple(stores), "targets": tuple(targets), "places": tuple(places)})
+        copies = ((source, target) for source, target in raw["copies"])
+        return MigrationTask(
+            **{**raw, "stores": tuple(stores), "targets": tuple(targets), "places": tuple(places), "copies": tuple(copies)}
+        )
 
 
 def _target(raw: Mapping[str, Any]) -> Target:

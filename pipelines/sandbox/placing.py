@@ -9,19 +9,18 @@ log names the state by the new numbers. No file is written into: those may be li
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pipelines.domain.conversions import HDFS, Shape
-from pipelines.sandbox import snapshots, unsafe_rows
+from pipelines.sandbox import places, snapshots, unsafe_rows
 from pipelines.sandbox.conversion import STATE, Ids, entries
 from pipelines.sandbox.counting import FAMILY, FORMAT_CONF
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.migrations import Placing
 from pipelines.sandbox.partition_writer import PartitionWriter
+from pipelines.sandbox.places import Place
 
 ASIDE = "placed"
 COMMITS, METADATA = "commits", "_metadata"
@@ -35,7 +34,7 @@ DEFAULT = "default"
 
 def place(spark: Any, placing: Placing, scratch: Path) -> None:
     """Carries it out; `scratch` is a file to write to. Raises what Spark raises, and CannotConvert."""
-    checkpoint = Path(placing.checkpoint)
+    checkpoint = places.at(placing.checkpoint)
     _move(checkpoint, placing)  # 1
     ids: Ids = {}
     for store, shape in zip(placing.added, placing.shapes, strict=True):
@@ -44,56 +43,49 @@ def place(spark: Any, placing: Placing, scratch: Path) -> None:
         _name(entry, dict(placing.moved), ids)  # 3
 
 
-def _move(checkpoint: Path, placing: Placing) -> None:
+def _move(checkpoint: Place, placing: Placing) -> None:
     state, aside, contract = checkpoint / STATE, checkpoint / ASIDE, Path(placing.contract)
     aside.mkdir()
     for before, after in placing.moved:
-        (state / str(before)).rename(aside / str(after))
+        (state / str(before)).rename(str(aside / str(after)))
         if before != after and not (aside / str(after) / VERSIONED).is_dir():
-            shutil.rmtree(aside / str(after) / METADATA)
-            shutil.copytree(contract / str(after) / METADATA, aside / str(after) / METADATA, copy_function=shutil.copyfile)
+            places.remove(aside / str(after) / METADATA)
+            places.copy_tree(contract / str(after) / METADATA, aside / str(after) / METADATA)
         describe(state, after, aside / str(after))
     for operator in dict.fromkeys(store.operator for store in placing.added):
-        shutil.copytree(contract / str(operator), aside / str(operator), copy_function=shutil.copyfile)
+        places.copy_tree(contract / str(operator), aside / str(operator))
         describe(state, operator, aside / str(operator))
-    shutil.rmtree(state, ignore_errors=not state.is_dir())
-    if any(aside.iterdir()):
-        aside.rename(state)
+    places.remove(state)
+    if places.children(aside):
+        aside.rename(str(state))
     else:
-        aside.rmdir()
+        places.remove(aside)
 
 
-def describe(state: Path, operator: int, folder: Path | None = None) -> None:
+def describe(state: Place, operator: int, folder: Place | None = None) -> None:
     """Has metadata that names its schema files by their whole paths name them, and its operator, where they will be: below `state`. It is
     in `folder` now, in its place if that is not said."""
-    for entry in (path for path in ((folder or state / str(operator)) / VERSIONED).glob("*") if path.name.isdigit()):
+    for entry in places.numbered((folder or state / str(operator)) / VERSIONED):
         version, text = entry.read_text().split("\n", 1)
         raw = json.loads(text)
         raw["operatorInfo"]["operatorId"] = operator
         for store in raw["stateStoreInfo"]:
-            places = (Path(place) for place in store["stateSchemaFilePaths"])
-            store["stateSchemaFilePaths"] = [str(state / str(operator) / Path(*place.parts[-SCHEMA_PARTS:])) for place in places]
-        _replace(entry, f"{version}\n{json.dumps(raw, separators=(',', ':'), ensure_ascii=False)}")
+            inner = ("/".join(path.split("/")[-SCHEMA_PARTS:]) for path in store["stateSchemaFilePaths"])
+            store["stateSchemaFilePaths"] = [str(state / str(operator) / path) for path in inner]
+        places.put(entry, f"{version}\n{json.dumps(raw, separators=(',', ':'), ensure_ascii=False)}")
 
 
-def _name(entry: Path, moved: Mapping[int, int], ids: Ids) -> None:
+def _name(entry: Place, moved: Mapping[int, int], ids: Ids) -> None:
     """Format 2 names state in the commit log, by operator; format 1 does not."""
     version, *lines = entry.read_text().split("\n")
     raw = json.loads(lines[0] if lines and lines[0] else "{}")
     kept = {str(moved[int(operator)]): named for operator, named in (raw.get(IDS) or {}).items() if int(operator) in moved}
     begun = {str(operator): [parts[partition] for partition in sorted(parts)] for operator, parts in ids.items()}
     if raw.get(IDS) or begun:
-        _replace(entry, f"{version}\n{json.dumps({**raw, IDS: {**kept, **begun}})}")
+        places.put(entry, f"{version}\n{json.dumps({**raw, IDS: {**kept, **begun}})}")
 
 
-def _replace(entry: Path, text: str) -> None:
-    aside = entry.with_name(f".{entry.name}.placed")
-    aside.write_text(text)
-    os.replace(aside, entry)
-    entry.with_name(f".{entry.name}.crc").unlink(missing_ok=True)
-
-
-def _empty(spark: Any, checkpoint: Path, store: Store, shape: Shape, ids: Ids, scratch: Path) -> None:
+def _empty(spark: Any, checkpoint: Place, store: Store, shape: Shape, ids: Ids, scratch: Path) -> None:
     """Writes one store that holds nothing."""
     session = session_of(spark, store)
     for partition in range(shape.partitions):
@@ -106,7 +98,7 @@ def _empty(spark: Any, checkpoint: Path, store: Store, shape: Shape, ids: Ids, s
             ids.setdefault(store.operator, {}).setdefault(partition, []).append(written)
 
 
-def home(checkpoint: Path, store: Store, partition: int) -> Path:
+def home(checkpoint: Place, store: Store, partition: int) -> Place:
     """The folder of a partition of a store."""
     folder = checkpoint / STATE / str(store.operator) / str(partition)
     return folder if store.store == DEFAULT else folder / store.store

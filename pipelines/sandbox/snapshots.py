@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from pipelines.sandbox import places
 from pipelines.sandbox.delta_files import END, NUMBER
+from pipelines.sandbox.places import Place
 
 
-def write(jvm: Any, conf: Any, folder: Path, version: int, codec: str, rows: Iterable[tuple[bytes, bytes]], scratch: Path) -> None:
+def write(jvm: Any, conf: Any, folder: Place, version: int, codec: str, rows: Iterable[tuple[bytes, bytes]], scratch: Path) -> None:
     """`VERSION.snapshot` of the partition in `folder` with these keys and values; `conf` is the SparkConf, `scratch` a file to write to.
 
     All bytes between the JVM and Python are text to Py4J: they go by way of `scratch`."""
@@ -17,8 +19,7 @@ def write(jvm: Any, conf: Any, folder: Path, version: int, codec: str, rows: Ite
         for key, value in rows:
             file.write(NUMBER.pack(len(key)) + key + NUMBER.pack(len(value)) + value)
         file.write(NUMBER.pack(END))
-    folder.mkdir(parents=True, exist_ok=True)
-    target = jvm.java.io.FileOutputStream(str(folder / f"{version}.snapshot"))
+    target = places.writer(jvm, folder / f"{version}.snapshot")
     source = jvm.java.io.FileInputStream(str(scratch))
     try:
         stream = jvm.org.apache.spark.io.CompressionCodec.createCodec(conf, codec).compressedOutputStream(target)

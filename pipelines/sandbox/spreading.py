@@ -14,11 +14,12 @@ from typing import Any
 
 from pipelines.domain.conversions import Shape
 from pipelines.domain.joins import EVENT_TIME
-from pipelines.sandbox import made_variables, placing, variables
-from pipelines.sandbox.conversion import LOGS, STATE, Ids, entries, identify, put_in_place
+from pipelines.sandbox import made_variables, places, placing, variables
+from pipelines.sandbox.conversion import STATE, Ids, identify, lay_logs, put_in_place
 from pipelines.sandbox.counting import DEFAULT_STORE, JOIN
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.partition_writer import PartitionWriter
+from pipelines.sandbox.places import Place
 
 ASIDE = "spread"
 SCHEMAS = "_stateSchema"
@@ -36,12 +37,13 @@ def is_timed(spark: Any, store: Store) -> bool:
 
 def spread(spark: Any, store: Store, partitions: int, folder: Path) -> None:
     """Writes the rows of `store` as the state of the batch after it, which Spark wrote; raises what Spark raises, and CannotConvert."""
-    session, checkpoint, batch = placing.session_of(spark, store), Path(store.checkpoint), store.batch + 1
+    session, checkpoint, batch = placing.session_of(spark, store), places.at(store.checkpoint), store.batch + 1
     place, aside = folder / f"rows-{store.operator}", checkpoint / ASIDE
     made_variables.write([variables.placed(variables.rows(session, store), store, partitions)], place)
     _lay(checkpoint, aside, store.operator, batch)
     writer, after, ids = PartitionWriter(session), replace(store, batch=batch), Ids()
-    (schema,) = (aside / STATE / str(store.operator) / SCHEMAS / store.store).glob("[0-9]*")
+    schemas = places.children(aside / STATE / str(store.operator) / SCHEMAS / store.store)
+    (schema,) = (file for file in schemas if file.name[:1].isdigit())
     shape = Shape(partitions, "", "", 0, "", families=str(schema))
     for partition in range(partitions):
         rows = variables.partition(session, place / f"partition={partition}")
@@ -54,18 +56,15 @@ def spread(spark: Any, store: Store, partitions: int, folder: Path) -> None:
     shutil.rmtree(place)
 
 
-def _lay(checkpoint: Path, aside: Path, operator: int, batch: int) -> None:
+def _lay(checkpoint: Place, aside: Place, operator: int, batch: int) -> None:
     """The logs' last two entries, and what the operator says of itself."""
-    for log in LOGS:
-        (aside / log).mkdir(parents=True)
-        for entry in entries(checkpoint, log, batch):
-            shutil.copyfile(entry, aside / log / entry.name)
+    (aside / STATE / str(operator)).mkdir(parents=True)
+    lay_logs(checkpoint, aside, batch)
     for name in LEFT:
-        inner = Path(STATE, str(operator), name)
-        shutil.copytree(checkpoint / inner, aside / inner, copy_function=shutil.copyfile)
+        places.copy_tree(checkpoint / STATE / str(operator) / name, aside / STATE / str(operator) / name)
 
 
-def _swap(checkpoint: Path, aside: Path, operator: int, batch: int) -> None:
-    shutil.rmtree(checkpoint / STATE / str(operator))
-    (aside / STATE / str(operator)).rename(checkpoint / STATE / str(operator))
+def _swap(checkpoint: Place, aside: Place, operator: int, batch: int) -> None:
+    places.remove(checkpoint / STATE / str(operator))
+    (aside / STATE / str(operator)).rename(str(checkpoint / STATE / str(operator)))
     put_in_place(checkpoint, aside, batch)

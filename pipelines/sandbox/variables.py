@@ -60,7 +60,7 @@ def partition(session: Any, part: Path) -> Any:
     from pyspark.sql import functions as F
 
     schema = SCHEMA.removeprefix(f"{PARTITION} INT, ")
-    frame = session.read.schema(schema).parquet(str(part)) if part.is_dir() else session.createDataFrame([], schema)
+    frame = session.read.schema(schema).parquet(f"file:{part}") if part.is_dir() else session.createDataFrame([], schema)
     ordered = frame.coalesce(1).sortWithinPartitions(PLACE)
     return ordered.select(F.lit(0).alias("partition_key"), unsafe_rows.KEY, unsafe_rows.VALUE, FAMILY)
 

@@ -10,10 +10,8 @@ from pipelines.savepoint.restored_sinks import Brought
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Clone
 
-COPIES = 2
-"""Of each file of a checkpoint in an object store: aside, and under its name, since nothing can be renamed there."""
-DELETED_AT_ONCE = 1_000
-LISTINGS = 4
+BESIDE = 6
+"""Listings of the savepoint and of the new checkpoints, and the mark of who makes them, which is written and deleted."""
 
 
 def copied_bytes(brought: Brought) -> int:
@@ -31,5 +29,4 @@ def bring(brought: Brought, watch: Watch) -> int:
 
 def requests(cloned: int, written: int, brought: Sequence[Brought]) -> int:
     """About how many requests a restore into an object store takes."""
-    files = cloned + written
-    return COPIES * files + -(-files // DELETED_AT_ONCE) + LISTINGS + sum(len(each.files) for each in brought)
+    return cloned + written + BESIDE + sum(len(each.files) for each in brought)

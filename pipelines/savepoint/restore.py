@@ -94,34 +94,31 @@ def restore(
 def clean(parent: str, now_ms: int, lives: process_marks.Lives = process_marks.lives, open_target: Open = open_storage) -> tuple[str, ...]:
     """Removes restores below `parent` (a folder of checkpoints) whose process died; returns the folders that were removed.
 
-    One that was published stays, without its process mark.
-
-    A bucket has no rename: there a process that died while it published leaves a part under the final name too, with its mark.
+    One that was published stays, without its process mark. Where nothing is renamed, a restore is whole when its mark is gone.
     """
     storage = open_target(parent)
     dead = [name for name in folders.children(storage) if UNFINISHED in name and not _lives(storage, name, now_ms, lives)]
     for name in dead:
-        if not folders.local(storage):
-            _remove_marked(storage, name.partition(UNFINISHED)[0])
         folders.remove(storage, name)
-    _unmark(storage, now_ms, lives)
-    return tuple(f"{storage.url}/{name}" for name in dead)
-
-
-def _unmark(storage: Storage, now_ms: int, lives: process_marks.Lives) -> None:
-    """Removes the mark of a dead process from the restore that it had published."""
-    for name in folders.children(storage):
-        mark = None if UNFINISHED in name else process_marks.read(storage, paths.join(name, layout.MAKING))
-        if mark is not None and not lives(mark, now_ms):
+    marked = [name for name in folders.children(storage) if UNFINISHED not in name and _is_marked_by_dead(storage, name, now_ms, lives)]
+    for name in marked:
+        if folders.renames(storage):
             storage.delete([paths.join(name, layout.MAKING)])
+        else:
+            _remove_marked(storage, name)
+    return tuple(f"{storage.url}/{name}" for name in (*dead, *([] if folders.renames(storage) else marked)))
+
+
+def _is_marked_by_dead(storage: Storage, name: str, now_ms: int, lives: process_marks.Lives) -> bool:
+    mark = process_marks.read(storage, paths.join(name, layout.MAKING))
+    return mark is not None and not lives(mark, now_ms)
 
 
 def _remove_marked(storage: Storage, name: str) -> None:
-    """Removes `name` if it has a process mark; the mark goes last, so that a removal which breaks off can be done again."""
+    """Removes `name`, its process mark last, so that a removal which breaks off can be done again."""
     mark = paths.join(name, layout.MAKING)
-    if process_marks.read(storage, mark) is not None:
-        storage.delete([entry.path for entry in storage.list(name) if entry.path != mark])
-        folders.remove(storage, name)
+    storage.delete([entry.path for entry in storage.list(name) if entry.path != mark])
+    folders.remove(storage, name)
 
 
 def _make(
@@ -134,7 +131,8 @@ def _make(
     now_ms: int,
     watch: Watch,
 ) -> Restored:
-    """Built aside; all before step 5 is undone on an error.
+    """Built aside; all before step 5 is undone on an error. A bucket has no rename, and to copy all a second time would be dear: there it
+    is built under its name, and step 6 publishes it.
 
     0. bring the files of its output, which no log names yet;
     1. say who makes it;
@@ -144,7 +142,8 @@ def _make(
     5. give it its name, which publishes;
     6. take the process mark away.
     """
-    aside = f"{name}{UNFINISHED}{hashlib.sha256(target.checkpoints.encode()).hexdigest()[:12]}"
+    renames = folders.renames(storage)
+    aside = f"{name}{UNFINISHED}{hashlib.sha256(target.checkpoints.encode()).hexdigest()[:12]}" if renames else name
     files = targets.files(library, manifest, target, begun)
     clones, written = files.clones, files.written
     brought = sum(outputs.bring(sink.brought, watch) for sink in begun if sink.brought is not None)  # 0
@@ -156,9 +155,13 @@ def _make(
         folders.put(storage, {paths.join(aside, path): data for path, data in written.items()})  # 3
         watch.step(clone.SETTLING)
         _check(storage, aside, clones, written)  # 4
-        folders.rename(storage, aside, name)  # 5
-    with suppress(TidemarkError):  # 6: published all the same; Spark does not look at the mark
-        storage.delete([paths.join(name, layout.MAKING)])
+        if renames:
+            folders.rename(storage, aside, name)  # 5
+        else:
+            storage.delete([paths.join(name, layout.MAKING)])  # 6
+    if renames:
+        with suppress(TidemarkError):  # 6: published all the same; Spark does not look at the mark
+            storage.delete([paths.join(name, layout.MAKING)])
     new_bytes = brought + copied + sum(map(len, written.values()))
     return Restored(target.checkpoints, files.sink_logs, len(clones) + len(written), new_bytes)
 

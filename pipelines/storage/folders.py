@@ -126,6 +126,11 @@ def flush(storage: Storage, files: Iterable[str], put_before: Iterable[str]) -> 
     parallel.each(lambda part: _sync_all(storage, part), [folders[number::FLUSHERS] for number in range(FLUSHERS)], FLUSHERS, alone_s=0)
 
 
+def renames(storage: Storage) -> bool:
+    """Whether `storage` gives a folder another name at once; elsewhere that is a copy of each file."""
+    return local(storage) or isinstance(storage, Renames)
+
+
 def rename(storage: Storage, old: str, new: str) -> None:
     """Folder `old` becomes `new`, which must not exist. At once on a local disk and in HDFS.
 

@@ -29,7 +29,7 @@ from pipelines.storage.local import LocalStorage
 from pipelines.workspace import rewrites
 from tests import waiting
 from tests.driver.process import batches
-from tests.savepoint import matrix_sinks, queries
+from tests.savepoint import at_home, matrix_sinks, queries
 
 QUERY = QueryName("query")
 PATIENCE_S = 120
@@ -83,6 +83,8 @@ class Bench:
     folder: Path
     spark: Any
     gates: dict[str, matrix_sinks.Gate] = field(default_factory=dict)
+    home: str = ""
+    """Where forks lie while their state is rewritten; empty: where they lie always."""
     _sessions: dict[frozenset[tuple[str, str]], Any] = field(default_factory=dict)
 
     @property
@@ -163,7 +165,7 @@ class Bench:
         assert plan.refusal is None, plan.refusal
         folder = self.folder / f"rescaling-{uuid.uuid4()}"
         folder.mkdir()
-        with aliases.plain(rewrites.stores(manifest, plan, made.checkpoints)) as stores:
+        with at_home.carried(Path(made.checkpoints), self.home) as place, aliases.plain(rewrites.stores(manifest, plan, place)) as stores:
             rewrites.check(rewriting.rescale(self.spark, RewriteTask(1, "", "", {}, stores, partitions), folder))
         rewrites.note(plan, {str(query): log for query, log in made.sink_logs.items()})
 

@@ -23,6 +23,7 @@ from pipelines.workspace import aggregations, placements
 from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.migrations import check
 from tests.driver.planning.test_truth import spec
+from tests.savepoint import at_home
 from tests.savepoint.matrix import QUERY, Bench, Query
 
 
@@ -65,13 +66,14 @@ def migrate(
     plans = plans or planned(bench, savepoint, fork, new)
     asked, home = Asked(function or COLUMNS, code, drop=drop, told=told or {}), bench.folder / f"migrated-{uuid.uuid4()}"
     home.mkdir()
-    placed = placements.decide(plans.known, plans.planning, drop, asked.told, str(bench.checkpoint(fork)), plans.home)
-    assert sorted(placed.lost) == sorted(drop)
-    changes = list(aggregations.decided(asked, plans.planning, (placed,), plans.home))
-    places = (placed.placing,) if placed.placing else ()
-    with aliases.plain([change.store for change in changes]) as stores:
-        task = MigrationTask(1, "", "", {}, stores, tuple(change.target for change in changes), function, code, places)
-        done = sandbox.migrate(bench.session, task, home)
+    with at_home.carried(bench.checkpoint(fork).parent, bench.home) as place:
+        placed = placements.decide(plans.known, plans.planning, drop, asked.told, f"{place}/{QUERY}", plans.home)
+        assert sorted(placed.lost) == sorted(drop)
+        changes = list(aggregations.decided(asked, plans.planning, (placed,), plans.home))
+        places = (placed.placing,) if placed.placing else ()
+        with aliases.plain([change.store for change in changes]) as stores:
+            task = MigrationTask(1, "", "", {}, stores, tuple(change.target for change in changes), function, code, places)
+            done = sandbox.migrate(bench.session, task, home)
     check(done.stores)
     return done, next((change.by_columns for change in changes if change.is_told), None)
 

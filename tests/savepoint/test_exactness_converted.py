@@ -16,7 +16,7 @@ from pipelines.sandbox import aliases
 from pipelines.sandbox import conversion as sandbox
 from pipelines.savepoint import conversion, library, rescaling
 from pipelines.workspace import conversions
-from tests.savepoint import queries, queries_python
+from tests.savepoint import at_home, queries, queries_python
 from tests.savepoint.matrix import CHANGELOG, CODE, FORMAT_2, HDFS, ROCKSDB, SNAPSHOTS_2, Bench, Line, configured, difference, write_inputs
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -35,8 +35,12 @@ LINES = {
 }
 
 
+AT_HOME = "join, format2"
+"""This one is converted in HDFS."""
+
+
 @pytest.mark.parametrize("name", LINES)
-def test_rows_are_those_of_a_run_that_keeps_its_store(spark: Any, tmp_path: Path, name: str) -> None:
+def test_rows_are_those_of_a_run_that_keeps_its_store(spark: Any, tmp_path: Path, name: str, request: pytest.FixtureRequest) -> None:
     line, conf = LINES[name]
     folder = tmp_path / "a b"
     folder.mkdir()
@@ -46,7 +50,8 @@ def test_rows_are_those_of_a_run_that_keeps_its_store(spark: Any, tmp_path: Path
     savepoint = bench.take("original", "sp-1")
     bench.fork(savepoint, "fork")
     was = contents(folder / "savepoints")
-    convert(bench, savepoint, bench.checkpoint("fork").parent, conf)
+    with at_home.carried(bench.checkpoint("fork").parent, request.getfixturevalue("hdfs_url") if name == AT_HOME else "") as place:
+        convert(bench, savepoint, place, conf)
     assert contents(folder / "savepoints") == was, "not a byte of the savepoint is another"
     write_inputs(line, folder, FILES[0], FILES[1] - FILES[0])
     bench.run("original")
@@ -62,12 +67,12 @@ def test_rows_are_those_of_a_run_that_keeps_its_store(spark: Any, tmp_path: Path
         assert difference(moved.rows("fork"), bench.rows("original", first)) == {} and bench.rows("original", first)
 
 
-def convert(bench: Bench, savepoint: Savepoint, checkpoints: Path, conf: Mapping[str, str]) -> None:
+def convert(bench: Bench, savepoint: Savepoint, checkpoints: str, conf: Mapping[str, str]) -> None:
     """What the sandbox does with a copy, in this process."""
     manifest = library.manifest(bench.library, savepoint.id)
     plan = conversion.plan(rescaling.of_savepoint(bench.library, manifest), StateStore.ROCKSDB, bench.spark.version)
     assert plan.refusal is None, plan.refusal
-    task = conversions.task(manifest, CODE, {}, plan, str(checkpoints))
+    task = conversions.task(manifest, CODE, {}, plan, checkpoints)
     folder = bench.folder / f"conversion-{uuid.uuid4()}"
     folder.mkdir()
     with aliases.plain(task.stores) as stores:

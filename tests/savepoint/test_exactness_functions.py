@@ -69,9 +69,13 @@ def test_a_function_makes_the_rows_that_wait_on_both_sides_of_a_join(spark: Any,
 
 
 @pytest.mark.parametrize("join_format", ["3", "4"])
-def test_a_function_makes_the_rows_of_a_join_whose_sides_share_a_store(spark: Any, tmp_path: Path, join_format: str) -> None:
+def test_a_function_makes_the_rows_of_a_join_whose_sides_share_a_store(
+    spark: Any, tmp_path: Path, join_format: str, request: pytest.FixtureRequest
+) -> None:
+    """Those of format 4 are rewritten in HDFS."""
     new = joined("CAST(n AS STRING) AS n", "n * 2 AS twice", on="concat(key, 'x') = concat(key_right, 'x')")
-    bench = Bench(Line(joined("n"), FORMAT_2 | {JOIN_FORMAT: join_format}, inputs=("events", "clicks")), tmp_path, spark)
+    line = Line(joined("n"), FORMAT_2 | {JOIN_FORMAT: join_format}, inputs=("events", "clicks"))
+    bench = Bench(line, tmp_path, spark, home=request.getfixturevalue("hdfs_url") if join_format == "4" else "")
     whole = Bench(replace(bench.line, query=new), tmp_path, spark)
     savepoint = saved(bench, whole)
     done, _ = migrate(bench, savepoint, "fork", new, "joined_otherwise", JOINS)

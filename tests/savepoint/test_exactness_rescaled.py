@@ -37,8 +37,12 @@ LINES = {
 }
 
 
+AT_HOME = "join by time, format2"
+"""The second rescaling of this line is done in HDFS: we write its rows ourselves."""
+
+
 @pytest.mark.parametrize("name", LINES)
-def test_rows_are_those_of_a_run_that_keeps_its_partitions(spark: Any, tmp_path: Path, name: str) -> None:
+def test_rows_are_those_of_a_run_that_keeps_its_partitions(spark: Any, tmp_path: Path, name: str, request: pytest.FixtureRequest) -> None:
     folder = tmp_path / "a b"
     folder.mkdir()
     bench, before = Bench(LINES[name], folder, spark), 0
@@ -47,6 +51,7 @@ def test_rows_are_those_of_a_run_that_keeps_its_partitions(spark: Any, tmp_path:
         if partitions is not None:
             previous = jobs[jobs.index(job) - 1]
             savepoint = bench.take(previous, f"sp-{previous}")
+            bench.home = request.getfixturevalue("hdfs_url") if (name, job) == (AT_HOME, "narrow") else ""
             bench.fork(savepoint, job, partitions)
             assert bench.committed(job) == savepoint.batch + 1, "the rewriting is a batch of its own"
         write_inputs(bench.line, folder, before, files - before)

@@ -82,15 +82,19 @@ CASES = {
 }
 
 
+AT_HOME = "renamed, dropped and new, changelog"
+"""These are rewritten in HDFS."""
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_rows_are_those_of_a_run_of_the_changed_code(spark: Any, tmp_path: Path, name: str) -> None:
+def test_rows_are_those_of_a_run_of_the_changed_code(spark: Any, tmp_path: Path, name: str, request: pytest.FixtureRequest) -> None:
     case = CASES[name]
     folder = tmp_path / "a b"
     folder.mkdir()
     old, new, reference = (
         variables(columns, AFTER, pandas=case.pandas, lives=case.lives) for columns in (case.old, case.new, case.reference or case.new)
     )
-    bench = Bench(Line(old, case.conf), folder, spark)
+    bench = Bench(Line(old, case.conf), folder, spark, home=request.getfixturevalue("hdfs_url") if name == AT_HOME else "")
     changed, whole = (Bench(replace(bench.line, query=query), folder, spark) for query in (new, reference))
     savepoint = saved(bench, whole)
     was = contents(folder / "savepoints")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from pipelines.savepoint.restore import Restored
 from pipelines.savepoint.source import JobSource, QueryLocation
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.local import LocalStorage
-from pipelines.storage.protocol import Clone, How, Storage
+from pipelines.storage.protocol import Advance, Clone, How, Storage, unwatched
 from tests.savepoint import golden
 from tests.savepoint.faulty import Fault, FaultyStorage, Killed, Kills, break_folders
 from tests.savepoint.golden import NOW_MS, VERSION, Bench
@@ -147,6 +148,29 @@ def test_damage_in_a_bucket_is_found(s3_url: str, bench: Bench) -> None:
     assert [damage.path for damage in verify.verify(job.library, SP, Trust.INTACT, NOW_MS).damages] == [victim.removeprefix("sp-1/")]
     job.library.delete([victim])
     assert verify.verify(job.library, SP, Trust.COMPLETE, NOW_MS).damages[0].kind == "missing"
+
+
+@dataclass(frozen=True)
+class Noting(FaultyStorage):
+    """Notes where files are copied to."""
+
+    targets: list[str] = field(default_factory=list)
+
+    def clone(self, source: Storage, files: Sequence[Clone], advance: Advance = unwatched) -> Iterable[How]:
+        self.targets.extend(file.target for file in files)
+        return super().clone(source, files, advance)
+
+
+def test_a_restore_in_a_bucket_copies_each_file_once_and_never_over_another(s3_url: str, bench: Bench) -> None:
+    job = setting(bench, s3_url, "local", "s3")
+    job.take()
+    target, targets = replace(bench.fork(), checkpoints=f"{job.forks}/fork", parent_output=job.output), list[str]()
+    made = restore.restore(job.library, SP, target, NOW_MS, lambda url: Noting(open_storage(url), Fault(0), targets))
+    written = contents(job.forks).keys() - set(targets)
+    assert len(targets) == len(set(targets)) == made.files - len(written) > len(written)
+    with pytest.raises(AlreadyExists):
+        restore.restore(job.library, SP, target, NOW_MS)
+    assert len(contents(job.forks)) == made.files
 
 
 def strike(fault: Fault, job: Setting, bench: Bench, verb: str) -> bool:
