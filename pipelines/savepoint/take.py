@@ -31,8 +31,7 @@ T = TypeVar("T")
 TRIES = 5
 """Spark deletes old files while we read: each try begins with the newest batch of that moment."""
 VANISHED = {"storage.not_found", damage.MISSING, damage.NOT_COMMITTED}
-"""What a file that Spark deletes under us looks like: gone when cloned, already when the batch's files were listed, or its commit gone
-since the batch was chosen."""
+"""What a file that Spark deletes under us looks like: gone when cloned, when listed, or its commit since the batch was chosen."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +183,7 @@ def _clone(parts: Sequence[Part], library: Storage, savepoint: SavepointId, shar
     """Clones what is missing, by paths of the library."""
     transfers = [replace(each, clones=shared.targets(savepoint, each.clones)) for each in _transfers(parts, shared)]
     kept = sum(len(part.clone) for part in parts) - sum(len(each.clones) for each in transfers)
-    done = Done(Counter({clone.SHARED: kept} if kept else {}), 0)
+    done = Done(+Counter({clone.SHARED: kept}), 0)
     for transfer, ways in zip(transfers, clone.all_of(library, transfers, watch), strict=True):
         done += Done(Counter(how.value for how in ways), clone.added_bytes(transfer.files, ways))
     return done
