@@ -101,6 +101,7 @@ def test_a_driver_on_the_cluster_is_exact(
     saved = stopped(server, yarn, "over")
     assert server.face.ask(ReadManifest(saved)).how.keys() == {"cluster-copy", "written"}
     assert_checked_by_hdfs(server, saved, "over")
+    assert server.face.plan(Fork(saved, name="again", home=f"{hdfs_url}/home")).how == "cluster-copy"
     late.pop(0).rename(folder / "004.json")
     do(server.face, Fork(saved, name="back", home="workspace", conf={**ONE_STORE, **UTC}, master="local[2]"))
     writes(server, "back", undisturbed(spark, folder, tmp_path / "undisturbed"), tmp_path)
