@@ -45,6 +45,8 @@ class RestorePlan:
     warnings: tuple[str, ...] = ()
     run: RunId | None = None
     """The run that begins on it."""
+    server_bytes: int = 0
+    """Of the new bytes those that the server copies or writes."""
     requests: int = 0
     """About how many an object store is sent where the checkpoints will lie there; 0 for a disk."""
     version: VersionId | None = None

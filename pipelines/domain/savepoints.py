@@ -214,7 +214,7 @@ class RetainedBatch:
 
 @dataclass(frozen=True)
 class TakePlan:
-    """What taking a savepoint will do."""
+    """What taking a savepoint will do. `server_bytes` are those of the new ones that the server itself copies or writes."""
 
     job: JobName
     batches: Mapping[str, int]
@@ -231,6 +231,7 @@ class TakePlan:
     """Queries that have committed no batch yet: a fork begins them at their start."""
     warnings: tuple[str, ...] = ()
     """What a fork of it could not do: sources that cannot give their rows again, Delta tables that it does not hold."""
+    server_bytes: int = 0
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from pipelines.sandbox import conversion, counting, key_example, lookup, migration, reading, rewriting
+from pipelines.sandbox import conversion, copying, counting, key_example, lookup, migration, reading, rewriting
+from pipelines.sandbox.cluster_copies import COPY_FILE, CopyTask
 from pipelines.sandbox.conversions import CONVERSION_FILE, ConversionTask
 from pipelines.sandbox.counts import ERROR_FILE, RESULT_FILE, STORES_FILE, TASK_FILE, CountTask
 from pipelines.sandbox.key_examples import EXAMPLE_FILE, ExampleTask
@@ -76,6 +77,10 @@ def _migrate(folder: Path) -> dict[str, Any]:
     return asdict(migration.migrate(counting.session(task), task, folder))
 
 
+def _copy(folder: Path) -> dict[str, Any]:
+    return asdict(copying.copy(CopyTask.read(folder), folder))
+
+
 TASKS: Mapping[str, Callable[[Path], dict[str, Any]]] = {
     TASK_FILE: _count,
     READ_FILE: _read,
@@ -84,6 +89,7 @@ TASKS: Mapping[str, Callable[[Path], dict[str, Any]]] = {
     REWRITE_FILE: _rewrite,
     CONVERSION_FILE: _convert,
     MIGRATION_FILE: _migrate,
+    COPY_FILE: _copy,
 }
 """The file that describes a task -> what does it."""
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pipelines.sandbox.cluster_copies import CopyTask
 from pipelines.sandbox.conversions import ConversionTask
 from pipelines.sandbox.counts import CountTask, Refusal, Store, StoreRows
 from pipelines.sandbox.key_examples import ExampleTask
@@ -57,7 +58,7 @@ def count(spark: Any, task: CountTask) -> Iterator[StoreRows]:
             yield _refused(store, error)
 
 
-def session(task: CountTask | ReadTask | LookUpTask | ExampleTask | RewriteTask | ConversionTask | MigrationTask) -> Any:
+def session(task: CountTask | ReadTask | LookUpTask | ExampleTask | RewriteTask | ConversionTask | MigrationTask | CopyTask) -> Any:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(task.master).appName(task.app)

@@ -190,7 +190,7 @@ def followed(spark: Any, folder: Path, step: str) -> Iterator[None]:
         tracker = spark.sparkContext.statusTracker()
         while True:
             stages = [info for stage in tracker.getActiveStageIds() if (info := tracker.getStageInfo(stage)) is not None]
-            _say(folder, Far(step, sum(info.numCompletedTasks for info in stages), sum(info.numTasks for info in stages)))
+            say(folder, Far(step, sum(info.numCompletedTasks for info in stages), sum(info.numTasks for info in stages)))
             if over.wait(LOOK_S):
                 return
 
@@ -203,7 +203,7 @@ def followed(spark: Any, folder: Path, step: str) -> Iterator[None]:
         looking.join()
 
 
-def _say(folder: Path, far: Far) -> None:
+def say(folder: Path, far: Far) -> None:
     aside = folder / f".{FAR_FILE}.tmp"
     aside.write_text(json.dumps(asdict(far)))
     aside.replace(folder / FAR_FILE)

@@ -12,6 +12,7 @@ from pipelines.domain import state_keys
 from pipelines.domain.errors import Corrupt, Incompatible, TidemarkError, Unavailable, Unsupported
 from pipelines.domain.runtimes import Runtime
 from pipelines.sandbox import aliases, processes
+from pipelines.sandbox.cluster_copies import Copied, CopyTask
 from pipelines.sandbox.conversions import CANNOT_CONVERT, MISSING, ConversionTask
 from pipelines.sandbox.counts import ERROR_FILE, LOG_FILE, RESULT_FILE, CountTask, Store, StoreRows, read_rows
 from pipelines.sandbox.key_examples import Examples, ExampleTask, Points
@@ -24,6 +25,8 @@ from pipelines.sandbox.rewrites import CANNOT_RESCALE, RewriteTask, Rewritten
 MODULE = "pipelines.sandbox"
 TIMEOUT_VARIABLE = "TIDEMARK_SANDBOX_TIMEOUT_S"
 TIMEOUT_S = 1800.0
+SLOWEST_COPY = 10 * 2**20
+"""Bytes a second; a copy that is slower than that hangs."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +135,22 @@ def migrate(pool: Pool, folder: Path, task: MigrationTask, runtime: Runtime, wat
     if not (folder / RESULT_FILE).is_file():
         raise _unmigrated(folder)
     return Migrated.from_json(json.loads((folder / RESULT_FILE).read_text()))
+
+
+def copy(pool: Pool, folder: Path, task: CopyTask, runtime: Runtime, watch: Callable[[Far], None]) -> Copied:
+    """Copies files from the empty `folder` on `runtime` and the task's master; `watch` is told how many bytes are there.
+
+    What `watch` raises ends the process. Raises Unavailable (`storage.cluster_copy`), and what `count` raises.
+    """
+    task.write(folder)
+    work = Work(MODULE, runtime, task.master, task.conf, is_last=True)
+    limit_s = timeout_s() + sum(move.bytes for move in task.moves) / SLOWEST_COPY
+    pool.run(work, folder, LOG_FILE, lambda: watch(Far.read(folder) or Far("starting Spark", 0, 0)), limit_s)
+    if not (folder / RESULT_FILE).is_file():
+        failed = _failed(folder)
+        hint = "See whether the cluster answers and has room for it; by TIDEMARK_CLUSTER_COPY_BYTES fewer copies are its work."
+        raise Unavailable("storage.cluster_copy", f"Files were not copied on {task.master}. {failed.message}", hint)
+    return Copied.from_json(json.loads((folder / RESULT_FILE).read_text()))
 
 
 def _unmigrated(folder: Path) -> TidemarkError:

@@ -1,6 +1,6 @@
 """The seal of a savepoint: a checksum of every file, computed after it is published, so that taking it costs nothing per byte.
 
-An object store has checksums of its own (S3's ETag): a listing tells them, and no byte passes through this machine.
+Some stores have checksums of their own, and no byte passes through this machine: a listing of S3 tells ETags, HDFS is asked of each file.
 """
 
 from __future__ import annotations
@@ -8,21 +8,25 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from pipelines.domain.bounds import Format, Moment
-from pipelines.domain.errors import Corrupt, NotFound
+from pipelines.domain.errors import Corrupt, NotFound, Unavailable
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.trust import Damage
 from pipelines.savepoint import completeness, layout, manifests, progress_file
 from pipelines.storage import copies, documents, parallel
+from pipelines.storage.capabilities import Sums
 from pipelines.storage.protocol import Advance, Entry, Storage, unwatched
 
-SEAL_FORMAT = 2
-"""1 where every checksum is a SHA-256."""
-OF_STORE = "etag:"
+OF_S3, OF_HDFS = "etag:", "hdfs:"
 """How a checksum begins that is the store's own."""
+OF_STORE = (OF_S3, OF_HDFS)
+SEAL_FORMAT = 3
+FORMATS = {OF_S3: 2, OF_HDFS: 3}
+"""The format of a seal that has such a checksum; 1 where every one is a SHA-256."""
 CHUNK_BYTES = 1024 * 1024
 THREADS = 2 * (os.cpu_count() or 2)
 """Twice the processors: while one file is read, another one is hashed."""
@@ -34,8 +38,8 @@ BESIDE = (layout.MANIFEST, layout.PROGRESS)
 
 @dataclass(frozen=True)
 class Seal:
-    """`checksums.json`: SHA-256 in hex, or `etag:` and the store's own, of every file of the manifest; SHA-256 of the manifest itself and
-    of `progress.json` where there is one; and when they were computed."""
+    """`checksums.json`: SHA-256 in hex, or `etag:` or `hdfs:` and the store's own, of every file of the manifest; SHA-256 of the manifest
+    itself and of `progress.json` where there is one; and when they were computed."""
 
     format: Format
     savepoint: SavepointId
@@ -57,10 +61,12 @@ def seal(
     files = sealed_files(manifest)
     if progress_file.read(library, savepoint):
         files.append(layout.PROGRESS)
-    digests = checksums(library, savepoint, files, advance, like=_of_store(entries), entries=entries)
+    own = _of_store(library, savepoint, files, entries)
+    read_here = checksums(library, savepoint, [path for path in files if path not in own], advance)
+    digests = {path: own[path] if path in own else read_here[path] for path in files}
     if "" in digests.values():
         raise NotFound("savepoint.not_found", f"Savepoint {savepoint} was disposed of while it was sealed", "Nothing is left to seal.")
-    new_seal = Seal(SEAL_FORMAT if is_of_store(digests) else 1, savepoint, now_ms, digests)
+    new_seal = Seal(max((FORMATS.get(_kind(digest), 1) for digest in digests.values()), default=1), savepoint, now_ms, digests)
     manifests.write_beside(library, savepoint, layout.CHECKSUMS, documents.encode(new_seal))
     return new_seal
 
@@ -84,9 +90,27 @@ def is_of_store(files: Mapping[str, str]) -> bool:
     return any(checksum.startswith(OF_STORE) for checksum in files.values())
 
 
-def _of_store(entries: Mapping[str, Entry]) -> Mapping[str, str]:
-    """The store's own checksums of a savepoint's files, where it has them."""
-    return {path: f"{OF_STORE}{entry.tag}" for path, entry in entries.items() if entry.tag}
+def _of_store(library: Storage, savepoint: SavepointId, files: Iterable[str], entries: Mapping[str, Entry]) -> Mapping[str, str]:
+    """The store's own checksums of a savepoint's files, where it has them. Who cannot be asked of a file may still let it be read."""
+    if not isinstance(library, Sums):
+        return {path: tag for path, tag in _tags(entries).items() if path not in BESIDE}
+
+    def ask(path: str) -> str:
+        with suppress(Unavailable):
+            return _of_hdfs(library, layout.inside(savepoint, path))
+        return ""
+
+    asked = [path for path in files if path not in BESIDE]
+    return {path: checksum for path, checksum in zip(asked, parallel.each(ask, asked, THREADS), strict=True) if checksum}
+
+
+def _tags(entries: Mapping[str, Entry]) -> Mapping[str, str]:
+    return {path: f"{OF_S3}{entry.tag}" for path, entry in entries.items() if entry.tag}
+
+
+def _kind(checksum: str) -> str:
+    """How it begins where it is a store's own; empty for a SHA-256."""
+    return next((kind for kind in OF_STORE if checksum.startswith(kind)), "")
 
 
 def read(library: Storage, savepoint: SavepointId) -> Seal | None:
@@ -131,20 +155,31 @@ def checksums(
     Many files at once: hashing and reading leave the interpreter's lock, so the disk or the processors set the speed.
     """
     paths = list(files)
-    stored = {path for path in paths if (like or {}).get(path, "").startswith(OF_STORE) and path not in BESIDE}
-    if stored and entries is None:
+    kinds = {path: _kind((like or {}).get(path, "")) for path in paths if path not in BESIDE}
+    if OF_S3 in kinds.values() and entries is None:
         entries = completeness.there(library, savepoint)
-    of_store = _of_store(entries or {})
+    tags = _tags(entries or {})
     halt = parallel.Halt()
     watched = halt.watched(advance)
 
     def digest(path: str) -> str:
-        if path in stored:
-            return of_store.get(path, "")
+        kind = kinds.get(path, "")
+        if kind == OF_S3:
+            return tags.get(path, "")
+        if kind == OF_HDFS:
+            return _of_hdfs(library, layout.inside(savepoint, path))
         return _sha256(library, layout.inside(savepoint, path), unwatched if path in BESIDE else watched)
 
     digests = parallel.each(digest, paths, THREADS, halt)
     return dict(zip(paths, digests, strict=True))
+
+
+def _of_hdfs(storage: Storage, path: str) -> str:
+    """HDFS's own; empty for a file that is gone, and elsewhere."""
+    try:
+        return f"{OF_HDFS}{storage.checksum(path)}" if isinstance(storage, Sums) else ""
+    except NotFound:
+        return ""
 
 
 def _sha256(storage: Storage, path: str, advance: Advance) -> str:

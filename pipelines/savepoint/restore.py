@@ -47,6 +47,8 @@ def plan(library: Storage, manifest: Manifest, target: Target, open_target: Open
     storage = open_target(_split(target.checkpoints)[0])
     decided = tuple(sink.decision.plan for sink in begun)
     brought = [sink.brought for sink in begun if sink.brought is not None]
+    expected = [clone.expect(storage, [_transfer(library, manifest, "", files.clones)])]
+    expected += [clone.expect(open_target(each.to), [outputs.transfer(each)]) for each in brought]
     cloned, written = sum(file.bytes for file in files.clones.values()), sum(map(len, files.written.values()))
     return RestorePlan(
         savepoint=manifest.id,
@@ -56,8 +58,9 @@ def plan(library: Storage, manifest: Manifest, target: Target, open_target: Open
         files=len(files.clones) + len(files.written),
         requests=0 if folders.local(storage) else outputs.requests(len(files.clones), len(files.written), brought),
         bytes=cloned + written,
-        new_bytes=written + clone.copied_bytes(library, storage, files.clones.values()) + sum(map(outputs.copied_bytes, brought)),
-        how=folders.expected_how(library, storage).value,
+        new_bytes=written + sum(each.copied_bytes for each in expected),
+        how=expected[0].ways[0].value,
+        server_bytes=written + sum(each.server_bytes for each in expected),
         sinks=decided,
         warnings=(*warnings(decided), *replay.remarks(manifest.queries)),
         refusal=refusal(refused) if refused else None,
@@ -88,7 +91,8 @@ def restore(
         begun, refused = _begun(library, manifest, target)
         if refused is not None:
             raise refused
-        return _make(library, manifest, target, begun, storage, name, now_ms, watch)
+        brought = sum(outputs.bring(sink.brought, open_target(sink.brought.to), watch) for sink in begun if sink.brought is not None)  # 0
+        return _make(library, manifest, target, begun, storage, name, now_ms, watch, brought)
 
 
 def clean(parent: str, now_ms: int, lives: process_marks.Lives = process_marks.lives, open_target: Open = open_storage) -> tuple[str, ...]:
@@ -130,11 +134,12 @@ def _make(
     name: str,
     now_ms: int,
     watch: Watch,
+    brought: int,
 ) -> Restored:
     """Built aside; all before step 5 is undone on an error. A bucket has no rename, and to copy all a second time would be dear: there it
     is built under its name, and step 6 publishes it.
 
-    0. bring the files of its output, which no log names yet;
+    0. the files of its output, which no log names yet, were `brought` (the bytes of it);
     1. say who makes it;
     2. clone the checkpoints and sink logs;
     3. write what differs: a fork's query ids, paths of the checkpoint itself;
@@ -146,7 +151,6 @@ def _make(
     aside = f"{name}{UNFINISHED}{hashlib.sha256(target.checkpoints.encode()).hexdigest()[:12]}" if renames else name
     files = targets.files(library, manifest, target, begun)
     clones, written = files.clones, files.written
-    brought = sum(outputs.bring(sink.brought, watch) for sink in begun if sink.brought is not None)  # 0
     folders.remove(storage, aside)
     with rollback(lambda: folders.remove(storage, aside), aside):
         mark = documents.encode(process_marks.this_process(now_ms, f"restore {manifest.id}"))
@@ -168,10 +172,15 @@ def _make(
 
 def _clone(library: Storage, manifest: Manifest, storage: Storage, aside: str, clones: Mapping[str, StoredFile], watch: Watch) -> int:
     """Clones the files; answers with the bytes that were copied because they could not be linked."""
-    files = list(clones.values())
-    pairs = [Clone(layout.inside(manifest.id, file.path), paths.join(aside, path), file.bytes) for path, file in clones.items()]
-    clone.begin(watch, clone.copied_bytes(library, storage, files))
-    return clone.added_bytes(files, clone.clone(library, storage, pairs, files, watch))
+    transfer = _transfer(library, manifest, aside, clones)
+    (ways,) = clone.all_of(storage, [transfer], watch)
+    return clone.added_bytes(transfer.files, ways)
+
+
+def _transfer(library: Storage, manifest: Manifest, folder: str, clones: Mapping[str, StoredFile]) -> clone.Transfer:
+    """Files of a savepoint on their way into `folder`."""
+    pairs = [Clone(layout.inside(manifest.id, file.path), paths.join(folder, path), file.bytes) for path, file in clones.items()]
+    return clone.Transfer(library, pairs, list(clones.values()))
 
 
 def _check(storage: Storage, aside: str, clones: Mapping[str, StoredFile], written: Mapping[str, bytes]) -> None:

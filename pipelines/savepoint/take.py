@@ -31,8 +31,7 @@ T = TypeVar("T")
 TRIES = 5
 """Spark deletes old files while we read: each try begins with the newest batch of that moment."""
 VANISHED = {"storage.not_found", damage.MISSING, damage.NOT_COMMITTED}
-"""What a file that Spark deletes under us looks like: gone when cloned, already when the batch's files were listed, or its commit gone
-since the batch was chosen."""
+"""What a file that Spark deletes under us looks like: gone when cloned, when listed, or its commit since the batch was chosen."""
 
 
 @dataclass(frozen=True)
@@ -75,15 +74,17 @@ def look(job: JobSource, choice: BatchChoice, library: Storage, clock: Callable[
 
 def _plan(job: JobSource, gathered: Sequence[QueryContents], library: Storage) -> TakePlan:
     parts = _parts(job, gathered)
-    ways = {folders.expected_how(part.source, library) for part in parts if part.clone}
+    expected = clone.expect(library, _transfers(parts, sharing.look(library, parts)))
     files, images = _files(job, parts), [query.image for query in gathered]
+    written = sum(len(data) for data in _written(job, parts).values())
     return TakePlan(
         job=job.job,
         batches={query.image.query: query.image.batch for query in gathered if query.image.begun},
         files=len(files),
         bytes=sum(file.bytes for file in files),
-        new_bytes=_copied_bytes(parts, library, sharing.look(library, parts)) + sum(len(data) for data in _written(job, parts).values()),
-        how=", ".join(sorted(ways)),
+        new_bytes=expected.copied_bytes + written,
+        how=", ".join(sorted({how for part, how in zip(parts, expected.ways, strict=True) if part.clone})),
+        server_bytes=expected.server_bytes + written,
         warnings=(*replay.remarks(images), *left_tables(images)),
         not_begun=tuple(query.image.query for query in gathered if not query.image.begun),
     )
@@ -179,19 +180,18 @@ class Done:
 
 
 def _clone(parts: Sequence[Part], library: Storage, savepoint: SavepointId, shared: Sharing, watch: Watch) -> Done:
-    done = Done(Counter(), 0)
-    clone.begin(watch, _copied_bytes(parts, library, shared))
-    for part in parts:
-        missing, files = shared.missing(part)
-        targets = shared.targets(savepoint, missing)
-        ways = clone.clone(part.source, library, targets, files, watch)
-        kept = Counter({clone.SHARED: len(part.clone) - len(missing)})
-        done += Done(Counter({how.value: count for how, count in Counter(ways).items()}) + kept, clone.added_bytes(files, ways))
+    """Clones what is missing, by paths of the library."""
+    transfers = [replace(each, clones=shared.targets(savepoint, each.clones)) for each in _transfers(parts, shared)]
+    kept = sum(len(part.clone) for part in parts) - sum(len(each.clones) for each in transfers)
+    done = Done(+Counter({clone.SHARED: kept}), 0)
+    for transfer, ways in zip(transfers, clone.all_of(library, transfers, watch), strict=True):
+        done += Done(Counter(how.value for how in ways), clone.added_bytes(transfer.files, ways))
     return done
 
 
-def _copied_bytes(parts: Iterable[Part], library: Storage, shared: Sharing) -> int:
-    return sum(clone.copied_bytes(part.source, library, shared.missing(part)[1]) for part in parts)
+def _transfers(parts: Iterable[Part], shared: Sharing) -> list[clone.Transfer]:
+    """What of each part is to be cloned, by paths of the savepoint."""
+    return [clone.Transfer(part.source, *shared.missing(part)) for part in parts]
 
 
 def _put(written: Mapping[str, bytes]) -> Done:

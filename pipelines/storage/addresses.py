@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, unquote
 
 from pipelines.domain.errors import Invalid
+from pipelines.storage.carrying import Carrier
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.protocol import Storage
 from pipelines.storage.remote import FsspecStorage
@@ -19,8 +20,9 @@ PASSWORD = re.compile(r"://[^/@:]*:(?!\d*(?:/|\Z))[^@]*@")
 SIGNATURES = {"sig", "x-amz-signature", "x-amz-security-token", "x-goog-signature", "key", "secret", "token", "password"}
 
 
-def open_storage(url: str) -> Storage:
-    """The storage at `url`: a path or `file:` URL is this machine, anything else fsspec's; raises Invalid, Unsupported or Unavailable."""
+def open_storage(url: str, carrier: Carrier | None = None) -> Storage:
+    """The storage at `url`: a path or `file:` URL is this machine, anything else fsspec's; raises Invalid, Unsupported or Unavailable.
+    A `carrier` is for HDFS, which copies nothing by itself."""
     if url.startswith(LOCAL_ADDRESSES):
         return LocalStorage(_local_path(url))
     if "://" not in url:
@@ -34,7 +36,7 @@ def open_storage(url: str) -> Storage:
     if url.startswith(HDFS_ADDRESSES):
         from pipelines.storage.hdfs import HdfsStorage
 
-        return HdfsStorage(url)
+        return HdfsStorage(url, carrier)
     return FsspecStorage(url)
 
 

@@ -21,6 +21,16 @@ class Permits(Protocol):
         ...
 
 
+@runtime_checkable
+class Sums(Protocol):
+    """A storage that tells the checksum that it keeps of a file, so that nobody has to read it."""
+
+    def checksum(self, path: str) -> str:
+        """Its kind and its value; the kind is another where the storage was set up otherwise. Raises NotFound, and Unavailable where it
+        keeps none of the file."""
+        ...
+
+
 @dataclass(frozen=True)
 class Abilities:
     """Whether one file can have two names, and whether a copy can share its blocks."""

@@ -31,6 +31,8 @@ class How(enum.StrEnum):
     LINK = "link"
     REFLINK = "reflink"
     SERVER_COPY = "server-copy"
+    CLUSTER_COPY = "cluster-copy"
+    """By a job on a cluster, where the storage copies nothing by itself."""
     COPY = "copy"
 
 

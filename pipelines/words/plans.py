@@ -20,6 +20,7 @@ WAYS: Mapping[str, str] = {
     "link": "hard-linked",
     "reflink": "reflinked",
     "server-copy": "copied by the store",
+    "cluster-copy": "copied by a Spark job on the cluster",
     "copy": "copied",
     "archive": "packed",
     "shared": "kept already, shared",
@@ -56,6 +57,7 @@ def take(plan: TakePlan) -> Facts:
         *(("batch", f"{batch:,} of {query}") for query, batch in plan.batches.items()),
         *(("not begun", query) for query in plan.not_begun),
         *_cost(plan.files, plan.bytes, plan.new_bytes, plan.how),
+        *_through_server(plan),
         *([("to", plan.to)] if plan.to else []),
         *([("home", plan.home)] if plan.home else []),
         *(("warning", warning) for warning in plan.warnings),
@@ -66,6 +68,7 @@ def restore(plan: RestorePlan) -> Facts:
     """Files, new bytes, the query id, savepoints that are taken first."""
     return [
         *_cost(plan.files, plan.bytes, plan.new_bytes, plan.how),
+        *_through_server(plan),
         *([("at its home", f"{plan.checkpoints}, about {plan.requests:,} requests")] if plan.requests else []),
         ("query id", "kept" if plan.keeps_query_id else "a new one"),
         *([("master", f"{plan.master}, where it was {plan.master_before}")] if plan.master != plan.master_before else []),
@@ -212,6 +215,12 @@ def _verdict(verdict: Verdict | None) -> Facts:
 def _going(disposal: Disposal) -> str:
     of = f"{len(disposal.plans):,} of " if disposal.refused else ""
     return of + formats.plural(len(disposal.outcomes), "savepoint")
+
+
+def _through_server(plan: TakePlan | RestorePlan) -> Facts:
+    """Where the bytes are copied elsewhere."""
+    elsewhere = not {"server-copy", "cluster-copy"}.isdisjoint(plan.how.split(", "))
+    return [("through the server", formats.size(plan.server_bytes))] if elsewhere else []
 
 
 def _cost(files: int, size: int, new_bytes: int, how: str) -> Facts:

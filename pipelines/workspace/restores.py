@@ -22,7 +22,7 @@ from pipelines.savepoint.passing import Passing
 from pipelines.savepoint.rescaling import Held
 from pipelines.storage import handover
 from pipelines.verbs.fork import Variant
-from pipelines.workspace import conversions, job_places, migrations, rewrites, snapshot_versions
+from pipelines.workspace import cluster_copies, conversions, job_places, migrations, rewrites, snapshot_versions
 from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.context import Context
 from pipelines.workspace.migrations import Judged
@@ -46,7 +46,7 @@ class Restoring:
     """How the state is to be rewritten for changed code, where it is."""
 
     def plan(self) -> RestorePlan:
-        plan = restore.plan(self.context.shelf(self.manifest.id), self.manifest, self.target)
+        plan = restore.plan(self.context.shelf(self.manifest.id), self.manifest, self.target, self._open)
         migrated, convert, rewrite = self._rewriting()
         refusal = next((step.refusal for step in (migrated, convert, rewrite) if step and step.refusal), None)
         if (migrated or convert or rewrite) and is_remote(self.target.checkpoints):
@@ -62,7 +62,8 @@ class Restoring:
         """Makes the checkpoints, fits them to another Spark, migrates their state, converts it, and rescales it; answers with the sink logs
         to carry (query -> directory). `note` is told what was migrated; `judged` is the migration's."""
         migrated, convert, rewrite = self._rewriting()
-        restored = restore.restore(self.context.shelf(self.manifest.id), self.manifest.id, self.target, self.context.now_ms(), watch=ticket)
+        shelf, now_ms = self.context.shelf(self.manifest.id), self.context.now_ms()
+        restored = restore.restore(shelf, self.manifest.id, self.target, now_ms, self._open, watch=ticket)
         logs = {str(query): folder for query, folder in restored.sink_logs.items()}
         manifest = self.manifest
         snapshot_versions.fit(self.context, manifest, self.version, restored.checkpoints)
@@ -75,6 +76,10 @@ class Restoring:
         if rewrite is not None:
             rewrites.rewrite(self.context, manifest, self.version, rewrite, restored.checkpoints, logs, ticket)
         return logs
+
+    @property
+    def _open(self) -> restore.Open:
+        return cluster_copies.opening(self.context, self.version)
 
     def _remarks(self) -> tuple[str, ...]:
         return masters.remarks(self.version.master, self.version.conf, at_home=is_remote(self.target.checkpoints))

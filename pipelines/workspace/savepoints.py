@@ -27,7 +27,7 @@ from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ShowSavepoi
 from pipelines.verbs.system import ShowSpace
 from pipelines.verbs.take import Take
 from pipelines.words import savepoints as words
-from pipelines.workspace import events, homes, job_places, kept_differences, readings, runs, sources, versions
+from pipelines.workspace import cluster_copies, events, homes, job_places, kept_differences, readings, runs, sources, versions
 from pipelines.workspace.context import Context, Shelves
 from pipelines.workspace.doers import answers
 
@@ -56,7 +56,7 @@ def planned_take(context: Context, job: JobName, change: Take, reason: Reason = 
     source = sources.of_job(context, job)
     choice = batch_choice.point(change.batch, change.at_ms, change.event_ms)
     home = "" if shelf else _home(context, job, change.home, reason)
-    to = shelf or (open_shelf(home) if home else context.library)
+    to = cluster_copies.enabled(context, source.version, shelf or (open_shelf(home) if home else context.library))
     look = taking.look(source, choice, to)
     return PlannedTake(source, choice, replace(look, plan=replace(look.plan, home=home)), change.label, reason, home)
 
@@ -102,7 +102,8 @@ def _take_at_home(context: Context, planned: PlannedTake, watch: Watch) -> Savep
 def take_into(context: Context, shelf: Storage, planned: PlannedTake, watch: Watch, savepoint: SavepointId | None = None) -> Savepoint:
     """The savepoint in any storage of savepoints, unknown to the catalog."""
     naming = taking.Naming(savepoint or SavepointId(context.new_id("sp")), context.now_ms(), planned.reason, planned.label)
-    return taking.take(planned.source, planned.choice, shelf, naming, watch, first=planned.look)
+    to = cluster_copies.enabled(context, planned.source.version, shelf)
+    return taking.take(planned.source, planned.choice, to, naming, watch, first=planned.look)
 
 
 def record(context: Context, savepoint: Savepoint) -> None:

@@ -162,6 +162,16 @@ def test_large_files_are_sent_in_parts_and_read_from_anywhere(storage: HdfsStora
         assert file.seek(len(data) + 5) and file.read() == b""
 
 
+def test_a_checksum_is_that_of_the_content_and_reads_nothing(storage: HdfsStorage, requests: Counter[str]) -> None:
+    folders.put(storage, {"a": b"x" * 1_000, "b/ä 1%2F#?": b"x" * 1_000, "c": b"y" * 1_000, "empty": b""})
+    requests.clear()
+    first, same, other, empty = (storage.checksum(path) for path in ("a", "b/ä 1%2F#?", "c", "empty"))
+    assert first == same and len({first, other, empty}) == 3 and "CRC32C:" in first
+    with pytest.raises(NotFound):
+        storage.checksum("gone")
+    assert requests.keys() == {"GETFILECHECKSUM"}
+
+
 def test_a_file_in_the_way_is_said(storage: HdfsStorage) -> None:
     storage.write("a", b"x")
     with pytest.raises(Unavailable) as caught:

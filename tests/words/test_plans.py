@@ -53,6 +53,12 @@ def test_a_take_names_the_batch_of_each_query() -> None:
     assert plans.take(plan)[2:] == [("state", "3 files, 900 B"), ("new bytes", "0 B (hard-linked)"), ("to", "s3://b")]
 
 
+def test_what_is_copied_elsewhere_says_how_much_passes_through_the_server() -> None:
+    plan = TakePlan(JobName("a"), {}, 3, 900, 900, "cluster-copy", server_bytes=40)
+    assert plans.take(plan)[1:] == [("new bytes", "900 B (copied by a Spark job on the cluster)"), ("through the server", "40 B")]
+    assert "through the server" not in dict(plans.take(replace(plan, how="copy", server_bytes=900)))
+
+
 def test_an_archive_says_that_it_is_smaller() -> None:
     plan = ExportPlan(SavepointId("sp-1"), "/a.tar.zst", True, 1, 900, "archive", False, JobName("a"))
     assert plans.export(plan) == [

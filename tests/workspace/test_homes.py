@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -16,8 +16,9 @@ from pipelines.domain.errors import AlreadyExists, Invalid, NotFound, Unavailabl
 from pipelines.domain.homes import WORKSPACE, Homes, Step
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import layout, objects
+from pipelines.savepoint import layout, objects, verify
 from pipelines.storage.addresses import open_storage
+from pipelines.storage.hdfs import HdfsStorage
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.protocol import How
 from pipelines.storage.s3 import S3Storage
@@ -91,29 +92,29 @@ def reopen(house: House) -> None:
 
 
 class Passed:
-    """Bytes of each object that this process read or wrote, by path."""
+    """Bytes of each file in a storage of this kind that this process read or wrote, by path."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, kind: type[S3Storage | HdfsStorage] = S3Storage) -> None:
         self.read: dict[str, int] = {}
         self.written: dict[str, int] = {}
-        read, write, stream = S3Storage.read, S3Storage.write, S3Storage.stream
+        read, write, stream = kind.read, kind.write, kind.stream
 
-        def reading(storage: S3Storage, path: str) -> bytes:
+        def reading(storage: Any, path: str) -> bytes:
             data = read(storage, path)
             self.read[path] = len(data)
             return data
 
-        def writing(storage: S3Storage, path: str, data: bytes) -> None:
+        def writing(storage: Any, path: str, data: bytes) -> None:
             self.written[path] = len(data)
             write(storage, path, data)
 
-        def streaming(storage: S3Storage, path: str) -> BinaryIO:
+        def streaming(storage: Any, path: str) -> BinaryIO:
             self.read[path] = next(entry.bytes for entry in storage.list() if entry.path == path)
             return stream(storage, path)
 
-        monkeypatch.setattr(S3Storage, "read", reading)
-        monkeypatch.setattr(S3Storage, "write", writing)
-        monkeypatch.setattr(S3Storage, "stream", streaming)
+        monkeypatch.setattr(kind, "read", reading)
+        monkeypatch.setattr(kind, "write", writing)
+        monkeypatch.setattr(kind, "stream", streaming)
 
 
 def test_no_state_passes_through_the_server(house: House, theirs: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,6 +134,25 @@ def test_no_state_passes_through_the_server(house: House, theirs: str, monkeypat
     assert inner - stored == {layout.MAKING, layout.MANIFEST, claim} and len(stored) == manifest.how["written"]
     assert [file.path for file in manifest.files if "/state/0/0/" in file.path], "and there was state to copy"
     assert not (house.face.layout.savepoints / taken.id).exists() and house.face.ask(ShowSpace(JOB)).savepoints == ()
+
+
+@pytest.mark.parametrize("theirs", ["hdfs"], indirect=True)
+def test_intact_is_what_hdfs_says(house: House, theirs: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No byte of state is read; a file of the same size with another content is found."""
+    taken = do(house.face, Take(JOB, home=theirs))
+    shelf = house.face.context.shelf(taken.id)
+    with monkeypatch.context() as patched:
+        through = Passed(patched, HdfsStorage)
+        assert verify.verify(shelf, taken.id, Trust.INTACT, 1).reached is Trust.INTACT
+        assert verify.verify(shelf, taken.id, Trust.INTACT, 2).reached is Trust.INTACT
+    assert {path.split("/", 1)[1] for path in through.read} <= {layout.MANIFEST, layout.CHECKSUMS, layout.VERIFIED, layout.PROGRESS}
+    state = [file.path for file in house.face.ask(ReadManifest(taken.id)).files if file.path.endswith(".delta") and file.bytes]
+    shelf.write(f"{taken.id}/{state[0]}", bytes(byte ^ 1 for byte in shelf.read(f"{taken.id}/{state[0]}")))
+    (damage,) = do(house.face, Verify(taken.id, Trust.INTACT)).damages
+    assert (damage.path, damage.kind) == (state[0], "checksum")
+    with pytest.raises(Unsupported) as refused:
+        do(house.face, Import(f"{theirs}/{taken.id}"))
+    assert refused.value.code == "import.shared"
 
 
 @EITHER

@@ -12,16 +12,22 @@ from typing import Any
 import psutil
 import pytest
 
-from pipelines.domain.errors import Unsupported
+from pipelines.domain.errors import Unavailable, Unsupported
 from pipelines.domain.home_leases import PERIOD_VARIABLE
-from pipelines.domain.ids import JobName
+from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.masters import DEPLOY_MODE, Cluster
 from pipelines.domain.runs import RunState
+from pipelines.domain.trust import Trust
+from pipelines.savepoint import checksums
 from pipelines.storage.addresses import open_storage
+from pipelines.storage.capabilities import Sums
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ListBatches, ReadLog, ShowJob
 from pipelines.verbs.run import RunScript
+from pipelines.verbs.savepoints import ReadManifest
+from pipelines.verbs.verify import Verify
+from pipelines.workspace import cluster_copies
 from tests import s3_connector
 from tests.cluster import HERE
 from tests.hadoop import Yarn
@@ -33,7 +39,7 @@ from tests.workspace.test_job_places_exact import ONE_STORE, SCRIPT, UTC, commit
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.timeout(900),
+    pytest.mark.timeout(1200),
     pytest.mark.skipif(bool(s3_connector.missing()), reason=s3_connector.missing() or "it is there"),
 ]
 JARS = "spark.jars"
@@ -60,8 +66,10 @@ def begin(server: Server, name: str, folder: Path, home: str = "") -> None:
     do(server.face, RunScript(name=name, script="job.py", code=SCRIPT, args=args, conf=cluster_conf(), home=home, master="yarn"))
 
 
-def test_a_driver_on_the_cluster_is_exact(server: Server, s3_url: str, hdfs_url: str, yarn: Yarn, tmp_path: Path, spark: Any) -> None:
-    """On S3 it is killed; its fork is on HDFS, and the fork of that on this machine."""
+def test_a_driver_on_the_cluster_is_exact(
+    server: Server, s3_url: str, hdfs_url: str, yarn: Yarn, tmp_path: Path, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On S3 it is killed; its fork is on HDFS, where a Spark job on YARN copies its savepoint; the fork of that is on this machine."""
     folder = tmp_path / "in"
     write_files(folder)
     late = [path.rename(tmp_path / path.name) for path in sorted(folder.iterdir())[2:]]
@@ -89,7 +97,11 @@ def test_a_driver_on_the_cluster_is_exact(server: Server, s3_url: str, hdfs_url:
     conf = {key: value for key, value in cluster_conf().items() if key != JARS}
     do(server.face, Fork(saved, name="over", home=f"{hdfs_url}/home", conf=conf))
     reaches(server, "over", committed(server, "there") + 1)
+    monkeypatch.setenv(cluster_copies.VARIABLE, "1")
     saved = stopped(server, yarn, "over")
+    assert server.face.ask(ReadManifest(saved)).how.keys() == {"cluster-copy", "written"}
+    assert_checked_by_hdfs(server, saved, "over")
+    assert server.face.plan(Fork(saved, name="again", home=f"{hdfs_url}/home")).how == "cluster-copy"
     late.pop(0).rename(folder / "004.json")
     do(server.face, Fork(saved, name="back", home="workspace", conf={**ONE_STORE, **UTC}, master="local[2]"))
     writes(server, "back", undisturbed(spark, folder, tmp_path / "undisturbed"), tmp_path)
@@ -108,6 +120,17 @@ def stopped(server: Server, yarn: Yarn, job: str) -> str:
     place = server.newest(job).checkpoints.partition("/checkpoints/")[0]
     until(lambda: not list(open_storage(f"{place}/runs").list()), 60, what="something of ended runs is left at home")
     return saved
+
+
+def assert_checked_by_hdfs(server: Server, saved: str, job: str) -> None:
+    """HDFS has no checksum of what Spark wrote into the checkpoint, and one of each copy; a verification reads no file."""
+    checkpoint = open_storage(f"{server.newest(job).checkpoints}/sums")
+    assert isinstance(checkpoint, Sums)
+    with pytest.raises(Unavailable):
+        checkpoint.checksum(f"commits/{committed(server, job)}")
+    assert do(server.face, Verify(saved, Trust.INTACT)).reached is Trust.INTACT
+    seal = checksums.read(server.face.context.shelf(SavepointId(saved)), SavepointId(saved))
+    assert seal is not None and {path for path, checksum in seal.files.items() if not checksum.startswith("hdfs:")} <= set(checksums.BESIDE)
 
 
 def cluster_of(server: Server, job: str) -> Cluster:

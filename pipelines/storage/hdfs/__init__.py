@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from pipelines.domain.errors import Unavailable
 from pipelines.storage import copies, file_objects, parallel, paths
+from pipelines.storage.carrying import Carrier, Move
 from pipelines.storage.errors import translated
 from pipelines.storage.hdfs.client import NotEmpty, Status, open_client
 from pipelines.storage.hdfs.files import PART_BYTES, Reading, Written
@@ -18,6 +19,8 @@ from pipelines.storage.protocol import Advance, Clone, Entry, How, Storage, unwa
 from pipelines.storage.rollback import rollback
 
 STREAMS = 8
+SPARKS = "hdfs://"
+"""How Spark names it."""
 WRITE = "-wx"
 """What making something in a folder takes."""
 DENIED_HINT = "Make the folder, and give it to that user (hdfs dfs -chown), or set HADOOP_USER_NAME for the server and its jobs."
@@ -26,8 +29,9 @@ DENIED_HINT = "Make the folder, and give it to that user (hdfs dfs -chown), or s
 class HdfsStorage:
     """`Storage` over `hdfs://host:port/folder`, and `webhdfs://` and `swebhdfs://`, which name the NameNode's HTTP."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, carrier: Carrier | None = None) -> None:
         self._url = url.rstrip("/")
+        self._carrier = carrier
         self._root = urlsplit(url, allow_fragments=False)._replace(query="").path.rstrip("/")
         with told(url):
             self._client = open_client(url)
@@ -51,6 +55,11 @@ class HdfsStorage:
         full = self._at(path)
         with told(path):
             return file_objects.guarded(io.BufferedReader(Reading(self._client, full), PART_BYTES), path)
+
+    def checksum(self, path: str) -> str:
+        full = self._at(path)
+        with told(path):
+            return self._client.checksum(full)
 
     def write(self, path: str, data: bytes) -> None:
         with self._published(path) as aside, told(path):
@@ -124,6 +133,19 @@ class HdfsStorage:
             copies.pour(stream, target, advance)
         return How.COPY
 
+    def carried_bytes(self, source: Storage) -> int | None:
+        same = isinstance(source, HdfsStorage) and self._url.startswith(SPARKS) and _place(source.url) == _place(self._url)
+        return self._carrier.least_bytes if self._carrier is not None and same else None
+
+    def carry(self, files: Sequence[tuple[Storage, Clone]], advance: Advance) -> None:
+        """Folders are made here, first: the carrier makes none, so that it leaves nothing where they were removed."""
+        assert self._carrier is not None, "who asks it to carry has asked whether it can"
+        folders = {paths.parent(self._at(file.target)) for _, file in files}
+        with told(self._url):
+            parallel.each(self._client.make_folder, sorted(folders), STREAMS)
+        moves = [Move(f"{source.url}/{file.source}", f"{self._url}/{file.target}", file.bytes) for source, file in files]
+        self._carrier.carry(moves, advance)
+
     def delete(self, paths_: Iterable[str]) -> None:
         files = builtins.list(paths_)
         parallel.each(self._discard, files, STREAMS)
@@ -155,6 +177,11 @@ class HdfsStorage:
         left = [path for path, _ in self._below(folder) if paths.is_temporary(path)]
         parallel.each(self._discard, left, STREAMS)
         return len(left)
+
+
+def _place(url: str) -> tuple[str, str]:
+    parts = urlsplit(url, allow_fragments=False)
+    return parts.scheme, parts.netloc
 
 
 @contextmanager

@@ -21,7 +21,7 @@ CONNECT_S, ANSWER_S = 5.0, 20.0
 TRIES = 2
 """Of what may be asked twice; a NameNode that is gone is told within a minute."""
 USER_VARIABLE = "HADOOP_USER_NAME"
-TWICE = frozenset(("GETFILESTATUS", "LISTSTATUS", "OPEN", "MKDIRS", "DELETE", "CHECKACCESS"))
+TWICE = frozenset(("GETFILESTATUS", "LISTSTATUS", "GETFILECHECKSUM", "OPEN", "MKDIRS", "DELETE", "CHECKACCESS"))
 NOT_ACTIVE = frozenset(("StandbyException", "RetriableException"))
 MISSING = "FileNotFoundException"
 IN_THE_WAY = frozenset(("ParentNotDirectoryException", "FileAlreadyExistsException", "PathIsDirectoryException"))
@@ -56,6 +56,11 @@ class Client(WebHDFS):  # type: ignore[misc]  # fsspec has no types
     def check_access(self, path: str, action: str) -> None:
         """Raises PermissionError where the user may not do `action` (`-wx`), FileNotFoundError where nothing is."""
         self.ask("CHECKACCESS", path, fsaction=action)
+
+    def checksum(self, path: str) -> str:
+        """What a DataNode makes of the checksums that are stored with the file's blocks, which it does not read."""
+        answer = self._json("GETFILECHECKSUM", path)["FileChecksum"]
+        return f"{answer['algorithm']}:{answer['bytes']}"
 
     def get(self, path: str, offset: int = 0) -> Any:
         """An answer of requests whose body, not read yet, is the file from `offset` on."""
