@@ -53,10 +53,10 @@ def main(arguments: "list[str]") -> int:
     installing.compile_ours(environment.ROOT)
     if arguments[:1] == ["changed"]:
         arguments = of_changes(arguments[1:])
-    if arguments[:1] == ["quick"]:
+    if not arguments or arguments[0] == "quick":
         from tests.running import memory
 
-        with memory.folder() as temporary:
+        with memory.folder(whole=not arguments) as temporary:
             failed = run(arguments, environment.ROOT, {**os.environ, "TMPDIR": temporary} if temporary else None)
     else:
         failed = run(arguments, environment.ROOT)

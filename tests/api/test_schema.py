@@ -20,7 +20,7 @@ from tests.workspace.conftest import House
 
 ENDLESS = ["stream", "job_stream"]
 """What they answer has no end, which is waited for here; they are in `test_stream`."""
-EXAMPLES = 10
+EXAMPLES = 5
 """Of each call and each way of making it: as described, and not as described."""
 
 

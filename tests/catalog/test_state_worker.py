@@ -26,7 +26,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[Pool]:
-    made = Pool(replace(state_worker.TASK, seconds=8))
+    made = Pool(replace(state_worker.TASK, seconds=4))
     yield made
     made.close()
 

@@ -67,14 +67,12 @@ for query in [start(name, conf, sink) for name, (conf, sink) in asked.items()]:
     query.awaitTermination()
 """.replace("PAUSED_AT", str(PAUSED_AT))
 
-PLANNED = Moment("planned", "offsets", r"(\d+)")
 SOURCE = Moment("source log written", "sources/0", r"(\d+)(?:\.compact)?")
 STATE = Moment("state half written", "state/0/0", r"(\d+)[._].*(?:delta|changelog|zip)", ahead=1)
 SNAPSHOT = Moment("snapshot uploaded", "state/0/1", r"\.?[0-9]+(?:_.*)?\.(?:snapshot|zip)")
 SST = Moment("snapshot half uploaded", "state/0/1/SSTs", r".*\.sst")
 DATA = Moment("sink's data written", "output", r"part-.*\.parquet|\.(\d+)\.tmp")
 SINK = Moment("sink committed", "output/_spark_metadata", r"(\d+)(?:\.compact)?")
-ROWS = Moment("sink committed", "output", r"(\d+)\.rows")
 COMMIT = Moment("committed", "commits", r"(\d+)")
 
 
@@ -91,11 +89,11 @@ class Chain:
 CHAINS = {
     "older stores": Chain(
         {"hdfs": ("hdfs", "parquet"), "rocksdb": ("rocksdb", "foreachBatch"), "changelog": ("rocksdb_changelog", "parquet")},
-        (("hdfs", SOURCE), ("hdfs", STATE), ("changelog", SINK), ("rocksdb", ROWS), ("rocksdb", SST)),
+        (("hdfs", SOURCE), ("hdfs", STATE), ("changelog", SINK), ("rocksdb", SST)),
     ),
     "format2": Chain(
         {"files": ("rocksdb_format2", "parquet"), "batches": ("rocksdb_format2", "foreachBatch")},
-        (("files", PLANNED), ("batches", COMMIT), ("files", DATA), ("batches", STATE), ("files", SNAPSHOT)),
+        (("batches", COMMIT), ("files", DATA), ("batches", STATE), ("files", SNAPSHOT)),
     ),
 }
 

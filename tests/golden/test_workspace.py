@@ -33,15 +33,11 @@ def without_catalog(tidemark: Tidemark) -> None:
     tidemark.catalog.unlink()
 
 
-def with_catalog_made_anew(tidemark: Tidemark) -> None:
-    assert tidemark("catalog", "rebuild").exit_code == 0
-
-
 def as_it_is(tidemark: Tidemark) -> None:
     assert tidemark.catalog.is_file()
 
 
-@pytest.mark.parametrize("prepare", [as_it_is, without_catalog, with_catalog_made_anew])
+@pytest.mark.parametrize("prepare", [as_it_is, without_catalog])
 def test_everything_is_listed_as_it_was(number: str, tidemark: Tidemark, prepare: Callable[[Tidemark], None]) -> None:
     prepare(tidemark)
     assert list(frozen.missing(frozen.read(number, "answers.json"), frozen.answers(tidemark))) == []

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests import delta, iceberg, runtimes
+from tests.workspace.delta_forks import fork_has_tables_of_its_own
 from tests.workspace.serving import Server, serving
-from tests.workspace.test_delta_exact import fork_has_tables_of_its_own
 from tests.workspace.test_delta_source_exact import has_the_rows_of_one_that_nobody_touched
 from tests.workspace.test_iceberg_exact import has_the_rows_of_a_run_that_nobody_interrupted
 
@@ -30,7 +30,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
         yield server
 
 
-@pytest.mark.parametrize("spark", [runtimes.NEWER, NEWEST])
+@pytest.mark.parametrize("spark", [runtimes.USUAL, runtimes.NEWER, NEWEST])
 def test_a_fork_has_tables_of_its_own_with_the_rows_of_one_that_nobody_interrupted(server: Server, tmp_path: Path, spark: str) -> None:
     fork_has_tables_of_its_own(server, tmp_path, spark)
 

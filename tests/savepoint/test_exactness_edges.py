@@ -25,10 +25,9 @@ from tests.savepoint.matrix_steps import beginning
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 
-@pytest.mark.parametrize("store", ["hdfs", "format2"])
-def test_a_checkpoint_just_begun(spark: Any, tmp_path: Path, store: str) -> None:
+def test_a_checkpoint_just_begun(spark: Any, tmp_path: Path) -> None:
     """Before its first commit there is nothing to save, and the error says so; after it the fork is exact."""
-    bench = Bench(Line(queries.windowed, matrix.STORES[store]), tmp_path, spark)
+    bench = Bench(Line(queries.windowed, FORMAT_2), tmp_path, spark)
     write_inputs(bench.line, tmp_path, files=4)
     first = bench.gates["original"] = held(0)
     original = bench.start("original")
@@ -100,7 +99,7 @@ def test_a_query_that_has_not_begun_does_not_hold_the_others_up(spark: Any, tmp_
         assert difference(bench.rows(job), bench.rows("reference", first)) == {}
 
 
-@pytest.mark.parametrize("store", ["rocksdb", "changelog", "format2"])
+@pytest.mark.parametrize("store", ["changelog", "format2"])
 def test_a_rescaled_checkpoint(spark: Any, tmp_path: Path, store: str) -> None:
     """Spark's repartition writes batch N+1 with more partitions: savepoints of N, of N+1 and of what follows are exact."""
     bench = Bench(Line(queries.windowed, matrix.STORES[store]), tmp_path, spark)

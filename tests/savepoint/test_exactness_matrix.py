@@ -2,7 +2,7 @@
 
 Each line runs its query undisturbed (the reference) and again as the original, which is held in the middle of a batch: planned, its
 state written, not committed. There savepoints are taken, of the newest batch and of one in the past; the original is stopped, started
-again and goes on to the end, and so do the forks.
+again and goes on to the end, and so do the forks. `tests/long/test_exactness.py` has each operator on more stores.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.savepoint import queries
-from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, JOIN_FORMAT, ROCKSDB, STORES, Line
+from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, ROCKSDB, STORES, Line
 from tests.savepoint.matrix_run import EXPIRING, References, assert_exact
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -23,23 +23,13 @@ EVOLVING = {"spark.sql.streaming.queryEvolution.enableSourceEvolution": "true"}
 LINES = {
     **{f"window, {store}": Line(queries.windowed, conf) for store, conf in STORES.items()},
     "inner join, changelog": Line(queries.inner_join, CHANGELOG, inputs=TWO),
-    "left join, hdfs": Line(queries.left_join, HDFS, inputs=TWO),
     "left join, format2": Line(queries.left_join, FORMAT_2, inputs=TWO),
-    "left join of column families": Line(queries.left_join, FORMAT_2 | {JOIN_FORMAT: "3"}, inputs=TWO),
-    "distinct, hdfs": Line(queries.distinct, HDFS),
-    "distinct, format2": Line(queries.distinct, FORMAT_2),
     "distinct for a while, rocksdb": Line(queries.distinct_for_a_while, ROCKSDB),
-    "sessions, hdfs": Line(queries.sessions, HDFS),
     "sessions, format2": Line(queries.sessions, FORMAT_2),
-    "total, complete mode, hdfs": Line(queries.total, HDFS, mode="complete"),
     "total by key, complete mode, format2": Line(queries.total_by_key, FORMAT_2, mode="complete"),
     "limit, hdfs": Line(queries.limited, HDFS),
-    "limit, format2": Line(queries.limited, FORMAT_2),
     "stateless": Line(queries.stateless),
     "distinct then window, format2": Line(queries.distinct_then_windowed, FORMAT_2),
-    "window of windows, format2": Line(queries.chained, FORMAT_2),
-    "join then window, format2": Line(queries.joined_then_windowed, FORMAT_2, inputs=TWO),
-    "expired entries, hdfs": Line(queries.windowed, HDFS | EXPIRING),
     "expired entries, format2": Line(queries.windowed, FORMAT_2 | EXPIRING),
     "two sources, hdfs": Line(queries.united, HDFS, inputs=TWO),
     "named sources, format2": Line(queries.named, FORMAT_2 | EVOLVING, inputs=TWO),

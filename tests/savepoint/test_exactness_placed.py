@@ -131,15 +131,6 @@ CASES = {
     "a join of column families moves down, format2": Case(
         FORMAT_2 | {JOIN_FORMAT: "3"}, joined(is_counted=True), joined(), ("query.0",), inputs=("events", "clicks")
     ),
-    "a join by time moves up, changelog": Case(CHANGELOG | {JOIN_FORMAT: "4"}, joined(), limited(joined()), inputs=("events", "clicks")),
-    "a join of column families begins anew, changelog": Case(
-        CHANGELOG | {JOIN_FORMAT: "3"},
-        joined(),
-        joined(columns=("key", "ts", "n")),
-        ("query.0",),
-        reference=joined(columns=("key", "ts", "n"), later=True),
-        inputs=("events", "clicks"),
-    ),
     "a join by time begins anew, format2": Case(
         FORMAT_2 | {JOIN_FORMAT: "4"},
         joined(),
@@ -148,10 +139,7 @@ CASES = {
         reference=joined(columns=("key", "ts", "n"), later=True),
         inputs=("events", "clicks"),
     ),
-    "dropped above a deduplication, rocksdb": Case(ROCKSDB, queries.distinct_then_windowed, queries.distinct, ("query.0",)),
     "added below, changelog": Case(CHANGELOG, counted(), counted(once="ever")),
-    "added below, hdfs": Case(HDFS, counted(), counted(once="within")),
-    "added above, format2": Case(FORMAT_2, counted(), counted(above="limit")),
     "two move, rocksdb": Case(ROCKSDB, counted(once="within"), counted(once="within", above="limit")),
     "sessions move, hdfs": Case(HDFS, sessions(), sessions(limited=True)),
     "added above, with fewer columns, hdfs": Case(HDFS, counted(more=True), counted(above="once")),
@@ -164,21 +152,10 @@ CASES = {
         told={"query.0": "query.1", "query.1": "query.0"},
         refused="migrate.ambiguous",
     ),
-    "state in pandas moves up, hdfs": Case(HDFS, queries_python.state_in_pandas, limited(queries_python.state_in_pandas)),
     "state in pandas moves down, format2": Case(
         FORMAT_2, limited(queries_python.state_in_pandas), queries_python.state_in_pandas, ("query.0",)
     ),
-    "state in pandas begins anew, hdfs": Case(
-        HDFS,
-        queries_python.state_in_pandas,
-        queries_python.state_in_pandas,
-        ("query.0",),
-        reference=partial(queries_python.state_in_pandas, rows=THEN),
-    ),
     "state variables and timers move up, format2": Case(FORMAT_2, queries_python.state_variables, limited(queries_python.state_variables)),
-    "state variables in pandas move down, rocksdb": Case(
-        ROCKSDB, limited(queries_python.state_variables_in_pandas), queries_python.state_variables_in_pandas, ("query.0",)
-    ),
     "state variables begin anew, changelog": Case(
         CHANGELOG,
         queries_python.state_variables,
@@ -195,10 +172,11 @@ AT_HOME = {"added above, with fewer columns, hdfs", "state variables and timers 
 
 @pytest.mark.parametrize("name", CASES)
 def test_rows_are_those_of_a_run_of_the_changed_code(spark: Any, tmp_path: Path, name: str, request: pytest.FixtureRequest) -> None:
-    case = CASES[name]
-    folder = tmp_path / "a b"
+    goes_on_exactly(spark, tmp_path / "a b", CASES[name], request.getfixturevalue("hdfs_url") if name in AT_HOME else "")
+
+
+def goes_on_exactly(spark: Any, folder: Path, case: Case, home: str = "") -> None:
     folder.mkdir()
-    home = request.getfixturevalue("hdfs_url") if name in AT_HOME else ""
     bench = Bench(Line(case.old, case.conf, inputs=case.inputs), folder, spark, home=home)
     changed, whole = (Bench(replace(bench.line, query=query), folder, spark) for query in (case.new, case.reference or case.new))
     savepoint = saved(bench, whole)

@@ -1,4 +1,4 @@
-"""State and sources that are written in Python, on every state store: exact as `test_exactness_matrix.py` says."""
+"""State and sources that are written in Python: exact as `test_exactness_matrix.py` says."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.savepoint import queries_python
-from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, ROCKSDB, Line
+from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, Line
 from tests.savepoint.matrix_run import References, assert_exact
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -16,8 +16,6 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 AVRO = {"spark.sql.streaming.stateStore.encodingFormat": "avro"}
 LINES = {
     "state in pandas, hdfs": Line(queries_python.state_in_pandas, HDFS),
-    "state in pandas, format2": Line(queries_python.state_in_pandas, FORMAT_2),
-    "state variables, rocksdb": Line(queries_python.state_variables, ROCKSDB),
     "state variables, format2, avro": Line(queries_python.state_variables, FORMAT_2 | AVRO),
     "state variables in pandas, changelog": Line(queries_python.state_variables_in_pandas, CHANGELOG),
     "state variables with TTL, format2": Line(queries_python.state_variables_for_a_day, FORMAT_2, last=5),

@@ -22,7 +22,6 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 TAKEN_OF, FILES = 1, 6
 """The savepoint is of this batch; the job runs meanwhile, and on a slow machine has run on to its end."""
 LINES = {
-    "parquet, hdfs": Line(queries.windowed, HDFS, sink="parquet"),
     "parquet, format2": Line(queries.windowed, FORMAT_2, sink="parquet"),
     "json, stateless": Line(queries.stateless, sink="json"),
     "foreach": Line(queries.windowed, FORMAT_2, sink="foreach"),

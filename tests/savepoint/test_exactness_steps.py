@@ -1,7 +1,7 @@
 """A batch killed at any of its steps: the job started again, and a fork of a savepoint taken of what is left, lose and double nothing.
 
-The states are made of a finished job, so every step is met, on every store, with a sink that remembers batches and one that
-does not. `tests/driver/test_kills.py` kills real drivers.
+The states are made of a finished job, so every step is met, on stores of each kind, with a sink that remembers batches and one
+that does not (`tests/long/test_exactness.py` has the rest). `tests/driver/test_kills.py` kills real drivers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pipelines.domain.errors import Conflict
 from pipelines.driver import commits, failures
 from pipelines.driver.records import Records
 from tests.savepoint import queries
-from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, ROCKSDB, Bench, Line, difference, since, write_inputs
+from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, Bench, Line, difference, since, write_inputs
 from tests.savepoint.matrix_steps import STEPS, beginning, leave
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
@@ -27,10 +27,7 @@ KILLED = 5
 COMPACTED = {"spark.sql.streaming.fileSource.log.compactInterval": "3", "spark.sql.streaming.fileSink.log.compactInterval": "3"}
 LINES = {
     "hdfs, files": Line(queries.windowed, HDFS | COMPACTED, sink="parquet"),
-    "hdfs, foreachBatch": Line(queries.windowed, HDFS | COMPACTED),
-    "rocksdb, files": Line(queries.windowed, ROCKSDB | COMPACTED, sink="parquet"),
     "changelog, files": Line(queries.windowed, CHANGELOG | COMPACTED, sink="parquet"),
-    "changelog, foreachBatch": Line(queries.windowed, CHANGELOG | COMPACTED),
     "format2, files": Line(queries.windowed, FORMAT_2 | COMPACTED, sink="parquet"),
     "format2, foreachBatch": Line(queries.windowed, FORMAT_2 | COMPACTED),
 }
@@ -38,8 +35,12 @@ LINES = {
 
 @pytest.mark.parametrize("name", LINES)
 def test_a_batch_killed_at_any_step_is_done_as_if_nothing_had_happened(spark: Any, tmp_path: Path, name: str) -> None:
-    bench = Bench(LINES[name], tmp_path, spark)
-    write_inputs(bench.line, tmp_path)
+    killed_at_any_step(spark, tmp_path, LINES[name])
+
+
+def killed_at_any_step(spark: Any, folder: Path, line: Line) -> None:
+    bench = Bench(line, folder, spark)
+    write_inputs(bench.line, folder)
     bench.run("job")
     expected, newest = bench.rows("job"), bench.committed("job")
     assert expected
@@ -61,7 +62,7 @@ def test_a_batch_killed_at_any_step_is_done_as_if_nothing_had_happened(spark: An
         proved.add(begun)
 
 
-@pytest.mark.parametrize("name", ["hdfs, files", "format2, files", "format2, foreachBatch"])
+@pytest.mark.parametrize("name", ["hdfs, files", "format2, files"])
 def test_a_first_batch_killed_at_any_step_is_done_as_if_nothing_had_happened(spark: Any, tmp_path: Path, name: str) -> None:
     bench = Bench(LINES[name], tmp_path, spark)
     write_inputs(bench.line, tmp_path, files=4)

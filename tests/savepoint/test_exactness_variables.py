@@ -65,14 +65,6 @@ CASES = {
         told={"query.0.last": "query.0.newest"},
     ),
     "one begins anew, format2": Case(FORMAT_2, Columns(), Columns(), Columns(only_later="seen"), drop=("query.0.seen",)),
-    "a variable more and one less, by Spark": Case(
-        FORMAT_2,
-        Columns(more="all"),
-        Columns(more="numbers"),
-        Columns(more="numbers", only_later="more"),
-        drop=("query.0.all",),
-        by_spark=True,
-    ),
     "other columns in Avro, by Spark": Case(
         FORMAT_2 | AVRO,
         Columns(held="sum INT, rows LONG"),
@@ -88,13 +80,15 @@ AT_HOME = "renamed, dropped and new, changelog"
 
 @pytest.mark.parametrize("name", CASES)
 def test_rows_are_those_of_a_run_of_the_changed_code(spark: Any, tmp_path: Path, name: str, request: pytest.FixtureRequest) -> None:
-    case = CASES[name]
-    folder = tmp_path / "a b"
+    goes_on_exactly(spark, tmp_path / "a b", CASES[name], request.getfixturevalue("hdfs_url") if name == AT_HOME else "")
+
+
+def goes_on_exactly(spark: Any, folder: Path, case: Case, home: str = "") -> None:
     folder.mkdir()
     old, new, reference = (
         variables(columns, AFTER, pandas=case.pandas, lives=case.lives) for columns in (case.old, case.new, case.reference or case.new)
     )
-    bench = Bench(Line(old, case.conf), folder, spark, home=request.getfixturevalue("hdfs_url") if name == AT_HOME else "")
+    bench = Bench(Line(old, case.conf), folder, spark, home=home)
     changed, whole = (Bench(replace(bench.line, query=query), folder, spark) for query in (new, reference))
     savepoint = saved(bench, whole)
     was = contents(folder / "savepoints")

@@ -1,4 +1,4 @@
-"""Five hundred savepoints of one running job from eight threads at once, while a ninth disposes of the oldest ones."""
+"""Many savepoints of one running job from eight threads at once, while a ninth disposes of the oldest ones."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.workspace.serving import Server, serving
 
 FILES = 12
 """One a batch: the logs are compacted three times, in batches 3, 7 and 11."""
-TAKERS, SAVEPOINTS, KEPT = 8, 500, 60
+TAKERS, SAVEPOINTS, KEPT = 8, 200, 40
 JOB, REFERENCE = JobName("main"), JobName("reference")
 BATCHES = {
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",  # the batches are the files, however late these come
@@ -144,7 +144,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.mark.spark
 @pytest.mark.timeout(900)
-def test_five_hundred_savepoints_of_a_running_job(server: Server, tmp_path: Path) -> None:
+def test_two_hundred_savepoints_of_a_running_job(server: Server, tmp_path: Path) -> None:
     files = sorted(write_events(tmp_path / "events", FILES).glob("events-*.json"))
     assert len(files) == FILES
     fed = tmp_path / "fed"

@@ -14,7 +14,7 @@ from tests.supervisor.soaking import fleet
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 KINDS = ("several", "windows_rocksdb")
-KILLS = (("driver", "several"), ("jvm", "windows_rocksdb"), ("server", ""), ("driver", "windows_rocksdb"))
+KILLS = (("driver", "several"), ("jvm", "windows_rocksdb"), ("server", ""))
 
 
 def test_whatever_is_killed_nothing_is_lost_or_doubled(tmp_path: Path, spark: Any) -> None:

@@ -1,6 +1,6 @@
-"""Forks a savepoint and is killed (SIGKILL, itself) on the way: `killed_migrating.py WORKSPACE SAVEPOINT CODE DROP POINT`.
+"""Forks a savepoint and is killed (SIGKILL, itself) when the state is rewritten: `killed_migrating.py WORKSPACE SAVEPOINT CODE DROP`.
 
-POINT is `rewriting`, while the sandbox does that, or `rehearsing`, when the state is rewritten. Its sandbox has kept JVMs."""
+Its sandbox has kept JVMs. `killed_rescaling.py` is killed while the sandbox rewrites."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from pipelines.sandbox import environment
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
-from pipelines.workspace import rehearsals, states
+from pipelines.workspace import rehearsals
 from pipelines.workspace.opening import open_workspace
 from tests.kept_jvms import keeper
 
@@ -23,10 +23,7 @@ def dying(*asked: Any, **more: Any) -> Any:
 
 
 if __name__ == "__main__":
-    root, savepoint, code, drop, point = sys.argv[1:]
+    root, savepoint, code, drop = sys.argv[1:]
     environment.command = keeper.command
-    if point == "rewriting":
-        states.follow = lambda ticket: dying
-    else:
-        rehearsals.rehearse = dying
+    rehearsals.rehearse = dying
     do(open_workspace(Path(root)), Fork(savepoint, name="killed", code=Path(code).read_text(), drop=(drop,)))

@@ -1,5 +1,5 @@
 """A job that reads a growing Delta table and writes another: killed, forked, taken back in time and promoted, it has the rows of one that
-nobody touched. From Spark 4 on the other one has a VARIANT column."""
+nobody touched; its fork goes on when its parent's table is gone. From Spark 4 on the other one has a VARIANT column."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ from pipelines.domain.decisions import StateFrom
 from pipelines.domain.holdings import Usable
 from pipelines.domain.restart_strategies import Strategy
 from pipelines.domain.runs import RunState
+from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.trust import Trust
 from pipelines.savepoint import delta_tables
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.face import do
@@ -31,12 +33,13 @@ from pipelines.verbs.restart_strategy import SetRestartStrategy
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.take import Take
+from pipelines.verbs.verify import Verify
 from pipelines.words import offsets
 from tests import delta, runtimes
 from tests.waiting import until
 from tests.workspace.conftest import job
+from tests.workspace.delta_forks import expected, written
 from tests.workspace.serving import Server, serving
-from tests.workspace.test_delta_exact import expected, written
 from tests.workspace.test_runtimes_exact import CONF, KEYS
 
 pytestmark = [
@@ -178,15 +181,28 @@ def has_the_rows_of_one_that_nobody_touched(server: Server, tmp_path: Path, spar
     assert (same.columns, same.rows_a, same.equal, same.only_b, same.changed) == (("k", "at", "s", "v"), 8 * KEYS, 8 * KEYS, 0, 0)
 
     server.stop("a", savepoint=False)
+    goes_on_without_its_parents_table(server, savepoint, table, into, own)
     (table / "part-009.parquet").unlink()
     assert face.plan(Resume("a")).refusal is None, "it has read that"
     refused = face.plan(Fork(savepoint.id, name="c")).refusal
-    assert refused is not None and refused.code == "source.gone" and "1 of the 6 files" in refused.message
+    assert refused is not None and refused.code == "source.gone" and "1 of the 8 files" in refused.message
 
     do(face, SetRestartStrategy("b", Strategy.NONE))
-    delta.commit(table, 5, [minutes(table, 5 * EACH, POISON)], with_data=False)
+    delta.commit(table, 6, [minutes(table, 6 * EACH, POISON)], with_data=False)
     until(lambda: server.newest("b").state is RunState.FAILED)
     has_input_rows_of_poison(server, "b")
+
+
+def goes_on_without_its_parents_table(server: Server, savepoint: Savepoint, table: Path, into: Path, own: Path) -> None:
+    """The fork `b`, whose code names that table; the savepoint is intact without it, and can be forked again. No vacuum takes more."""
+    away = into.rename(into.with_name("away"))
+    assert do(server.face, Verify(savepoint.id, level=Trust.INTACT)).reached is Trust.INTACT
+    again = server.face.plan(Fork(savepoint.id, name="c"))
+    assert again.refusal is None and [sink.action for sink in again.sinks] == ["continue"]
+    grow(table, 5, 1)
+    await_rows(server, "b", own, expected(12, changed_from=4))
+    assert not into.exists()
+    away.rename(into)
 
 
 def has_input_rows_of_poison(server: Server, name: str) -> None:

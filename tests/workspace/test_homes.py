@@ -425,8 +425,7 @@ def killable(house: House, theirs: str) -> Iterator[Killable]:
             process.kill()
 
 
-@EITHER
-@pytest.mark.parametrize("work", ["take", "dispose"])
+@pytest.mark.parametrize(("work", "theirs"), [("take", "s3"), ("take", "hdfs"), ("dispose", "s3")], indirect=["theirs"])
 def test_a_kill_between_any_two_requests_leaves_a_whole_savepoint_or_none(work: str, house: House, theirs: str, killable: Killable) -> None:
     """Killed at the first things that it writes and the last, and at one of those in between, which are all of one kind."""
     prepared(work, house, killable)

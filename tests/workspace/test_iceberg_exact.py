@@ -21,8 +21,8 @@ from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from tests import iceberg, runtimes
 from tests.waiting import until
+from tests.workspace.delta_forks import expected
 from tests.workspace.serving import Server, serving
-from tests.workspace.test_delta_exact import expected
 from tests.workspace.test_runtimes_exact import CONF, KEYS, put
 
 pytestmark = [

@@ -29,8 +29,8 @@ from pipelines.verbs.take import Take
 from pipelines.words import formats, offsets
 from tests import iceberg, iceberg_tables, runtimes
 from tests.waiting import until
+from tests.workspace.delta_forks import expected
 from tests.workspace.serving import Server, serving
-from tests.workspace.test_delta_exact import expected
 from tests.workspace.test_delta_source_exact import POISON, has_input_rows_of_poison
 from tests.workspace.test_runtimes_exact import CONF, KEYS
 

@@ -212,9 +212,8 @@ def killed(server: Server, savepoint: Savepoint, folder: Path) -> None:
             do(server.face, fork)
     unlisted(server, savepoint, was)
     server.end()
-    for point in ("rewriting", "rehearsing"):
-        command = [sys.executable, "-m", "tests.workspace.killed_migrating", str(server.root), savepoint.id, str(code), DEDUPE, point]
-        assert subprocess.run(command, cwd=Path(__file__).parents[2], check=False).returncode == -signal.SIGKILL
+    command = [sys.executable, "-m", "tests.workspace.killed_migrating", str(server.root), savepoint.id, str(code), DEDUPE]
+    assert subprocess.run(command, cwd=Path(__file__).parents[2], check=False).returncode == -signal.SIGKILL
     server.start()
     unlisted(server, savepoint, was)
     do(server.face, fork)

@@ -46,7 +46,7 @@ CONF = {
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
+def server(kept_jvms: None, tmp_path: Path) -> Iterator[Server]:
     with serving(odd(tmp_path)) as running:
         yield running
 

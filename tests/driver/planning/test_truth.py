@@ -1,5 +1,5 @@
-"""The truth table: every stateful operator and every cause, on both stores, planned by real Spark on a savepoint that it
-wrote, and run on from there: what happens is what the verdict says."""
+"""The truth table: every stateful operator and every cause, each on one of both stores, planned by real Spark on a savepoint
+that it wrote, and run on from there: what happens is what the verdict says."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ class Table:
             return error
         return sorted(rows)
 
-    def runs(self, at: int) -> bool:
-        """Whether this store has its turn to run a case's variant `at`: each is run on one of both, and planned on both."""
+    def has_turn(self, at: int) -> bool:
+        """Whether this store has its turn with a case's variant `at`: each is planned and run on one of both."""
         return at % len(STORES) == list(STORES).index(self.name)
 
     def linked(self, checkpoint: Path) -> Path:
@@ -141,6 +141,8 @@ def test_the_verdict_on_each_change_is_the_one_that_spark_and_the_rows_give(tabl
     wrong: list[Any] = []
     reference = table.went_on(case.code, case.mode, table.linked(checkpoint))
     for at, variant in enumerate(case.variants):
+        if not case.rocksdb_only and not table.has_turn(at):
+            continue
         new, new_folder = table.plan(variant.of(case.code), case.mode, checkpoint, True)
         kept, then, now = (
             contracts.read(open_storage(str(place)), at) for place, at in ((checkpoint, 1), (old_folder, 0), (new_folder, 0))
@@ -151,10 +153,9 @@ def test_the_verdict_on_each_change_is_the_one_that_spark_and_the_rows_give(tabl
         told = verdicts.worst(part.outcome for part in parts)
         if told is not variant.outcome or variant.says not in words(parts):
             wrong.append((variant.name, variant.outcome.value, told.value, words(parts), new.failure, new.refusal))
-        if case.rocksdb_only or table.runs(at):
-            went_on = table.went_on(variant.of(case.code), case.mode, table.linked(checkpoint))
-            if not agrees(told, starts(parts), went_on, reference, shows=variant.shows):
-                wrong.append((variant.name, told.value, went_on, reference))
+        went_on = table.went_on(variant.of(case.code), case.mode, table.linked(checkpoint))
+        if not agrees(told, starts(parts), went_on, reference, shows=variant.shows):
+            wrong.append((variant.name, told.value, went_on, reference))
     assert files(checkpoint) == before, "neither planning nor going on changes what is linked"
     assert wrong == []
 

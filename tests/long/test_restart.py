@@ -1,4 +1,7 @@
-"""Real Spark goes on from a closure as if nothing had happened: the rows are those of the run that was never interrupted."""
+"""Real Spark goes on from a closure as if nothing had happened: the rows are those of the run that was never interrupted.
+
+`tests/savepoint/test_exactness_matrix.py` has the same operators and stores go on from savepoints, which are made of closures, every time.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from pipelines.storage.local import LocalStorage
 from tests.checkpoint.materialise import carry_sink_log, materialise
 from tests.golden import make
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.long, pytest.mark.spark]
 
 FORKED_AT = 2
 """Before the fourth batch, whose logs are compacted: the fork has to cross it."""

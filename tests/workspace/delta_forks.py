@@ -1,13 +1,11 @@
-"""Forks of a job that writes to a Delta table: each has a table of its own, with the rows of a run that was never interrupted."""
+"""Forks of a job that writes to two Delta tables: each has tables of its own, with the rows of a run that was never interrupted."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from pyarrow import parquet
 
 from pipelines.domain.trust import Trust
@@ -23,15 +21,9 @@ from pipelines.verbs.verify import Verify
 from tests import delta, runtimes
 from tests.waiting import until
 from tests.workspace.conftest import job
-from tests.workspace.serving import Server, serving
+from tests.workspace.serving import Server
 from tests.workspace.test_runtimes_exact import CONF, KEYS, put
 
-pytestmark = [
-    pytest.mark.spark,
-    pytest.mark.timeout(600),
-    pytest.mark.usefixtures("kept_jvms"),
-    pytest.mark.skipif(bool(delta.missing()), reason=delta.missing()),
-]
 CODE = """
 import sys
 from pyspark.sql import SparkSession, functions as F
@@ -78,16 +70,6 @@ def await_rows(server: Server, name: str, lake: Path, *rows: list[tuple[Any, ...
         return [written(lake / query) for query in QUERIES] == list(rows)
 
     until(are_there, 120)
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    with serving(tmp_path / "ws") as server:
-        yield server
-
-
-def test_a_fork_has_tables_of_its_own_with_the_rows_of_one_that_nobody_interrupted(server: Server, tmp_path: Path) -> None:
-    fork_has_tables_of_its_own(server, tmp_path, runtimes.USUAL)
 
 
 def fork_has_tables_of_its_own(server: Server, tmp_path: Path, spark: str) -> None:
