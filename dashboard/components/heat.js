@@ -47,6 +47,7 @@ class Heat {
     this.onCell = (cell) => trigger("cell", cell);
     this.root.dataset.testid = `heat-${data.name}`;
     this.title.textContent = data.title;
+    this.title.title = data.hint;
     this.words.textContent = data.columns.length ? data.words : "";
     this.words.classList.toggle("skewed", data.skewed);
     this.scale.hidden = this.frame.hidden = !data.columns.length;

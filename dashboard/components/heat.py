@@ -23,6 +23,7 @@ def heat(drawn: HeatMap, zone: tzinfo, *, key: str) -> tuple[str, int] | None:
     data = {
         "name": key,
         "title": drawn.title,
+        "hint": drawn.hint,
         "words": drawn.words,
         "skewed": drawn.skewed,
         "unit": "rows" if drawn.measure == "rows" else "bytes",

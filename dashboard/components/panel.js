@@ -101,13 +101,13 @@ class Panel {
     this.legend.replaceChildren(...legend.map((entry) => this.legendEntry(entry, theme)));
   }
 
-  legendEntry({ name, value, color, symbol }, theme) {
+  legendEntry({ name, value, color, symbol, hint }, theme) {
     const shown = painted(color, theme.names);
     const entry = element("span", "tm-panel-entry");
     const swatch = element("i", `tm-panel-swatch ${symbol}`, entry);
     swatch.style.background = shown;
     swatch.style.borderColor = shown;
-    element("span", "tm-panel-name", entry, name).title = name;
+    element("span", "tm-panel-name", entry, name).title = hint || name;
     if (value) element("b", "", entry, value);
     return entry;
   }

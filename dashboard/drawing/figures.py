@@ -28,6 +28,8 @@ class LegendEntry:
     value: str = ""
     color: str = BLUE
     symbol: Literal["square", "circle", "diamond", "dash", "dots"] = "square"
+    hint: str = ""
+    """Said on hover; the name itself where there is none."""
 
 
 @dataclass(frozen=True)

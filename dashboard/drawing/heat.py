@@ -9,7 +9,7 @@ from statistics import fmean
 
 from dashboard.drawing.states import SKEWED
 from pipelines.domain.state_sizes import OperatorSizes
-from pipelines.words import formats
+from pipelines.words import formats, operators
 
 MOST_COLUMNS = 120
 
@@ -44,6 +44,8 @@ class HeatMap:
     columns: tuple[HeatColumn, ...]
     partitions: int
     empty: str = ""
+    hint: str = ""
+    """Spark's name of the operator."""
 
     @property
     def top(self) -> int:
@@ -91,8 +93,8 @@ EMPTY = {
 def heat_map(sizes: OperatorSizes, measure: Measure) -> HeatMap:
     """The newest moments of one operator."""
     columns = tuple(_columns(sizes, measure))[-MOST_COLUMNS:]
-    title = f"{sizes.name or 'operator'} · {sizes.operator}"
-    return HeatMap(title, measure, columns, sizes.partitions, "" if columns else EMPTY[measure])
+    title = f"{operators.kind(sizes.name)} · {sizes.operator}"
+    return HeatMap(title, measure, columns, sizes.partitions, "" if columns else EMPTY[measure], sizes.name)
 
 
 def _columns(sizes: OperatorSizes, measure: Measure) -> Sequence[HeatColumn]:

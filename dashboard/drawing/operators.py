@@ -13,7 +13,7 @@ from dashboard.drawing.jobs import Array, Columns, axis, broken_line, checkpoint
 from dashboard.drawing.units import BYTES, ROWS, Unit
 from pipelines.domain.experiments import Series
 from pipelines.domain.operators import BacklogSeries, OperatorSeries
-from pipelines.words import formats
+from pipelines.words import formats, operators
 from pipelines.words.backlog import UNITS
 
 COLORS = (VIOLET, BLUE, ORANGE, GREEN, PINK, CYAN, GRAY)
@@ -24,7 +24,7 @@ PARTS = (
 )
 COUNT = Unit(1, {"tickformat": "~s"}, "%{y:,.0f}", formats.compact)
 Drawn = tuple[str, str, Array, Array]
-"""Name, name in the legend, times, values."""
+"""What the legend says on hover, name in the legend, times, values."""
 
 
 def operator_charts(series: Series, marks: Sequence[TimeMark] = (), span: tuple[float, float] | None = None) -> dict[str, Chart]:
@@ -74,18 +74,19 @@ def _sources(waiting: Sequence[BacklogSeries]) -> list[Drawn]:
     return drawn
 
 
-def _rows(operators: Sequence[OperatorSeries]) -> list[Drawn]:
-    return [_named(operator, operator.rows, operators) for operator in operators]
+def _rows(known: Sequence[OperatorSeries]) -> list[Drawn]:
+    return [_named(operator, operator.rows, known) for operator in known]
 
 
-def _memory(operators: Sequence[OperatorSeries]) -> list[Drawn]:
-    return [_peaks(_named(operator, operator.memory_bytes, operators)) for operator in operators]
+def _memory(known: Sequence[OperatorSeries]) -> list[Drawn]:
+    return [_peaks(_named(operator, operator.memory_bytes, known)) for operator in known]
 
 
 def _named(operator: OperatorSeries, values: Sequence[int], known: Sequence[OperatorSeries]) -> Drawn:
-    """An operator's name; with its number where a query has that name twice, and with its query where there are several."""
-    twice = sum(other.query == operator.query and other.name == operator.name for other in known) > 1
-    short = f"{operator.name} {operator.operator}" if twice else operator.name
+    """What an operator is; with its number where a query has that twice, with its query where there are several. On hover Spark's name."""
+    kind = operators.kind(operator.name)
+    twice = sum(other.query == operator.query and operators.kind(other.name) == kind for other in known) > 1
+    short = f"{kind} {operator.operator}" if twice else kind
     several = len({other.query for other in known}) > 1
     return operator.name, f"{operator.query} {short}" if several else short, column(operator.t), column(values)
 
@@ -104,7 +105,7 @@ def _lines(title: str, drawn: Sequence[Drawn], past: Sequence[Drawn], unit: Unit
     before = [curve for curve in past if curve[1] in colors and np.isfinite(curve[3]).any()]
     traces = tuple(dotted(short, colors[short], t, values, unit) for _, short, t, values in before)
     traces += tuple(broken_line(short, color, t, values / unit.scale, unit) for color, (_, short, t, values) in colored)
-    legend = [LegendEntry(short, unit.text(last(values)), color) for color, (_, short, _, values) in colored]
+    legend = [LegendEntry(short, unit.text(last(values)), color, hint=hint) for color, (hint, short, _, values) in colored]
     if len(drawn) > len(ranked):
         legend.append(LegendEntry(f"and {len(drawn) - len(ranked)} smaller", color="$muted"))
     summary = f"{title} over time; last: {', '.join(f'{entry.name} {entry.value}' for entry in legend)}."

@@ -25,7 +25,7 @@ def moment_ms(text: str, now: datetime) -> int:
     try:
         at = _clock(text, now) if _CLOCK.fullmatch(text) else datetime.fromisoformat(text)
     except ValueError as error:
-        raise Invalid("time.invalid", f"{text!r} is not a time: {error}", "Write 2027-01-15T08:00, 08:00:30 (today) or -10m.") from error
+        raise Invalid("time.invalid", f"{text!r} is not a time", "Write 2027-01-15T08:00, 08:00:30 (today) or -10m.") from error
     return _epoch_ms(at if at.tzinfo else at.replace(tzinfo=now.tzinfo))
 
 

@@ -161,12 +161,18 @@ def _unsaid(stop: StopWanted | None, seen: Seen, now_ms: int) -> Exit:
         message = f"its driver, a process of host {seen.elsewhere}, is gone; nobody was there to see why"
         return Exit("killed" if stop is None else "stopped", None, "", message, now_ms)
     if stop is not None and seen.terminated_ms is not None:
-        return Exit("stopped", code, "", f"{'cancelled' if stop.at_once else 'ended'} by {_cause(code)}", now_ms)
+        return Exit("stopped", code, "", _told_to_end(stop, code), now_ms)
     if code == 0:
         return Exit("finished", 0, "", "", now_ms)
     if code is not None and code > 0:
         return Exit("failed", code, "", f"the driver ended with exit code {code}; its log says why", now_ms)
     return Exit("killed", code, "", f"the driver was ended by {_cause(code)}", now_ms)
+
+
+def _told_to_end(stop: StopWanted, code: int | None) -> str:
+    """What ended a driver that was told to; of one that an earlier server or a command began nobody learns how it left."""
+    what = "cancelled" if stop.at_once else "ended"
+    return what if code is None else f"{what} by {_cause(code)}"
 
 
 def _cause(code: int | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pipelines.domain.migrations import Migration
 from pipelines.domain.operator_places import Placement
 from pipelines.domain.source_places import SourcePlacement, name_of
-from pipelines.words import verdicts
+from pipelines.words import operators
 
 
 def told(done: Migration) -> str:
@@ -27,7 +27,7 @@ def told(done: Migration) -> str:
 def _placement(placement: Placement) -> str:
     """`counts, operator 0 (dedupe) was dropped`, `… was operator 1`, `… begins empty`."""
     number = placement.before if placement.after is None else placement.after
-    subject = f"{placement.query}, operator {number} ({verdicts.OPERATORS.get(placement.name, placement.name)})"
+    subject = f"{placement.query}, operator {number} ({operators.kind(placement.name)})"
     if placement.after is None:
         return f"{subject} was dropped"
     return f"{subject} begins empty" if placement.before is None else f"{subject} was operator {placement.before}"

@@ -13,7 +13,7 @@ from pipelines.domain.restores import RestorePlan, SinkPlan
 from pipelines.domain.rewrites import OperatorRewrite, RewritePlan
 from pipelines.domain.savepoints import ExportPlan, TakePlan
 from pipelines.domain.verdicts import Verdict
-from pipelines.words import formats, offsets, probations, resources, restarts, verdicts
+from pipelines.words import formats, offsets, operators, probations, resources, restarts, verdicts
 from pipelines.words.formats import Facts
 
 WAYS: Mapping[str, str] = {
@@ -128,13 +128,13 @@ def lock_step(plan: LockStepPlan) -> str:
 
 
 def _rewritten(operator: OperatorRewrite, partitions: int) -> str:
-    """`4 become 8: operator 0 (stateStoreSave) of counts, 1 store, 12 kB`."""
+    """`4 become 8: operator 0 (aggregation) of counts, 1 store, 12 kB`."""
     return f"{operator.partitions:,} become {partitions:,}: {_operator(operator)}"
 
 
 def _operator(operator: OperatorRewrite) -> str:
     stores = formats.plural(operator.stores, "store")
-    return f"operator {operator.operator} ({operator.name}) of {operator.query}, {stores}, {formats.size(operator.bytes)}"
+    return f"operator {operator.operator} ({operators.kind(operator.name)}) of {operator.query}, {stores}, {formats.size(operator.bytes)}"
 
 
 def _labels(labels: Sequence[str]) -> str:

@@ -8,19 +8,8 @@ from itertools import zip_longest
 from pipelines.domain.changed_meanings import ChangedMeaning
 from pipelines.domain.plan_differences import PlanDifference
 from pipelines.domain.verdicts import OperatorPair, OperatorPlan, Outcome, Part, Verdict
+from pipelines.words import operators
 
-OPERATORS: Mapping[str, str] = {
-    "stateStoreSave": "aggregation",
-    "sessionWindowStateStoreSaveExec": "session windows",
-    "symmetricHashJoin": "join",
-    "dedupe": "deduplication",
-    "dedupeWithinWatermark": "deduplication within the watermark",
-    "globalLimit": "limit",
-    "applyInPandasWithState": "applyInPandasWithState",
-    "transformWithStateInPySparkExec": "transformWithState",
-    "transformWithStateInPandasExec": "transformWithStateInPandas",
-}
-"""Spark's name of a stateful operator -> the field's."""
 SENTENCES: Mapping[Outcome, str] = {
     Outcome.SAME: "The state fits and means the same.",
     Outcome.PARTLY_KEPT: "A part of the state is dropped: it starts once that is accepted, by its name.",
@@ -39,12 +28,12 @@ def subject(part: Part | ChangedMeaning) -> str:
     """`counts, operator 0 (aggregation)`, or the query alone."""
     if part.operator is None:
         return part.query
-    return f"{part.query}, operator {part.operator} ({OPERATORS.get(part.name, part.name)})"
+    return f"{part.query}, operator {part.operator} ({operators.kind(part.name)})"
 
 
 def operator(plan: OperatorPlan | None, none: str) -> str:
     """`operator 0 (aggregation)`, or `none`."""
-    return f"operator {plan.operator} ({OPERATORS.get(plan.name, plan.name)})" if plan is not None else none
+    return f"operator {plan.operator} ({operators.kind(plan.name)})" if plan is not None else none
 
 
 def alone(pair: OperatorPair) -> str:

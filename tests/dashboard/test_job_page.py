@@ -273,7 +273,7 @@ def test_a_job_is_rescaled_once_its_plan_was_seen(opened: Opener) -> None:
     app.button(key="rescale").click()
     app.number_input(key="rescale_partitions").set_value(8).run()
     words = texts(app)
-    for part in ("stops at its next batch boundary", "4 become 8: operator 0 (stateStoreSave) of counts", "late keeps no state"):
+    for part in ("stops at its next batch boundary", "4 become 8: operator 0 (aggregation) of counts", "late keeps no state"):
         assert part in words, part
     app.button(key="rescale").click()
     clicked(app, "rescale_yes")

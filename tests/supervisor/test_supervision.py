@@ -87,6 +87,11 @@ CASES = {
         replace(GONE, return_code=-9, terminated_ms=NOW - 2_000),
         ended("stopped", -9, "cancelled by signal 9"),
     ),
+    "cancelled, and began under another server": (
+        CANCEL,
+        replace(GONE, terminated_ms=NOW - 2_000),
+        ended("stopped", None, "cancelled"),
+    ),
     "stop asked, died before it was told": (
         STOP,
         replace(GONE, return_code=-11),

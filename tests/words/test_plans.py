@@ -92,7 +92,7 @@ def test_a_migration_says_its_steps_and_what_it_did() -> None:
         replace(samples.restore_plan("sp-1", "a", keeps_query_id=False), migration=MigrationPlan("columns", (rewritten,)))
     )
     steps = dict(facts)
-    assert steps["may change"] == "operator 0 (stateStoreSave) of counts, 1 store, 12.0 kB"
+    assert steps["may change"] == "operator 0 (aggregation) of counts, 1 store, 12.0 kB"
     assert steps["rewritten"].startswith("at most 12.0 kB") and [name for name, _ in facts if name in steps][-1] == "rehearsed"
     kept, added = Aggregate(Becomes.KEPT, "sum(n)"), Aggregate(Becomes.ADDED, "count(1)")
     done = MigratedOperator("counts", 0, 12, 12, "sum long", "sum long, count long", (kept, added))

@@ -16,7 +16,7 @@ from pipelines.domain.offsets import PartitionOffset
 from pipelines.domain.operators import OperatorProgress, QueryOperators, SourceSeen
 from pipelines.domain.plans import QueryPlan
 from pipelines.verbs.jobs import ListOperators, ListPlans
-from pipelines.words import formats, offsets
+from pipelines.words import formats, offsets, operators
 from pipelines.words.sinks import AT_LEAST_ONCE
 
 SOURCES = (
@@ -134,9 +134,9 @@ def _offset(text: str) -> Cell:
 
 
 def _operator(at: int, operator: OperatorProgress) -> Row:
-    more = "\n".join(f"{name}: {formats.size(value)}" for name, value in operator.custom.items())
+    more = "\n".join([operator.name, *(f"{name}: {formats.size(value)}" for name, value in operator.custom.items())])
     cells = (
-        Cell(f"{operator.name} · {at}", strong=True, hint=more),
+        Cell(f"{operators.kind(operator.name)} · {at}", strong=True, hint=more),
         number(operator.rows, formats.count),
         number(operator.updated, formats.count),
         number(operator.removed, formats.count),

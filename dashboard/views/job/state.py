@@ -18,7 +18,7 @@ from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.states import StateTable
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.state import ListStates
-from pipelines.words import formats
+from pipelines.words import formats, operators
 
 COLUMNS = (
     Column("State", wide=True),
@@ -78,7 +78,7 @@ def row(state_table: StateTable, now: float) -> Row:
             hint="Spark's own bookkeeping of a join, not the code's values" if state_table.internal else "",
         ),
         Cell(state_table.query),
-        Cell(f"{state_table.name or 'operator'} · {state_table.operator}"),
+        Cell(f"{operators.kind(state_table.name)} · {state_table.operator}", hint=state_table.name),
         number(state_table.operator_rows, formats.count),
         number(state_table.partitions, formats.count),
         number(state_table.bytes, formats.size),

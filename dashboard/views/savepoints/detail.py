@@ -18,7 +18,7 @@ from dashboard.views.savepoints.head import head
 from dashboard.widgets import errors_shown, facts, when
 from pipelines.domain.savepoints import Manifest, QueryImage, Savepoint
 from pipelines.verbs.savepoints import ReadManifest
-from pipelines.words import formats, offsets, plans
+from pipelines.words import formats, offsets, operators, plans
 from pipelines.words import holdings as held
 from pipelines.words.savepoints import FREES, ORIGIN_HINTS, ORIGINS, snapshots, tables
 
@@ -131,7 +131,7 @@ def offsets_frame(queries: tuple[QueryImage, ...]) -> pd.DataFrame:
 
 def _state(savepoint: Savepoint, key: str) -> None:
     rows = [
-        (q.query, operator.name, operator.id, operator.partitions, ", ".join(operator.stores), q.provider, q.state_format)
+        (q.query, operators.kind(operator.name), operator.id, operator.partitions, ", ".join(operator.stores), q.provider, q.state_format)
         for q in savepoint.queries
         for operator in q.operators
     ]

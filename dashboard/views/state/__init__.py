@@ -22,7 +22,7 @@ from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
 from pipelines.verbs.shell import as_command
 from pipelines.verbs.state import ListStates
 from pipelines.verbs.take import Take
-from pipelines.words import formats
+from pipelines.words import formats, operators
 
 TEACHES = (
     "State is what a job keeps from batch to batch: one row for each key. Spark reads it from the savepoint, in a process of its own; "
@@ -154,7 +154,7 @@ def _named(table: StateTable) -> str:
             None,
             (
                 table.query,
-                f"{table.name or 'operator'} {table.operator}",
+                f"{operators.kind(table.name)} {table.operator}",
                 what,
                 "internal" if table.internal else "",
                 rows,

@@ -25,7 +25,7 @@ from pipelines.domain.state_differences import StateDifference, TableDifference
 from pipelines.domain.states import StateRows
 from pipelines.verbs.jobs import ListJobs
 from pipelines.verbs.state_difference import CompareState, QueryStateDifference, ShowStateDifference
-from pipelines.words import formats
+from pipelines.words import formats, operators
 from pipelines.words import state_differences as words
 from pipelines.words import state_keys as key_words
 
@@ -124,7 +124,7 @@ def _figures(table: TableDifference) -> list[KeyFigure]:
     changes, both = table.changes, table.same + table.changes.changed
     share = f"{changes.changed / both:.1%} of keys on both sides" if both else "no key on both sides"
     return [
-        KeyFigure("Keys at A", formats.count(table.keys_a), note=table.name or "operator"),
+        KeyFigure("Keys at A", formats.count(table.keys_a), note=operators.kind(table.name)),
         KeyFigure("Keys at B", formats.count(table.keys_b), note=f"{table.keys_b - table.keys_a:+,}"),
         KeyFigure("Added", formats.count(changes.added), note="only at B"),
         KeyFigure("Removed", formats.count(changes.removed), note="only at A"),

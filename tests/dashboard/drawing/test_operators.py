@@ -25,10 +25,11 @@ def series(*operators: OperatorSeries, backlog: tuple[BacklogSeries, ...] = ()) 
 
 def test_each_operator_has_its_line_the_greatest_first() -> None:
     charts = operator_charts(series(operator("q", 0, "stateStoreSave", 20), operator("q", 1, "symmetricHashJoin", 300)))
-    assert legend(charts["state_rows"]) == {"symmetricHashJoin": "300", "stateStoreSave": "20"}
-    assert legend(charts["state_bytes"]) == {"symmetricHashJoin": "300 kB", "stateStoreSave": "20.0 kB"}
-    assert y(charts["state_rows"], "stateStoreSave") == [1, 20]
-    assert "symmetricHashJoin 300" in charts["state_rows"].summary
+    assert legend(charts["state_rows"]) == {"join": "300", "aggregation": "20"}
+    assert legend(charts["state_bytes"]) == {"join": "300 kB", "aggregation": "20.0 kB"}
+    assert y(charts["state_rows"], "aggregation") == [1, 20]
+    assert "join 300" in charts["state_rows"].summary
+    assert [entry.hint for entry in charts["state_rows"].legend] == ["symmetricHashJoin", "stateStoreSave"]
 
 
 @pytest.mark.parametrize("operators", [(), (operator("q", 0, "stateStoreSave", 20),)], ids=["none", "one"])
@@ -38,7 +39,7 @@ def test_a_single_operator_keeps_the_single_line_of_the_job(operators: tuple[Ope
 
 def test_operators_of_one_name_are_told_apart() -> None:
     charts = operator_charts(series(operator("p", 0, "dedupe", 3), operator("p", 1, "dedupe", 2), operator("q", 0, "dedupe", 1)))
-    assert list(legend(charts["state_rows"])) == ["p dedupe 0", "p dedupe 1", "q dedupe"]
+    assert list(legend(charts["state_rows"])) == ["p deduplication 0", "p deduplication 1", "q deduplication"]
 
 
 def test_past_the_colours_the_smallest_are_counted() -> None:
