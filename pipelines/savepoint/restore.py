@@ -26,6 +26,8 @@ from pipelines.storage.rollback import rollback
 __all__ = ["Adopt", "Fork", "Restored", "Resume", "Scratch", "Target", "clean", "plan", "restore"]
 
 UNFINISHED = ".making-"
+IN_PLACE = "restore in place"
+"""How the purpose in the mark of a restore begins that is built under its own name, where nothing can be renamed."""
 HARMLESS = {"noop", "console"}
 Open = Callable[[str], Storage]
 
@@ -98,31 +100,23 @@ def restore(
 def clean(parent: str, now_ms: int, lives: process_marks.Lives = process_marks.lives, open_target: Open = open_storage) -> tuple[str, ...]:
     """Removes restores below `parent` (a folder of checkpoints) whose process died; returns the folders that were removed.
 
-    One that was published stays, without its process mark. Where nothing is renamed, a restore is whole when its mark is gone.
+    One that was published stays, without its process mark: all but those that were built in place, which taking the mark away publishes.
     """
     storage = open_target(parent)
-    dead = [name for name in folders.children(storage) if UNFINISHED in name and not _lives(storage, name, now_ms, lives)]
-    for name in dead:
+    removed = [name for name in folders.children(storage) if UNFINISHED in name and not _lives(storage, name, now_ms, lives)]
+    for name in removed:
         folders.remove(storage, name)
-    marked = [name for name in folders.children(storage) if UNFINISHED not in name and _is_marked_by_dead(storage, name, now_ms, lives)]
-    for name in marked:
-        if folders.renames(storage):
-            storage.delete([paths.join(name, layout.MAKING)])
+    for name in folders.children(storage):
+        mark = None if UNFINISHED in name else process_marks.read(storage, paths.join(name, layout.MAKING))
+        if mark is None or lives(mark, now_ms):
+            continue
+        if mark.purpose.startswith(IN_PLACE):
+            storage.delete([entry.path for entry in storage.list(name) if entry.path != paths.join(name, layout.MAKING)])
+            folders.remove(storage, name)  # the mark goes last, so that a removal which breaks off can be done again
+            removed.append(name)
         else:
-            _remove_marked(storage, name)
-    return tuple(f"{storage.url}/{name}" for name in (*dead, *([] if folders.renames(storage) else marked)))
-
-
-def _is_marked_by_dead(storage: Storage, name: str, now_ms: int, lives: process_marks.Lives) -> bool:
-    mark = process_marks.read(storage, paths.join(name, layout.MAKING))
-    return mark is not None and not lives(mark, now_ms)
-
-
-def _remove_marked(storage: Storage, name: str) -> None:
-    """Removes `name`, its process mark last, so that a removal which breaks off can be done again."""
-    mark = paths.join(name, layout.MAKING)
-    storage.delete([entry.path for entry in storage.list(name) if entry.path != mark])
-    folders.remove(storage, name)
+            storage.delete([paths.join(name, layout.MAKING)])
+    return tuple(f"{storage.url}/{name}" for name in removed)
 
 
 def _make(
@@ -153,7 +147,8 @@ def _make(
     clones, written = files.clones, files.written
     folders.remove(storage, aside)
     with rollback(lambda: folders.remove(storage, aside), aside):
-        mark = documents.encode(process_marks.this_process(now_ms, f"restore {manifest.id}"))
+        purpose = f"{'restore' if renames else IN_PLACE} {manifest.id}"
+        mark = documents.encode(process_marks.this_process(now_ms, purpose))
         folders.put(storage, {paths.join(aside, layout.MAKING): mark})  # 1
         copied = _clone(library, manifest, storage, aside, clones, watch)  # 2
         folders.put(storage, {paths.join(aside, path): data for path, data in written.items()})  # 3

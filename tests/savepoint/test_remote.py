@@ -13,10 +13,11 @@ from pipelines.domain.errors import AlreadyExists, NotFound
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import dispose, library, restore, take, verify
+from pipelines.savepoint import dispose, library, process_marks, restore, take, verify
 from pipelines.savepoint.batch_choice import Newest
 from pipelines.savepoint.restore import Restored
 from pipelines.savepoint.source import JobSource, QueryLocation
+from pipelines.storage import documents
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.protocol import Advance, Clone, How, Storage, unwatched
@@ -171,6 +172,13 @@ def test_a_restore_in_a_bucket_copies_each_file_once_and_never_over_another(s3_u
     with pytest.raises(AlreadyExists):
         restore.restore(job.library, SP, target, NOW_MS)
     assert len(contents(job.forks)) == made.files
+    forks, mark = open_storage(job.forks), "fork/making.json"
+    forks.write(mark, documents.encode(process_marks.this_process(NOW_MS, f"restore {SP}")))
+    assert restore.clean(job.forks, NOW_MS, lambda *_: False) == ()
+    assert len(contents(job.forks)) == made.files, "what was built aside is whole, and may run: its mark alone is left of a crash"
+    forks.write(mark, documents.encode(process_marks.this_process(NOW_MS, f"{restore.IN_PLACE} {SP}")))
+    assert restore.clean(job.forks, NOW_MS, lambda *_: False) == (f"{job.forks}/fork",)
+    assert contents(job.forks) == {}
 
 
 def strike(fault: Fault, job: Setting, bench: Bench, verb: str) -> bool:
