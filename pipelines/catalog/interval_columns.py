@@ -3,7 +3,6 @@ says what they are; two intervals of one kind are equal where their numbers are.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
 _MAY_BE = re.compile(r"\b(BIGINT|INTEGER)\b")
 _INTERVAL = re.compile(r"INTERVAL (YEAR|MONTH)?")
 _WHOLE = (
-    ("interval year to month", re.compile(r'"interval (year|month)[a-z ]*"')),
-    ("interval day to second", re.compile(r'"interval [dhms][a-z ]*"')),
+    ("interval year to month", re.compile(r"interval (year|month)( to month)?")),
+    ("interval day to second", re.compile(r"interval (day|hour|minute|second)( to [a-z]+)?")),
 )
 """What has all fields of the intervals of one kind, and any of them in Spark's JSON."""
 
@@ -68,10 +67,11 @@ def of_both(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _whole(kind: Any) -> Any:
-    text = json.dumps(kind)
-    for whole, some in _WHOLE:
-        text = some.sub(json.dumps(whole), text)
-    return json.loads(text)
+    if isinstance(kind, Mapping):
+        return {name: part if name == "name" else _whole(part) for name, part in kind.items()}
+    if isinstance(kind, list):
+        return [_whole(part) for part in kind]
+    return next((whole for whole, some in _WHOLE if isinstance(kind, str) and some.fullmatch(kind)), kind)
 
 
 def shown(value: Any, kind: Any) -> Any:
