@@ -31,6 +31,9 @@ LINES = {
     "join, changelog": Line(queries.left_join, CHANGELOG | PARTITIONS, inputs=("events", "clicks")),
     "join of column families, format2": Line(queries.left_join, FORMAT_2 | PARTITIONS | {JOIN_FORMAT: "3"}, inputs=("events", "clicks")),
     "join by time, format2": Line(queries.left_join, FORMAT_2 | PARTITIONS | {JOIN_FORMAT: "4"}, inputs=("events", "clicks")),
+    "join by time without a watermark, format2": Line(
+        queries.endless_join, FORMAT_2 | PARTITIONS | {JOIN_FORMAT: "4"}, inputs=("events", "clicks")
+    ),
     "deduplication, rocksdb, files": Line(queries.distinct_for_a_while, ROCKSDB | PARTITIONS, sink="parquet"),
     "state variables and timers, format2": Line(queries_python.state_variables, FORMAT_2 | PARTITIONS),
 }
