@@ -206,6 +206,7 @@ def test_a_job_at_a_home_is_exact(server: Server, home: Home, tmp_path: Path) ->
         name, partitions = fork.name, 3 if fork is at_home else 0
         do(server.face, fork)
         if fork is at_home and not home.in_bucket:
+            reaches(server, name, FILES)
             do(server.face, Rescale(name, partitions))
         reaches(server, name, FILES + bool(partitions))  # a rescaling is a batch of its own
         assert len(state_partitions(server, name)) == (partitions or 1)
