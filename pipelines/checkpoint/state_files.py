@@ -20,6 +20,8 @@ SNAPSHOT_NEWEST = 2
 """Version 2 is that of Spark 4.0 in format 2; it says the same as version 1."""
 LINEAGE_VERSIONS = ("v3", "v4")
 """Changelogs that begin with their lineage (StateStoreChangelogWriterV3, V4); v1 and v2 have none."""
+BESIDE_SNAPSHOTS = ("/SSTs", "/logs")
+"""How the folders end of the files that snapshots of RocksDB name."""
 _NAME = re.compile(r"([0-9]{1,18})(?:_([0-9A-Za-z-]{1,64}))?\.(delta|snapshot|changelog|zip)")
 
 
@@ -74,6 +76,13 @@ def parse_path(path: str) -> Kind | None:
     """What kind of state file a path names, None for any other file."""
     match = _NAME.fullmatch(path.rpartition("/")[2])
     return _KINDS[match[3]] if match else None
+
+
+def is_data(path: str) -> bool:
+    """Whether a file of a checkpoint, or its checksum, is of the state itself; what says of what that is made is not."""
+    folder, _, name = path.rpartition("/")
+    plain = name.removeprefix(".").partition(".crc")[0]
+    return folder.endswith(BESIDE_SNAPSHOTS) or parse_path(plain) is not None
 
 
 def parse_all(entries: Iterable[Entry]) -> tuple[StateFile, ...]:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from pipelines.domain.bounds import Batch, Count
 from pipelines.domain.errors import Conflict, Refusal, TidemarkError, Unsupported, refusal
 from pipelines.domain.ids import QueryName
-from pipelines.domain.operators import JOIN
 from pipelines.domain.savepoints import Operator, QueryImage
 
 MOST_PARTITIONS = 10_000
@@ -24,9 +23,6 @@ ROCKSDB = "rocksdb"
 FIRST_SPARK = (4, 3)
 """The first Spark that repartitions state."""
 PARTITIONS_CONF = "spark.sql.shuffle.partitions"
-JOIN_FORMAT_CONF = "spark.sql.streaming.join.stateFormatVersion"
-BY_TIME = "4"
-"""The format of joins that keeps a side's rows by event time."""
 
 OperatorKey = tuple[QueryName, int]
 
@@ -62,12 +58,6 @@ class RewritePlan:
     @property
     def bytes(self) -> int:
         return sum(operator.bytes for operator in self.operators)
-
-
-def has_join_by_time(images: Sequence[QueryImage]) -> bool:
-    """Whether a join keeps its rows by event time: Spark's own repartition writes such state wrongly, so that its rows are spread by us."""
-    timed = [image for image in images if image.conf.get(JOIN_FORMAT_CONF) == BY_TIME]
-    return any(operator.name == JOIN for image in timed for operator in image.operators)
 
 
 def decide(

@@ -55,12 +55,13 @@ class Leases:
         self._at_home = HomeLeases(spec, records)
 
     def take(self, query: str, folder: Place | None) -> None:
-        """Makes the checkpoint of `query` in `folder` (None: where no suite ran) this driver's; Conflict (`checkpoint.leased`)."""
+        """Makes the checkpoint of `query` in `folder` (None: where no suite ran) this driver's; Conflict (`checkpoint.leased`). A rehearsal
+        at a home has a copy that nobody else knows: the job's lease there is not its to take."""
         if folder is None:
             self._records.event("checkpoint.unleased", "A checkpoint at this URL has no lease: a second driver is not kept out.", query)
         elif isinstance(folder, Path):
             self._take_local(query, folder)
-        else:
+        elif not self._spec.rehearsal:
             self._at_home.take(query)
 
     def close(self) -> None:

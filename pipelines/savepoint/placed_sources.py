@@ -6,15 +6,16 @@ offset and its folder stand there, also from places to names and back, which Spa
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from pipelines.checkpoint import closure, offsets
+from pipelines.checkpoint import closure, logs, offsets
+from pipelines.storage import folders, paths
+from pipelines.storage.addresses import open_storage
+from pipelines.storage.protocol import Clone, Storage
 
-ASIDE = ".tidemark-"
-"""What begins the name of what is being written."""
+ASIDE = "moved-sources"
 
 
 def place(checkpoint: str, pairs: Mapping[str, str | None], *, by_name: bool) -> None:
@@ -22,22 +23,37 @@ def place(checkpoint: str, pairs: Mapping[str, str | None], *, by_name: bool) ->
     for one that begins, in the order of the new code. Its files may be links to those of a savepoint: none is written in place.
 
     Raises Corrupt, Unsupported for entries that cannot be read."""
-    folder = Path(checkpoint)
-    for entry in [path for path in (folder / offsets.FOLDER).iterdir() if path.name.isdecimal()]:
-        _replace(entry, offsets.with_sources(int(entry.name), entry.read_bytes(), pairs, by_name=by_name))
-    was, sources = folder / f"{ASIDE}{closure.SOURCES}", folder / closure.SOURCES
+    storage = open_storage(checkpoint)
+    for batch in logs.batch_ids([paths.name(entry.path) for entry in storage.list(offsets.FOLDER)]):
+        path = offsets.path(batch)
+        storage.write(path, offsets.with_sources(batch, storage.read(path), pairs, by_name=by_name))
+        storage.delete([f"{offsets.FOLDER}/.{batch}.crc"])
+    kept = {source: old for source, old in pairs.items() if old is not None}
+    if folders.local(storage):
+        _rename(Path(checkpoint), kept)
+    else:
+        _copy(storage, kept)
+
+
+def _rename(folder: Path, kept: Mapping[str, str]) -> None:
+    """On a disk the folders of the sources get other names, and stay whose they are."""
+    was, sources = folder / ASIDE, folder / closure.SOURCES
     if not sources.is_dir():
         return
     sources.rename(was)
     sources.mkdir()
-    for source, old in pairs.items():
-        if old is not None and (was / old).is_dir():
+    for source, old in kept.items():
+        if (was / old).is_dir():
             (was / old).rename(sources / source)
     shutil.rmtree(was)
 
 
-def _replace(path: Path, data: bytes) -> None:
-    aside = path.with_name(f"{ASIDE}{path.name}")
-    aside.write_bytes(data)
-    os.replace(aside, path)
-    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+def _copy(storage: Storage, kept: Mapping[str, str]) -> None:
+    """At a home the few files of their logs are copied."""
+    files = list(storage.list(closure.SOURCES))
+    homes = {f"{closure.SOURCES}/{old}/": f"{ASIDE}/{source}/" for source, old in kept.items()}
+    pairs = [(file, home) for file in files for home in homes if file.path.startswith(home)]
+    list(storage.clone(storage, [Clone(file.path, homes[home] + file.path.removeprefix(home), file.bytes) for file, home in pairs]))
+    folders.remove(storage, closure.SOURCES)
+    if pairs:
+        folders.rename(storage, ASIDE, closure.SOURCES)

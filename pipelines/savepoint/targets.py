@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pipelines.checkpoint import closure, metadata, relocation
+from pipelines.checkpoint import closure, metadata, relocation, state_files
 from pipelines.domain import sql_jobs
 from pipelines.domain.ids import JobName, QueryName, folder_of
 from pipelines.domain.runs import ANY_TABLE
@@ -64,6 +64,8 @@ class Scratch:
     job: JobName
     checkpoints: str
     new_query_id: Callable[[], str]
+    with_state: bool = True
+    """Without it there is what the checkpoints say of the state, and not the state."""
 
 
 Target = Fork | Resume | Adopt | Scratch
@@ -133,7 +135,8 @@ def files(library: Storage, manifest: Manifest, target: Target, begun: Sequence[
         replaced |= {path for path in moves if path.startswith(home) and gives_way(path.removeprefix(home), instead)}
         written |= {home + path: data for path, data in instead.items()}
     checkpoints = target.checkpoints.rstrip("/")
-    clones = {path: file for path, file in moves.items() if path not in replaced}
+    left = isinstance(target, Scratch) and not target.with_state
+    clones = {path: file for path, file in moves.items() if path not in replaced and not (left and state_files.is_data(path))}
     return Files(clones, written, {query: f"{checkpoints}/{SINK_LOGS}/{folder_of(query)}" for query in logs})
 
 

@@ -129,7 +129,7 @@ def _old_code(context: Context, tried: Tried, ticket: Ticket) -> OldCode:
     snapshot_versions.fit(context, manifest, manifest.version, str(checkpoints))
     runtime = environments.entered(context, environments.make(context, manifest.version, ticket)).runtime
     idle = tuple(image.query for image in manifest.begun if image.query not in tried.batches)
-    ran = rehearsals.rehearse(context, manifest, runtime, folder, checkpoints, ticket, idle=idle)
+    ran = rehearsals.rehearse(context, manifest, runtime, folder, str(checkpoints), ticket, idle=idle)
     batches = {str(batch.query): batch.batch for batch in ran.batches if tried.batches.get(batch.query) == batch.batch}
     return OldCode(checkpoints, batches, ran.problem or ran.note)
 

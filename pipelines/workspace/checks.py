@@ -17,6 +17,7 @@ from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.domain.verdicts import Verdict
 from pipelines.domain.versions import Version
 from pipelines.savepoint import leases, restore
+from pipelines.storage import folders
 from pipelines.verbs.check import Check, CheckPlan
 from pipelines.workspace import environments, plannings, rehearsals, savepoints, verifications, versions
 from pipelines.workspace import verdicts as known_verdicts
@@ -89,12 +90,14 @@ def planned(
     ticket: Ticket,
     takes_apart: bool = False,
 ) -> Planning:
-    """What Spark plans in the empty `folder`, where the checkpoints are linked first, and what both codes would keep is left.
+    """What Spark plans in the empty `folder`, where the checkpoints are linked first (from a home it gets them without the state, which no
+    plan needs), and what both codes would keep is left.
 
     Raises Unavailable, and what `ticket` raises."""
     ticket.step("linking")
-    target = restore.Scratch(manifest.job, str(folder / CHECKPOINTS), context.new_query_id)
-    restore.restore(context.shelf(manifest.id), manifest.id, target, context.now_ms(), watch=ticket)
+    library = context.shelf(manifest.id)
+    target = restore.Scratch(manifest.job, str(folder / CHECKPOINTS), context.new_query_id, with_state=folders.local(library))
+    restore.restore(library, manifest.id, target, context.now_ms(), watch=ticket)
     ticket.step("planning")
     runtime = environments.entered(context, environments.make(context, version, ticket)).runtime
     return _planned(context, manifest, version, runtime, new_queries, folder, ticket, takes_apart)

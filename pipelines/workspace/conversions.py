@@ -19,7 +19,7 @@ from pipelines.sandbox.conversions import ConversionTask
 from pipelines.sandbox.counts import TASK_FORMAT, Store
 from pipelines.sandbox.rewrites import Rewritten
 from pipelines.savepoint import conversion
-from pipelines.workspace import rewrites, run_confs
+from pipelines.workspace import rewrites
 from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
 
@@ -31,7 +31,9 @@ def convert(context: Context, manifest: Manifest, version: Version, plan: Conver
     Raises Unsupported (`convert.refused`), Corrupt (`convert.rows`), Unavailable, what the plan refuses, and what `ticket` raises."""
     if plan.refusal is not None:
         raise plan.refusal.error
-    done = rewrites.in_sandbox(context, version, task(manifest, version, run_confs.confs(context, version), plan, checkpoints), ticket)
+    done = rewrites.in_sandbox(
+        context, version, task(manifest, version, rewrites.confs(context, version, checkpoints), plan, checkpoints), ticket
+    )
     check(done)
     return converted(manifest, done)
 

@@ -6,13 +6,12 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pipelines.domain import job_places, masters, rewrites
+from pipelines.domain import job_places, masters
 from pipelines.domain.errors import TidemarkError, Unsupported
 from pipelines.domain.homes import USUAL, WORKSPACE
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.job_places import CONNECTOR, JARS
 from pipelines.domain.jobs import Job
-from pipelines.domain.savepoints import QueryImage
 from pipelines.domain.versions import Version
 from pipelines.sandbox import sparks
 from pipelines.storage import capabilities, folders, users
@@ -106,17 +105,6 @@ def _gone(context: Context, subject: str, place: str) -> bool:
         events.say(context, error.code, None, subject, f"{place} could not be removed: {error.message}; the next start tries again")
         return False
     return True
-
-
-def not_rewritten(images: Sequence[QueryImage], *, is_made: bool) -> Unsupported | None:
-    """Why state of these queries cannot be rewritten at a home. Spark rescales it there; what is migrated, converted (`is_made`), or spread
-    by us, is written by way of files on this machine's disk."""
-    hint = "Fork it into the workspace (without --home): its state is rewritten there."
-    if is_made:
-        return Unsupported("home.rewriting", "State that lies at a home cannot be migrated or converted there yet", hint)
-    if rewrites.has_join_by_time(images):
-        return Unsupported("home.rewriting", "A join in format 4 of joins cannot be rescaled at a home yet", hint)
-    return None
 
 
 def _refuse_afar(home: str, version: Version) -> None:

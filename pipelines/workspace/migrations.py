@@ -9,15 +9,15 @@ sandbox's Spark does it and reads the rewritten ones back;
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 
-from pipelines.domain import migrations, operator_places, syntax, verdicts
+from pipelines.domain import masters, migrations, operator_places, syntax, verdicts
 from pipelines.domain.errors import Conflict, Corrupt, Incompatible, Invalid, Refusal, Unsupported, refusal
 from pipelines.domain.ids import folder_of
+from pipelines.domain.job_places import is_remote
 from pipelines.domain.migrations import COLUMNS, MigratedOperator, Migration, MigrationPlan
 from pipelines.domain.plannings import NEW, Planning
 from pipelines.domain.runtimes import Runtime
@@ -29,7 +29,18 @@ from pipelines.sandbox.migrations import MigratedStore, MigrationTask
 from pipelines.savepoint import migration, rescaling
 from pipelines.savepoint.rescaling import Held
 from pipelines.verbs.migrating import Migrating
-from pipelines.workspace import aggregations, checks, environments, placements, rehearsals, run_confs, source_offsets, states, verifications
+from pipelines.workspace import (
+    aggregations,
+    checks,
+    copied_checkpoints,
+    environments,
+    placements,
+    rehearsals,
+    rewrites,
+    source_offsets,
+    states,
+    verifications,
+)
 from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.context import Context
 from pipelines.workspace.placements import Placed
@@ -38,8 +49,8 @@ from pipelines.workspace.savepoints import PlannedTake
 from pipelines.workspace.state_changes import Change
 from pipelines.workspace.tickets import Ticket
 
-REHEARSED, COPY = "rehearsal", "rehearsed"
-"""The folder of a migration's rehearsal, and beside it the copy of the checkpoints that it ran on."""
+REHEARSED = "rehearsal"
+"""The folder of a migration's rehearsal."""
 Judged = Callable[[Rehearsed, Path], str]
 """Says in words what came of a rehearsal, whose files are in a folder that goes afterwards."""
 REMOVED = "Nothing of the copy is left; the savepoint is as it was."
@@ -114,8 +125,8 @@ def migrate(
             for query in placed:
                 source_offsets.move(query.sources, query.checkpoint)
             runtime = environments.entered(context, environments.make(context, version, ticket)).runtime
-            done = _in_sandbox(context, manifest, version, asked, changes, placed, runtime, folder, ticket)  # 3
             kept = replace(manifest, queries=tuple(image for image in manifest.queries if image.query not in left))
+            done = _in_sandbox(context, kept, version, asked, changes, placed, runtime, checkpoints, folder, ticket)  # 3
             ran = _rehearsed(context, kept, version, asked, runtime, checkpoints, folder, ticket)  # 4
             rehearsal = (judged or _judged)(ran, folder / REHEARSED)
         finally:
@@ -174,16 +185,19 @@ def _in_sandbox(
     changes: tuple[Change, ...],
     placed: tuple[Placed, ...],
     runtime: Runtime,
+    checkpoints: str,
     folder: Path,
     ticket: Ticket,
 ) -> tuple[MigratedStore, ...]:
     function = "" if asked.by == COLUMNS else asked.by
     stores, targets = tuple(change.store for change in changes), tuple(change.target for change in changes)
-    conf, title = run_confs.confs(context, version), f"{manifest.job} (migration)"
+    conf, title = rewrites.confs(context, version, checkpoints), f"{manifest.job} (migration)"
     places = tuple(query.placing for query in placed if query.placing)
-    if not places and not changes:
+    copies = copied_checkpoints.of_spark(manifest, checkpoints)
+    if not places and not changes and not copies:
         return ()
-    task = MigrationTask(TASK_FORMAT, title, version.master, conf, stores, targets, function, asked.code, places)
+    master = masters.beside(version.master) if is_remote(checkpoints) else version.master
+    task = MigrationTask(TASK_FORMAT, title, master, conf, stores, targets, function, asked.code, places, copies)
     home = folder / "migration"
     home.mkdir()
     done = sandbox.migrate(context.sparks, home, task, runtime, states.follow(ticket))
@@ -203,10 +217,10 @@ def _rehearsed(
     context: Context, manifest: Manifest, version: Version, asked: Asked, runtime: Runtime, checkpoints: str, folder: Path, ticket: Ticket
 ) -> Rehearsed:
     """What came of a batch of the changed code on a copy of the migrated state."""
-    copy, home = folder / COPY, folder / REHEARSED
-    shutil.copytree(checkpoints, copy, copy_function=os.link)
+    home = folder / REHEARSED
     home.mkdir()
-    return rehearsals.rehearse(context, replace(manifest, version=version), runtime, home, copy, ticket, asked.new_queries)
+    with copied_checkpoints.copied(manifest, checkpoints, folder, ticket) as copy:
+        return rehearsals.rehearse(context, replace(manifest, version=version), runtime, home, copy, ticket, asked.new_queries)
 
 
 def _judged(ran: Rehearsed, home: Path) -> str:

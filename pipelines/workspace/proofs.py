@@ -69,7 +69,7 @@ def _in_sandbox(context: Context, manifest: Manifest, folder: Path, ticket: Tick
 
 def _rehearse(context: Context, manifest: Manifest, folder: Path, checkpoints: Path, ticket: Ticket) -> Rehearsed:
     entered = environments.entered(context, environments.make(context, manifest.version, ticket))
-    return rehearsals.rehearse(context, manifest, entered.runtime, folder, checkpoints, ticket)
+    return rehearsals.rehearse(context, manifest, entered.runtime, folder, str(checkpoints), ticket)
 
 
 def _concluded(intact: Verification, proof: Proof, damages: tuple[Damage, ...], queries: int, open_questions: bool) -> Verification:

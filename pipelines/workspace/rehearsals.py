@@ -9,8 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pipelines.checkpoint import commits, logs
 from pipelines.domain import masters, spark_metrics
 from pipelines.domain.ids import JobName, QueryName, RunId, folder_of
+from pipelines.domain.job_places import s3_conf
 from pipelines.domain.json_text import read_json
 from pipelines.domain.progress import Progress, read_progress
 from pipelines.domain.rehearsals import NO_DATA, RehearsedBatch, batch_file
@@ -23,6 +25,8 @@ from pipelines.sandbox import processes
 from pipelines.sandbox.pool import Work
 from pipelines.sandbox.states import timeout_s
 from pipelines.savepoint import layout
+from pipelines.storage import paths
+from pipelines.storage.addresses import open_storage
 from pipelines.storage.layout import WAREHOUSE
 from pipelines.workspace import hadoop, large_files, run_confs
 from pipelines.workspace.context import Context
@@ -63,13 +67,13 @@ def rehearse(
     manifest: Manifest,
     runtime: Runtime,
     folder: Path,
-    checkpoints: Path,
+    checkpoints: str,
     ticket: Ticket,
     new_queries: tuple[str, ...] = (),
     idle: tuple[str, ...] = (),
 ) -> Rehearsed:
-    """Runs, on `runtime`, one batch of each query from `checkpoints`; all below `folder`. `idle` are those that have none to run, and are
-    not waited for.
+    """Runs, on `runtime`, one batch of each query from the folder `checkpoints`, wherever that is; all else is below `folder`. `idle` are
+    those that have none to run, and are not waited for.
 
     Raises Unavailable, and what `ticket` raises."""
     if not manifest.version.code:
@@ -78,7 +82,7 @@ def rehearse(
     home.mkdir()
     (folder / WAREHOUSE).mkdir()
     spec = replace(
-        scratch_spec(context, manifest, manifest.version, folder, str(checkpoints), new_queries),
+        scratch_spec(context, manifest, manifest.version, folder, checkpoints, new_queries),
         rehearsal=str(folder / REHEARSAL),
         rehearsal_patience_s=float(os.environ.get(PATIENCE_VARIABLE, PATIENCE_S)),
         rehearsal_idle=idle,
@@ -99,7 +103,8 @@ def rehearse(
 
 def work(module: str, runtime: Runtime, spec: RunSpec) -> Work:
     """`module` of the driver's, with the Spark that `spec` asks for."""
-    return Work(module, runtime, spec.master, spec.conf, is_last=True)
+    conf = {**spec.conf, **s3_conf(spec.checkpoints, spec.conf, os.environ)}
+    return Work(module, runtime, spec.master, conf, is_last=True)
 
 
 def scratch_spec(
@@ -140,7 +145,7 @@ def beginning_spec(context: Context, job: JobName, version: Version, folder: Pat
     )
 
 
-def _outcome(manifest: Manifest, folder: Path, checkpoints: Path) -> Rehearsed:
+def _outcome(manifest: Manifest, folder: Path, checkpoints: str) -> Rehearsed:
     home = folder / RUN
     progress = [read_progress(raw) for raw in _lines(home / PROGRESS_FILE)]
     batches = tuple(batch for image in manifest.begun if (batch := _batch(image, folder / REHEARSAL, checkpoints, progress)))
@@ -154,14 +159,15 @@ def _outcome(manifest: Manifest, folder: Path, checkpoints: Path) -> Rehearsed:
     return Rehearsed(batches, note=_note(home, ending, missing, idle), failed=failed)
 
 
-def _batch(image: QueryImage, rehearsal: Path, checkpoints: Path, progress: list[Progress]) -> ScratchBatch | None:
+def _batch(image: QueryImage, rehearsal: Path, checkpoints: str, progress: list[Progress]) -> ScratchBatch | None:
     """The query's batch, where it was written and committed."""
     file = rehearsal / batch_file(image.query)
     if not file.is_file():
         return None
     written = RehearsedBatch.from_json(read_json(file.read_text()))
     ran = next((event for event in progress if event.query == image.query and event.batch == written.batch), None)
-    if ran is None or not (checkpoints / folder_of(image.query) / "commits" / str(written.batch)).is_file():
+    committed = open_storage(f"{checkpoints}/{folder_of(image.query)}").list(commits.FOLDER)
+    if ran is None or written.batch not in logs.batch_ids(paths.name(entry.path) for entry in committed):
         return None
     return ScratchBatch(image.query, written.batch, ran.input_rows or 0, written.output_rows, ran.batch_ms)
 

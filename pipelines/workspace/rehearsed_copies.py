@@ -34,6 +34,6 @@ def rehearsed(
             snapshot_versions.fit(context, manifest, version, str(checkpoints))
             runtime = environments.entered(context, environments.make(context, version, ticket)).runtime
             changed = replace(manifest, version=version)
-            yield rehearsals.rehearse(context, changed, runtime, folder, checkpoints, ticket, new_queries), folder  # 2
+            yield rehearsals.rehearse(context, changed, runtime, folder, str(checkpoints), ticket, new_queries), folder  # 2
         finally:
             shutil.rmtree(folder)

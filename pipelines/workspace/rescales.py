@@ -64,8 +64,7 @@ def _restore(context: Context, job: JobName, run: RunId, newest: Run, take: Plan
     held = rescaling.of_look(take.look)
     rewrite = rescaling.plan(held, partitions, take.source.spark_version)
     unfinished = None if newest.state.live else rescaling.unfinished(take.source, take.look)
-    error = unfinished or (job_places.not_rewritten(held.images, is_made=False) if place else None)
-    refused = rewrite.refusal or (refusal(error) if error else None)
+    refused = rewrite.refusal or (refusal(unfinished) if unfinished else None)
     saves = () if newest.state.live else (take.label,)
     return replace(shown, run=run, version=newest.version, rewrite=rewrite, refusal=refused, saves=saves)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipelines.checkpoint import provider
-from pipelines.domain import errors, masters
+from pipelines.domain import masters
 from pipelines.domain.conversions import ConversionPlan, StateStore
 from pipelines.domain.ids import JobName, QueryName, RunId
 from pipelines.domain.job_places import is_remote
@@ -49,9 +49,6 @@ class Restoring:
         plan = restore.plan(self.context.shelf(self.manifest.id), self.manifest, self.target, self._open)
         migrated, convert, rewrite = self._rewriting()
         refusal = next((step.refusal for step in (migrated, convert, rewrite) if step and step.refusal), None)
-        if (migrated or convert or rewrite) and is_remote(self.target.checkpoints):
-            at_home = job_places.not_rewritten(self.manifest.queries, is_made=bool(migrated or convert))
-            refusal = errors.refusal(at_home) if at_home else refusal
         warnings = (*plan.warnings, *self._ignored(), *self._remarks())
         plan = replace(plan, master=self.version.master, master_before=self.manifest.version.master, warnings=warnings)
         return replace(plan, migration=migrated, conversion=convert, rewrite=rewrite, refusal=plan.refusal or refusal)

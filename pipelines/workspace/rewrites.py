@@ -44,11 +44,15 @@ def rewrite(
     if plan.refusal is not None:
         raise plan.refusal.error
     held, title = stores(manifest, plan, checkpoints), f"{manifest.job} (rescaling)"
-    conf = run_confs.confs(context, version)
-    reached = {**conf, **s3_conf(checkpoints, conf, os.environ)}
-    task = RewriteTask(TASK_FORMAT, title, masters.beside(version.master), reached, held, plan.partitions)
+    task = RewriteTask(TASK_FORMAT, title, masters.beside(version.master), confs(context, version, checkpoints), held, plan.partitions)
     check(in_sandbox(context, version, task, ticket))  # 1, 2
     note(plan, sink_logs)  # 3
+
+
+def confs(context: Context, version: Version, checkpoints: str) -> Mapping[str, str]:
+    """The confs of a Spark that works on state of `version` in the folder `checkpoints`, wherever that is."""
+    conf = run_confs.confs(context, version)
+    return {**conf, **s3_conf(checkpoints, conf, os.environ)}
 
 
 def in_sandbox(context: Context, version: Version, task: RewriteTask | ConversionTask, ticket: Ticket) -> Rewritten:

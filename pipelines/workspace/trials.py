@@ -24,6 +24,7 @@ from pipelines.workspace import changed_meanings, migrations, savepoints, versio
 from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.changed_meanings import Tried
 from pipelines.workspace.context import Context
+from pipelines.workspace.copied_checkpoints import COPY
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.migrations import Judged
 from pipelines.workspace.rehearsals import REHEARSAL, Rehearsed
@@ -56,7 +57,7 @@ def _try(
     began, made = time.monotonic(), list[Trial]()
 
     def judged(ran: Rehearsed, folder: Path) -> str:
-        checkpoints = folder.parent / migrations.COPY if asked else folder / changed_meanings.CHECKPOINTS
+        checkpoints = folder.parent / COPY if asked else folder / changed_meanings.CHECKPOINTS
         trial = _trial(context, manifest, version, ran, folder, began)
         meanings = changed_meanings.shown(context, Tried(manifest, version, new_queries, ran, folder, checkpoints, asked), ticket)
         made.append(replace(trial, meanings=meanings, took_ms=(time.monotonic() - began) * 1000))

@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from pipelines.checkpoint import contracts
 from pipelines.checkpoint.closure import closure
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound
-from pipelines.domain.ids import SavepointId
+from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.trust import Trust
 from pipelines.savepoint import dispose, manifests, restore, verify
@@ -37,6 +39,22 @@ def test_what_is_restored_is_a_whole_checkpoint_at_that_batch(name: str, tmp_pat
     again = closure(LocalStorage(f"{made.checkpoints}/counts"), taken.batch)
     assert (again.query_id, again.batch) == ("a-new-id", taken.batch)
     assert len(again.clone) + len(again.write) == len([path for path in bench.files(Path(made.checkpoints)) if path.startswith("counts/")])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_look_without_the_state_has_what_is_said_of_it(name: str, tmp_path: Path) -> None:
+    bench = golden.bench(tmp_path, name)
+    batch = bench.take().batch
+    whole, bare = (
+        restored(bench, restore.Scratch(JobName("job"), str(tmp_path / str(with_state)), lambda: "an-id", with_state))
+        for with_state in (True, False)
+    )
+    of_whole, of_bare = (contracts.read(LocalStorage(f"{made.checkpoints}/counts"), batch) for made in (whole, bare))
+    assert of_whole == of_bare
+    left = set(bench.files(Path(whole.checkpoints))) - set(bench.files(Path(bare.checkpoints)))
+    assert bool(left) is bool(of_whole) and all(path.startswith("counts/state/") for path in left)
+    kept = [path for path in bench.files(Path(bare.checkpoints)) if re.search(r"\.(delta|snapshot|changelog|zip|sst)\b", path)]
+    assert kept == []
 
 
 def test_a_fork_has_a_new_query_id_and_no_checksum_of_the_old(bench: Bench) -> None:

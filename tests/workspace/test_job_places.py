@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.domain import job_places as places
-from pipelines.domain import operators
 from pipelines.domain.conversions import StateStore
-from pipelines.domain.errors import Conflict, TidemarkError, Unsupported
+from pipelines.domain.errors import Conflict, TidemarkError, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Run
-from pipelines.domain.rewrites import JOIN_FORMAT_CONF
 from pipelines.domain.runs import QUERIES_FILE, RunState
+from pipelines.sandbox.states import TIMEOUT_VARIABLE
 from pipelines.storage.addresses import open_storage
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.face import do
@@ -212,18 +210,29 @@ def parquet(**columns: list[Any]) -> bytes:
     return file.getvalue()
 
 
-def test_state_is_rescaled_there_and_not_converted(house: House, url: str) -> None:
+def test_state_is_rewritten_there(house: House, url: str) -> None:
     ran(house, f"{url}/home")
     taken = do(house.face, Take("a"))
     rescaled = house.face.plan(Fork(taken.id, name="b", home=f"{url}/home", partitions=4))
     assert rescaled.refusal is None and rescaled.rewrite is not None and house.face.plan(Rescale("a", 4)).restore.refusal is None
+    migrated = house.face.plan(Fork(taken.id, name="b", home=f"{url}/home", code="print(1)\n", migrate={"columns": ""}))
+    assert migrated.refusal is None and migrated.migration is not None
     refused = house.face.plan(Fork(taken.id, name="b", home=f"{url}/home", store=StateStore.ROCKSDB)).refusal
-    assert refused is not None and refused.code == "home.rewriting"
-    (image,) = house.face.ask(ReadManifest(taken.id)).queries
-    joins = tuple(replace(operator, name=operators.JOIN) for operator in image.operators)
-    by_time, by_number = ([replace(image, operators=joins, conf={JOIN_FORMAT_CONF: name})] for name in "43")
-    spread = job_places.not_rewritten(by_time, is_made=False)
-    assert spread is not None and spread.code == "home.rewriting" and job_places.not_rewritten(by_number, is_made=False) is None
+    assert refused is not None and refused.code == "convert.same"
+
+
+@pytest.mark.parametrize("rewriting", [{"partitions": 4}, {"code": "print(1)\n", "migrate": {"columns": ""}}])
+def test_a_rewriting_there_that_fails_leaves_nothing_of_the_fork(
+    house: House, url: str, monkeypatch: pytest.MonkeyPatch, rewriting: dict[str, Any]
+) -> None:
+    ran(house, f"{url}/home")
+    taken = do(house.face, Take("a"))
+    before = {entry.path for entry in open_storage(f"{url}/home").list()}
+    monkeypatch.setenv(TIMEOUT_VARIABLE, "0.01")
+    with pytest.raises(Unavailable) as failed:
+        do(house.face, Fork(taken.id, name="b", home=f"{url}/home", **rewriting))
+    assert failed.value.code == "sandbox.timeout" and house.face.context.files.job(JobName("b")) is None
+    assert {entry.path for entry in open_storage(f"{url}/home").list()} == before
 
 
 def test_forgetting_it_removes_its_bytes_and_keeps_its_savepoints(house: House, url: str) -> None:

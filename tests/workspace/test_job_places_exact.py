@@ -1,5 +1,5 @@
-"""A job whose checkpoint, output and savepoints lie in a bucket or in HDFS, with real Spark: killed, saved, resumed, rewound, forked and
-rescaled it writes, row for row, what the same job on a disk writes that was never interrupted."""
+"""A job whose checkpoint, output and savepoints lie in a bucket or in HDFS, with real Spark: killed, saved, resumed, rewound, forked,
+migrated, converted and rescaled it writes, row for row, what the same job on a disk writes that was never interrupted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from pipelines.checkpoint import commits, logs, sink_log
+from pipelines.domain.conversions import StateStore
 from pipelines.domain.ids import JobName
 from pipelines.storage.addresses import open_storage
 from pipelines.supervisor import processes
@@ -24,6 +25,7 @@ from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ReadLog
+from pipelines.verbs.rescale import Rescale
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ReadManifest
@@ -47,14 +49,17 @@ from pyspark.sql import SparkSession, functions as F
 folder, output = sys.argv[1:]
 spark = SparkSession.builder.getOrCreate()
 events = spark.readStream.schema("k string, v int, t timestamp").option("maxFilesPerTrigger", 1).json(folder)
-windows = events.withWatermark("t", "1 minute").groupBy("k", F.window("t", "2 minutes")).agg(F.sum("v").alias("s"))
-flat = windows.select("k", F.col("window.start").alias("t"), "s")
+windows = events.withWatermark("t", "1 minute").groupBy("k", F.window("t", "2 minutes")).agg(F.sum("v").alias("s"), F.max("v").alias("m"))
+flat = windows.select("k", F.col("window.start").alias("t"), "s", F.col("m").cast("long"))
 flat.writeStream.queryName("sums").format("parquet").option("path", output + "/sums").start().awaitTermination()
 """
+WIDER = SCRIPT.replace('F.max("v")', 'F.max(F.col("v").cast("long"))')
+"""Keeps another type as state, of which the same rows come."""
+BY_COLUMNS = {"columns": ""}
 FILES = 5
+HDFS_BACKED = {**CONF, "spark.sql.shuffle.partitions": "1"}
 ONE_STORE = {
-    **CONF,
-    "spark.sql.shuffle.partitions": "1",
+    **HDFS_BACKED,
     "spark.sql.streaming.stateStore.providerClass": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
 }
 PATIENCE_S = 400.0
@@ -106,7 +111,7 @@ def written(server: Server, job: str, folder: Path) -> Counter[tuple[Any, ...]]:
     if not files:
         return Counter()
     with duckdb.connect() as db:
-        return Counter(db.execute(f"SELECT k, t, s FROM read_parquet('{folder}/*.parquet')").fetchall())
+        return Counter(db.execute(f"SELECT k, t, s, m FROM read_parquet('{folder}/*.parquet')").fetchall())
 
 
 def undisturbed(spark: Any, files: Path, folder: Path) -> Counter[tuple[Any, ...]]:
@@ -123,7 +128,7 @@ def undisturbed(spark: Any, files: Path, folder: Path) -> Counter[tuple[Any, ...
         patch.setattr(sys, "argv", ["a.py", files.as_uri(), folder.as_uri()])
         exec(compile(code, "a.py", "exec"), {"__name__": "__main__", "session": session})
     with duckdb.connect() as db:
-        rows = Counter(db.execute(f"SELECT k, t, s FROM read_parquet('{folder}/sums/*.parquet')").fetchall())
+        rows = Counter(db.execute(f"SELECT k, t, s, m FROM read_parquet('{folder}/sums/*.parquet')").fetchall())
     assert rows
     return rows
 
@@ -142,6 +147,7 @@ class Home:
     copied: str
     """How its savepoints are."""
     conf: Mapping[str, str]
+    in_bucket: bool
 
 
 @pytest.fixture(params=["s3", "hdfs"])
@@ -150,8 +156,8 @@ def home(request: pytest.FixtureRequest) -> Home:
         pytest.skip(lacks)
     url = f"{request.getfixturevalue(f'{request.param}_url')}/home"
     if request.param == "s3":
-        return Home(url, "server-copy", s3_connector.conf())
-    return Home(url, "copy", {})
+        return Home(url, "server-copy", s3_connector.conf(), True)
+    return Home(url, "copy", {}, False)
 
 
 @pytest.fixture
@@ -168,7 +174,7 @@ def begin(server: Server, name: str, folder: Path, conf: Mapping[str, str], home
 def test_a_job_at_a_home_is_exact(server: Server, home: Home, tmp_path: Path) -> None:
     conf = {**ONE_STORE, **home.conf}
     write_files(tmp_path / "in")
-    begin(server, "here", tmp_path / "in", conf)
+    begin(server, "here", tmp_path / "in", {**HDFS_BACKED, **home.conf})
     reaches(server, "here", FILES)
     server.stop("here", savepoint=False)
     write_files(tmp_path / "held", range(FILES - 1))
@@ -189,9 +195,19 @@ def test_a_job_at_a_home_is_exact(server: Server, home: Home, tmp_path: Path) ->
         server.stop("there", savepoint=False)
         assert written(server, "there", tmp_path / f"again-{back.batch}") == expected, back
     local = do(server.face, Take("here", batch=2))
-    at_home, to_disk, to_home = ("at-home", taken.id, home.url, 3), ("to-disk", taken.id, "", None), ("to-home", local.id, home.url, None)
-    for name, savepoint, where, partitions in (at_home, to_disk, to_home):
-        do(server.face, Fork(savepoint, name=name, home=where, partitions=partitions))
+    wider: dict[str, Any] = {"code": WIDER, "migrate": BY_COLUMNS}
+    at_home = Fork(taken.id, name="at-home", home=home.url)
+    to_home = Fork(local.id, name="to-home", home=home.url, store=StateStore.ROCKSDB)
+    if home.in_bucket:
+        at_home = replace(at_home, partitions=3, **wider)
+    else:
+        to_home = replace(to_home, **wider)
+    for fork in (at_home, Fork(taken.id, name="to-disk"), to_home):
+        name, partitions = fork.name, 3 if fork is at_home else 0
+        do(server.face, fork)
+        if fork is at_home and not home.in_bucket:
+            reaches(server, name, FILES)
+            do(server.face, Rescale(name, partitions))
         reaches(server, name, FILES + bool(partitions))  # a rescaling is a batch of its own
         assert len(state_partitions(server, name)) == (partitions or 1)
         server.stop(name, savepoint=False)

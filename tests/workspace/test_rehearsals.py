@@ -53,7 +53,7 @@ class Left:
             file.write(json.dumps(content) + "\n")
 
     def outcome(self) -> Rehearsed:
-        return rehearsals._outcome(self.manifest, self.folder, self.folder / "checkpoints")
+        return rehearsals._outcome(self.manifest, self.folder, str(self.folder / "checkpoints"))
 
 
 def progress(query: str) -> dict[str, object]:
@@ -113,7 +113,7 @@ def test_state_that_spark_cannot_load_is_damage_of_that_query(left: Left) -> Non
 
 def test_without_code_there_is_no_batch(house: House, left: Left) -> None:
     unknown = replace(left.manifest, version=replace(left.manifest.version, code="", script=""))
-    rehearsal = rehearsals.rehearse(house.face.context, unknown, OWN, left.folder / "none", left.folder / "checkpoints", Ticket())
+    rehearsal = rehearsals.rehearse(house.face.context, unknown, OWN, left.folder / "none", str(left.folder / "checkpoints"), Ticket())
     assert (rehearsal.batches, rehearsal.damages, rehearsal.note) == ((), (), rehearsals.NO_CODE)
 
 

@@ -15,6 +15,7 @@ from pipelines.domain.ids import QueryName
 from pipelines.domain.plannings import NEW, OLD, Planned, PlannedQuery, PlannedSource, Planning
 from pipelines.domain.savepoints import QueryImage, SourceOffset
 from pipelines.savepoint import placed_sources
+from pipelines.storage.addresses import open_storage
 from pipelines.workspace import source_offsets
 
 Q = QueryName("q")
@@ -128,6 +129,20 @@ def test_a_copy_that_is_linked_to_a_savepoint_changes_alone(tmp_path: Path) -> N
     ]
     assert sorted(str(path.relative_to(copy)) for path in copy.rglob("*") if path.is_file()) == ["offsets/4", "offsets/5", "sources/0/0"]
     assert (copy / "sources/0/0").read_bytes() == b"of b"
+
+
+@pytest.mark.parametrize("kind", ["s3", "hdfs"])
+def test_the_sources_of_a_copy_at_a_home_are_moved_there(request: pytest.FixtureRequest, kind: str) -> None:
+    copy = open_storage(f"{request.getfixturevalue(f'{kind}_url')}/copy")
+    held = {"offsets/5": entry(1, {}, "a5", "b5"), "sources/0/0": b"of a", "sources/1/0": b"of b", "sources/1/1.compact": b"more of b"}
+    for path, data in held.items():
+        copy.write(path, data)
+    placed_sources.place(copy.url, {"0": "1", "1": "0"}, by_name=False)
+    assert offsets.parse(5, copy.read("offsets/5")).offsets == {"0": "b5", "1": "a5"}
+    moved = {entry.path: copy.read(entry.path) for entry in copy.list("sources")}
+    assert moved == {"sources/1/0": b"of a", "sources/0/0": b"of b", "sources/0/1.compact": b"more of b"}
+    placed_sources.place(copy.url, {"0": None, "1": "0"}, by_name=False)
+    assert sorted(entry.path for entry in copy.list()) == ["offsets/5", "sources/1/0", "sources/1/1.compact"]
 
 
 def test_a_damaged_entry_is_said() -> None:
