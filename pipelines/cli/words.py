@@ -39,10 +39,11 @@ def file(text: str) -> Path:
 
 
 def folder(text: str) -> Path:
-    """The path of a folder, which need not be there; a usage error for a file."""
+    """The path of a folder, which need not be there; a usage error for a file, and for what would lie below one."""
     path = _path(text)
-    if path.exists() and not path.is_dir():
-        raise typer.BadParameter(f"directory {text!r} is a file.")
+    for part in (path, *path.parents):
+        if part.exists() and not part.is_dir():
+            raise typer.BadParameter(f"{str(part)!r} is a file, and a folder is needed. Name one; it need not be there.")
     return path
 
 

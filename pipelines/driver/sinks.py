@@ -123,7 +123,8 @@ def carry(records: Records, query: str, source: Place, sink: Place, checkpoint: 
     if root is None:
         records.event("sink.fresh", f"{sink} begins after batch {newest(log)}, with none of the rows up to it.", query)
         return
-    records.event("sink.carried", f"The output up to batch {newest(log)} was carried from {root} into {sink}.", query)
+    done = f"in {sink} was cut back to batch" if str(root) == str(sink) else f"was carried from {root} into {sink}, up to batch"
+    records.event("sink.carried", f"The output {done} {newest(log)}.", query)
 
 
 def mend(records: Records, query: str, sink: Place, checkpoint: Place) -> None:

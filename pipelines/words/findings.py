@@ -73,9 +73,9 @@ def _slow(job: JobSummary, now_ms: float) -> Iterator[Finding]:
     """At most one of: no batch at all, late, late but catching up, or slower than its input. An idle job is none of them."""
     if job.idle_since_ms is not None:
         return
-    own, last = job.job.limits, job.last_progress_ms or (job.run.started_ms if job.run else None)
+    own, last = job.job.limits, _newest_sign_ms(job)
     if last is not None and now_ms - last > limits.quiet_ms(job):
-        yield _warning(job, Problem.NO_PROGRESS, "no progress", _quiet(job), last)
+        yield _warning(job, Problem.NO_PROGRESS, "no progress", _quiet(job, now_ms - last), last)
     elif (catching := catching_up.of_job(job)) is not None:
         yield Finding(job.job.name, Problem.CATCHING_UP, Urgency.NOTICE, "catching up", catching_up.described(catching))
     elif job.lag_ms is not None and job.lag_ms >= limits.lag_ms(job):
@@ -94,8 +94,17 @@ def _slow(job: JobSummary, now_ms: float) -> Iterator[Finding]:
         yield _warning(job, Problem.FALLING_BEHIND, "falling behind", _behind(job).removeprefix(" · "))
 
 
-def _quiet(job: JobSummary) -> str:
-    what = "no batch was committed since" if job.job.attached else "no batch has ended since"
+def _newest_sign_ms(job: JobSummary) -> int | None:
+    """When its newest batch ended, or when its run began where that is later: a job that was stopped is not behind for it. When an
+    attached job began, nobody here sees."""
+    began_ms = job.run.started_ms if job.run else None
+    if job.job.attached:
+        return job.last_progress_ms or began_ms
+    return max((at_ms for at_ms in (job.last_progress_ms, began_ms) if at_ms is not None), default=None)
+
+
+def _quiet(job: JobSummary, silent_ms: float) -> str:
+    what = f"no batch {'was committed' if job.job.attached else 'has ended'} for {formats.duration(silent_ms)}"
     every = f"; its trigger is every {formats.duration(job.interval_ms)}" if job.interval_ms else ""
     learnt = f"; usually one every {formats.duration(job.gap_ms)}" if job.gap_ms and not every else ""
     return f"{what}{every}{learnt}; {limits.limit(limits.quiet_ms(job), job.job.limits.quiet_ms)}"

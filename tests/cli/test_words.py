@@ -30,6 +30,14 @@ MOMENTS = [
 ]
 
 
+@pytest.mark.parametrize("below", ["", "deeper/still"])
+def test_a_file_is_no_folder_and_has_none_below_it(tmp_path: Path, below: str) -> None:
+    (tmp_path / "passwd").write_text("")
+    with pytest.raises(typer.BadParameter, match=f"'{tmp_path / 'passwd'}' is a file, and a folder is needed"):
+        words.folder(str(tmp_path / "passwd" / below))
+    assert words.folder(str(tmp_path / below)) == tmp_path / below
+
+
 @pytest.mark.parametrize(("text", "at"), MOMENTS)
 def test_moments(text: str, at: datetime) -> None:
     assert moment_ms(text, NOW) == round(at.timestamp() * 1000)

@@ -77,7 +77,7 @@ def test_a_job_without_progress_says_so_in_its_head_and_where_to_look(opened: Op
     in_health(face, last_progress_ms=NOW_MS - 600_000, lag_ms=600_000.0, gap_ms=10_000.0)
     words = texts(opened(face, "job", job=JOB))
     assert "No progress" in words and ">Running<" not in words
-    assert "no batch has ended since; usually one every 10.0 s" in words
+    assert "no batch has ended for 9m 59s; usually one every 10.0 s" in words
     assert "tab=Logs" in words and "Read the log</a>" in words
     assert "on time" not in words and "behind the clock" in words
 

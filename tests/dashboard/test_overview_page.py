@@ -235,7 +235,8 @@ def test_damaged_savepoints_and_a_full_disk_come_before_what_can_wait() -> None:
 
 def silent(number: int, since_ms: int) -> JobSummary:
     known = summary(last_progress_ms=since_ms)
-    return judged(replace(known, job=replace(known.job, name=JobName(f"job_{number}"))))
+    assert known.run is not None
+    return judged(replace(known, job=replace(known.job, name=JobName(f"job_{number}")), run=replace(known.run, started_ms=since_ms)))
 
 
 def test_alike_findings_are_one_line_with_the_way_to_their_jobs() -> None:

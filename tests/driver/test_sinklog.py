@@ -83,7 +83,8 @@ def test_a_carried_log_is_exactly_the_savepoints(tmp_path: Path) -> None:
     sinks.carry(records(tmp_path), "q", source, tmp_path / "sink", checkpoint(tmp_path / "c", 4, 4), "run-1")
     assert names(tmp_path / "sink" / "_spark_metadata") == {"2.compact", "3", "4"}
     assert (tmp_path / "sink" / "_spark_metadata" / ".2.compact.crc").exists()
-    assert json.loads((tmp_path / "events.jsonl").read_text())["kind"] == "sink.carried"
+    event = json.loads((tmp_path / "events.jsonl").read_text())
+    assert (event["kind"], event["message"]) == ("sink.carried", f"The output in {tmp_path / 'sink'} was cut back to batch 4.")
 
 
 def test_a_fresh_log_brings_nothing_along_and_says_so(tmp_path: Path) -> None:

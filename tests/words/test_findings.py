@@ -119,8 +119,14 @@ def test_whether_it_is_caught_up_is_said() -> None:
 
 
 def test_silence_is_said_with_what_is_usual() -> None:
-    (finding,) = of_job(summary(last_progress_ms=NOW_MS - HOUR_MS, gap_ms=10_000.0), NOW_MS)
-    assert (finding.words, finding.since_ms) == ("no batch has ended since; usually one every 10.0 s; limit 2m 04s", NOW_MS - HOUR_MS)
+    (finding,) = of_job(old(last_progress_ms=NOW_MS - HOUR_MS, gap_ms=10_000.0), NOW_MS)
+    assert (finding.words, finding.since_ms) == ("no batch has ended for 1h 00m; usually one every 10.0 s; limit 2m 04s", NOW_MS - HOUR_MS)
+
+
+def test_silence_of_a_job_that_was_stopped_begins_with_its_run() -> None:
+    resumed = summary(last_progress_ms=NOW_MS - HOUR_MS, gap_ms=10_000.0)
+    assert resumed.run is not None
+    assert of_job(replace(resumed, run=replace(resumed.run, started_ms=NOW_MS - MINUTE_MS)), NOW_MS) == []
 
 
 def test_a_failure_is_the_most_urgent_and_names_its_class() -> None:
@@ -144,9 +150,9 @@ def every(minutes: int) -> Trigger:
 
 def test_a_trigger_that_is_known_is_not_learnt() -> None:
     hourly = {"gap_ms": 10_000.0, "trigger": every(60), "batch_ms_p99": None}
-    assert of_job(summary(last_progress_ms=NOW_MS - 4 * HOUR_MS, **hourly), NOW_MS) == []
-    (finding,) = of_job(summary(last_progress_ms=NOW_MS - 6 * HOUR_MS, **hourly), NOW_MS)
-    assert finding.words == "no batch has ended since; its trigger is every 1h 00m; limit 5h 00m"
+    assert of_job(old(last_progress_ms=NOW_MS - 4 * HOUR_MS, **hourly), NOW_MS) == []
+    (finding,) = of_job(old(last_progress_ms=NOW_MS - 6 * HOUR_MS, **hourly), NOW_MS)
+    assert finding.words == "no batch has ended for 6h 00m; its trigger is every 1h 00m; limit 5h 00m"
     as_fast = summary(gap_ms=3_600_000.0, trigger=every(0), batch_ms_p99=None)
     assert limits.quiet_ms(as_fast) == 5 * HOUR_MS, "without an interval the usual gap is learnt"
 
