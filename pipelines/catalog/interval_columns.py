@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pipelines.catalog import spark_notes
 from pipelines.domain import spark_intervals
 from pipelines.domain.errors import Incompatible
+from pipelines.domain.json_text import read_json
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -71,7 +72,7 @@ def _whole(kind: Any) -> Any:
     text = json.dumps(kind)
     for whole, some in _WHOLE:
         text = some.sub(json.dumps(whole), text)
-    return json.loads(text)
+    return read_json(text)
 
 
 def shown(value: Any, kind: Any) -> Any:
