@@ -37,11 +37,14 @@ def require_select(sql: str, view: str) -> None:
 
 
 def as_parquet(rows: Rows, path: str) -> Rows:
-    """The same rows in the one Parquet file `path`, for a process that may take little memory: DuckDB takes 32 MiB for every JSON file."""
+    """The same rows in the one Parquet file `path`, for a process that may take little memory: DuckDB takes 32 MiB for every JSON file.
+    Whole numbers beyond BIGINT become decimals: DuckDB would write HUGEINT as DOUBLE."""
     with scratch() as db:
-        relation = _relation(db, rows).relation
+        read = _relation(db, rows)
+        huge = [f"CAST({quoted(name)} AS DECIMAL(38, 0)) AS {quoted(name)}" for name, kind in read.columns.items() if kind == "HUGEINT"]
+        exact = f"REPLACE ({', '.join(huge)})" if huge else ""
         try:
-            db.execute(f"COPY (SELECT * FROM {relation}) TO {literal(path)} (FORMAT parquet)")
+            db.execute(f"COPY (SELECT * {exact} FROM {read.relation}) TO {literal(path)} (FORMAT parquet)")
         except _unreadable() as error:
             raise unreadable(error) from error
     return replace(rows, format="parquet", files=(path,), like=())

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from pipelines.catalog import interval_columns, variant_columns
+from pipelines.catalog import interval_columns, json_files, variant_columns
 from pipelines.catalog.sql import literal, quoted
 from pipelines.domain.errors import Corrupt, Unsupported
 from pipelines.storage.addresses import HDFS_ADDRESSES, S3_ADDRESSES
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 FORMATS = ("parquet", "json", "csv")
-LONG = 18
-"""Digits that no DOUBLE needs: such a number is a decimal, or an integer beyond BIGINT."""
-_NUMBER = r"-?[0-9]+\.[0-9]+|[0-9]{20,}"
+ALL_ROWS = "sample_size = -1"
+"""All rows of CSV files say of what types their columns are: by a sample DuckDB rounds numbers."""
+_GIVEN = re.compile(r"column[0-9]+")
 _GLOB = re.compile(r"([*?\[])")
 
 
@@ -32,6 +32,8 @@ class Output:
     columns: Mapping[str, str]
     intervals: Mapping[str, Any] = field(default_factory=dict)
     """Columns that hold intervals, as numbers -> their types in Spark's JSON."""
+    paths: tuple[str, ...] = ()
+    """The files that it is read from."""
 
     def emptied(self) -> Output:
         """The same columns without a row."""
@@ -57,25 +59,34 @@ def output(db: DuckDBPyConnection, files: Sequence[str], format: str) -> Output 
     if not present:
         return None
     try:
-        plain = _described(db, _relation(present, format))
+        plain = _of_json(db, present) if format == "json" else _described(db, _relation(present, format))
         if format != "parquet":
-            return plain
+            return replace(plain, paths=tuple(present))
         if variant_columns.may_be_among(plain.columns):
-            plain = _described(db, variant_columns.relation(db, _listed(present), lambda files: _relation(files, format)))
+            plain = _described(db, variant_columns.relation(db, listed(present), lambda files: _relation(files, format)))
         return _with_intervals(db, plain, present)
     except (duckdb.InvalidInputException, duckdb.IOException) as error:
         raise unreadable(error) from error
 
 
-def has_long_numbers(db: DuckDBPyConnection, out: Output, files: Sequence[str], format: str) -> bool:
-    """Whether the text of JSON or CSV files has numbers of more digits than the DOUBLE as which they are read."""
-    if format == "parquet" or not any("DOUBLE" in kind for kind in out.columns.values()):
-        return False
-    listed = _listed([_place(file) for file in files])
-    as_text = "columns = {'line': 'VARCHAR'}, delim = chr(1), quote = '', escape = '', header = false"
-    lines = f"read_csv({listed}, {as_text})" if format == "csv" else f"(SELECT json::VARCHAR AS line FROM read_ndjson_objects({listed}))"
-    numbers = rf"list_filter(regexp_extract_all(line, '{_NUMBER}'), lambda x: length(trim(replace(x, '.', ''), '-0')) >= {LONG})"
-    return db.execute(f"SELECT 1 FROM {lines} WHERE len({numbers}) > 0 LIMIT 1").fetchone() is not None
+def headless(names: Iterable[str]) -> bool:
+    """Whether these are names that DuckDB gives to columns of CSV files without a header."""
+    return any(_GIVEN.fullmatch(name) for name in names)
+
+
+def json_lines(paths: Sequence[str]) -> str:
+    """The table function over JSON files: `json`, and the columns of the folders."""
+    own, _ = partitions(paths)
+    return f"read_ndjson_objects({listed(paths)}, hive_partitioning = {bool(own)})"
+
+
+def _of_json(db: DuckDBPyConnection, paths: Sequence[str]) -> Output:
+    own, _ = partitions(paths)
+    sampled = _relation(paths[: json_files.SAMPLED], "json")
+    columns = json_files.columns(db, json_lines(paths), sampled)
+    if not columns:
+        return _described(db, sampled)
+    return _described(db, json_files.relation(json_lines(paths), columns, own))
 
 
 def _described(db: DuckDBPyConnection, relation: str) -> Output:
@@ -83,7 +94,7 @@ def _described(db: DuckDBPyConnection, relation: str) -> Output:
 
 
 def _with_intervals(db: DuckDBPyConnection, out: Output, paths: Sequence[str]) -> Output:
-    kinds = interval_columns.kinds(db, _listed(paths)) if interval_columns.may_be_among(out.columns) else {}
+    kinds = interval_columns.kinds(db, listed(paths)) if interval_columns.may_be_among(out.columns) else {}
     kinds = {name: kind for name, kind in kinds.items() if name in out.columns}
     return replace(out, columns={**out.columns, **{name: interval_columns.label(kind) for name, kind in kinds.items()}}, intervals=kinds)
 
@@ -152,22 +163,24 @@ def _size(place: str, elsewhere: Mapping[str, int]) -> int | None:
 
 def _relation(paths: Sequence[str], format: str) -> str:
     """The table function over `paths`, without partition columns from the folders above the output."""
-    listed = _listed(paths)
-    own, lent = _partitions(paths)
+    files = listed(paths)
+    own, lent = partitions(paths)
     options = f"union_by_name = true, hive_partitioning = {bool(own)}"
+    if format == "csv":
+        options += f", {ALL_ROWS}"
     if format == "json":
         options += ", format = 'newline_delimited'"
     if not own or not lent:
-        return f"read_{format}({listed}, {options})"
-    return f"(SELECT * EXCLUDE ({', '.join(quoted(name) for name in lent)}) FROM read_{format}({listed}, {options}))"
+        return f"read_{format}({files}, {options})"
+    return f"(SELECT * EXCLUDE ({', '.join(quoted(name) for name in lent)}) FROM read_{format}({files}, {options}))"
 
 
-def _listed(paths: Sequence[str]) -> str:
+def listed(paths: Sequence[str]) -> str:
     """The files as a list in SQL, each exactly itself."""
     return "[" + ", ".join(literal(_GLOB.sub(r"[\1]", path)) for path in paths) + "]"
 
 
-def _partitions(paths: Sequence[str]) -> tuple[list[str], list[str]]:
+def partitions(paths: Sequence[str]) -> tuple[list[str], list[str]]:
     """Names of the partition columns in the folders (`kind=organic/`): the output's own, and those of the folders above it.
 
     The output's root is taken to be the deepest folder over all files that is not itself a partition.

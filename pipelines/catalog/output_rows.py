@@ -113,7 +113,7 @@ def parting(db: DuckDBPyConnection, columns: Sequence[Column], keys: Sequence[Co
 
 def over_time(db: DuckDBPyConnection, time: TimeColumn, measures: Sequence[Column]) -> OutputOverTime | None:
     """Sums of `measures` (of rows, where there is none) per point of time, or per stretch of it when there are too many points."""
-    sums = {column.name: f"sum({column.at})::DOUBLE" for column in measures} or {"rows": "count(*)::DOUBLE"}
+    sums = {column.name: f"sum({column.at}::DOUBLE)" for column in measures} or {"rows": "count(*)::DOUBLE"}
     totals = db.execute(
         f"""
         WITH extent AS (

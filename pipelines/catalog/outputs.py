@@ -6,21 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pipelines.catalog import interval_columns, output_columns, output_rows
+from pipelines.catalog import exact_numbers, interval_columns, output_columns, output_rows
 from pipelines.catalog.connection import scratch
 from pipelines.catalog.output_columns import Column
-from pipelines.catalog.output_files import Output, has_long_numbers, output
+from pipelines.catalog.output_files import Output, output
 from pipelines.domain.experiments import Comparison, OutputOverTime, Parting
 from pipelines.domain.ids import JobName
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-
-LONG_NUMBERS = (
-    "Numbers in {format} files are read as DOUBLE: some here have more digits than it holds, and rows that differ in those alone count as "
-    "equal. Write Parquet to have them compared."
-)
 
 
 @dataclass(frozen=True)
@@ -73,8 +67,9 @@ def compare(
         template = a or b
         if template is None:
             return _nothing(notes)
-        if any(out and has_long_numbers(db, out, files, format) for out, files in ((a, files_a), (b, files_b))):
-            notes.append(LONG_NUMBERS.format(format=format))
+        a, b, told = exact_numbers.exact(db, a, b, format)
+        template = a or b or template
+        notes += told
         return _compared(db, a or template.emptied(), b or template.emptied(), keys, examples, until_ms, time_column, notes)
 
 

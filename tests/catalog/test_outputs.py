@@ -251,14 +251,76 @@ def test_json_and_csv_as_spark_writes_them(tmp_path: Path) -> None:
         assert len(comparison.over_time.t) == 2
 
 
-def test_numbers_of_json_and_csv_that_are_not_compared_whole_are_said(tmp_path: Path) -> None:
-    told = {"12345678901234567.123456789012345678": True, "0.30000000000000004": False, "1.500000000000000000": False}
-    for number, is_long in told.items():
-        for format, line in (("json", '{{"k": "a", "x": {{"y": {}}}}}\n'), ("csv", "a,b,{}\nb,,2.5\n")):
-            file = tmp_path / f"{number}.{format}"
-            file.write_text(line.format(number))
-            outcome = compare([str(file)], [str(file)], format=format)
-            assert ("are read as DOUBLE" in outcome.note) is is_long and not outcome.differs, (number, format)
+LINES = {"json": '{{"k": "a", "s": "{{\\"x\\": {0}, }}", "x": {{"y": [{{"z": {0}}}, null]}}, "w": {0}}}\n', "csv": "a,{0}\nb,2.5\n"}
+PAIRS = {
+    "12345678901234567.123456789012345678": "12345678901234567.123456789012345679",
+    "999999999999999.99": "999999999999999.98",
+    "9007199254740993": "9007199254740992",
+    "123456789012345678901234567890": "123456789012345678901234567891",
+    "-0.1000000000000000055": "-0.1000000000000000056",
+    "1.00000000000000001E-10": "1.00000000000000002E-10",
+    "9007199254740993.0E300": "9007199254740992.0E300",
+    "0.30000000000000004": "0.30000000000000005",
+}
+"""Two numbers each, of which most are one DOUBLE."""
+
+
+@pytest.mark.parametrize("format", LINES)
+@pytest.mark.parametrize("number", PAIRS)
+def test_two_numbers_of_json_and_csv_are_never_one(tmp_path: Path, number: str, format: str) -> None:
+    files = {}
+    for text in (
+        number,
+        PAIRS[number],
+        "0.5",
+        number.replace("E", "00E") if "." in number and "E" in number else f"{number}00" if "." in number else f"{number}.0",
+    ):
+        files[text] = str(tmp_path / f"{len(files)}.{format}")
+        Path(files[text]).write_text(LINES[format].format(text))
+    one, other, short, again = files.values()
+    for a, b, is_same in (
+        (one, one, True),
+        (one, other, False),
+        (short, one, False),
+        (one, short, False),
+        (one, again, "E300" not in number),
+    ):
+        comparison = compare([a], [b], format=format)
+        whole = comparison.only_a + comparison.changed
+        texts = format == "json" and a != b
+        assert (whole == 0) is (is_same and not texts), (a, b, comparison)
+        if is_same and texts:
+            (change,) = comparison.examples["changed"] or [*comparison.examples["only_a"]]
+            assert "b.w" not in change and "b.x" not in change
+        assert (" are compared as they are written" in comparison.note) is ("E300" in number)
+
+
+def test_examples_have_all_digits(tmp_path: Path) -> None:
+    a, b = (tmp_path / "a.json", tmp_path / "b.json")
+    for file, end in ((a, 8), (b, 9)):
+        file.write_text(f'{{"id": 1, "x": 12345678901234567.12345678901234567{end}, "n": 2.5}}\n{{"id": 2, "x": null, "n": 1E-7}}\n')
+    comparison = compare([str(a)], [str(b)], format="json")
+    assert comparison.examples["changed"] == [
+        {"id": 1, "a.x": f"12345678901234567.12345678901234567{8}", "b.x": f"12345678901234567.12345678901234567{9}"}
+    ]
+    assert (comparison.columns, comparison.columns_apart, comparison.note) == (("id", "x", "n"), (), "")
+    assert compare([str(a)], [], format="json").rows_a == 2
+
+
+@pytest.mark.parametrize("format", ["json", "csv"])
+def test_what_comes_after_the_first_rows_counts_too(tmp_path: Path, format: str) -> None:
+    """DuckDB's samples are of 20,480 rows and of 32 files."""
+    line = '{{"n": {}}}\n' if format == "json" else "{}\n"
+    rows = "".join(line.format(n) for n in range(30_000))
+    a, b = tmp_path / f"a.{format}", tmp_path / f"b.{format}"
+    a.write_text(rows + line.format("1.5"))
+    b.write_text(rows + line.format("2"))
+    assert numbers(compare([str(a)], [str(b)], format=format))[:5] == (30_001, 30_001, 30_000, 1, 1)
+    if format == "json":
+        many = [tmp_path / f"{n}.json" for n in range(40)]
+        for n, file in enumerate(many):
+            file.write_text('{"n": 1, "more": 1}\n' if n == 39 else '{"n": 1}\n')
+        assert "Only A has the columns more" in compare([str(file) for file in many], [str(b)], format="json").note
 
 
 def test_only_the_files_given_are_read_and_partitions_above_are_no_columns(tmp_path: Path) -> None:
