@@ -25,7 +25,6 @@ from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ReadLog
-from pipelines.verbs.rescale import Rescale
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ReadManifest
@@ -196,18 +195,13 @@ def test_a_job_at_a_home_is_exact(server: Server, home: Home, tmp_path: Path) ->
         assert written(server, "there", tmp_path / f"again-{back.batch}") == expected, back
     local = do(server.face, Take("here", batch=2))
     wider: dict[str, Any] = {"code": WIDER, "migrate": BY_COLUMNS}
-    at_home = Fork(taken.id, name="at-home", home=home.url)
+    at_home = Fork(taken.id, name="at-home", home=home.url, partitions=3)
     to_home = Fork(local.id, name="to-home", home=home.url, store=StateStore.ROCKSDB)
     if home.in_bucket:
-        at_home = replace(at_home, partitions=3, **wider)
-    else:
-        to_home = replace(to_home, **wider)
+        at_home = replace(at_home, **wider)
     for fork in (at_home, Fork(taken.id, name="to-disk"), to_home):
-        name, partitions = fork.name, 3 if fork is at_home else 0
+        name, partitions = fork.name, fork.partitions
         do(server.face, fork)
-        if fork is at_home and not home.in_bucket:
-            reaches(server, name, FILES)
-            do(server.face, Rescale(name, partitions))
         reaches(server, name, FILES + bool(partitions))  # a rescaling is a batch of its own
         assert len(state_partitions(server, name)) == (partitions or 1)
         server.stop(name, savepoint=False)
