@@ -93,7 +93,7 @@ def _storage(storage: Storage) -> None:
         facts(_abilities(storage))
         given = "".join(chip(name, "green" if there else "gray", mono=True, hint=_given(there)) for name, there in storage.s3.items())
         st.html(f'<p class="tm-hint">S3 settings in the environment (green: set)</p><span class="tm-levels">{given}</span>')
-    with right, st.container(border=True, key="card_catalog", height="stretch"):
+    with right, st.container(border=True, key="card_index", height="stretch"):
         _catalog(storage)
 
 
@@ -137,8 +137,7 @@ def _catalog(storage: Storage) -> None:
     rebuilt = st.session_state.pop("rebuilt_rows", None)
     if rebuilt is not None:
         st.success(f"The index was made anew: {rebuilt:,} rows.", icon=":material/check:")
-    rows = [Row(name, (Cell(name, mono=True), number(count, formats.count))) for name, count in storage.rows.items()]
-    table((Column("Table", wide=True), Column("Rows", "right")), rows, key="catalog_rows", label="Tables", clickable=False, max_height=300)
+    facts([(name.replace("_", " "), formats.count(count)) for name, count in storage.rows.items()])
 
 
 def _rebuild() -> None:

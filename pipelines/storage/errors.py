@@ -121,9 +121,10 @@ def _of_system(error: OSError, path: str) -> TidemarkError:
     where = path if not error.filename or paths.is_temporary(str(error.filename)) else str(error.filename)
     if isinstance(error, FileNotFoundError):
         return _not_found(where)
-    if isinstance(error, (IsADirectoryError, NotADirectoryError)):
-        message = f"{where} is in the way: a file where a folder is needed, or the reverse"
-        return Unavailable("storage.not_a_file", message, "Remove it or use another path.")
+    if isinstance(error, NotADirectoryError):
+        return Unavailable("storage.not_a_file", f"{where} lies below a file, where a folder is needed", "Use another path.")
+    if isinstance(error, IsADirectoryError):
+        return Unavailable("storage.not_a_file", f"{where} is a folder, where a file is needed", "Remove it or use another path.")
     code = "storage.denied" if isinstance(error, PermissionError) else ERRNOS.get(error.errno or 0)
     if code is not None:
         return _unavailable(code, where, "")

@@ -27,11 +27,11 @@ def test_it_says_what_jobs_and_the_workspace_stand_on(opened: Opener) -> None:
         "http://127.0.0.1:8501",
         "1a2b3c4d5e6f",
         "this machine alone",
+        "<dt>Jobs</dt><dd>3</dd>",
     ):
         assert part in words
     assert tables(app) == {
         "runtimes": ["/srv/tidemark/.venv/bin/python", "/opt/python3.12/bin/python"],
-        "catalog_rows": ["jobs", "savepoints"],
         "homes": [WORKSPACE, homed.BUCKET],
         "warm": ["4712", "4713"],
         "pushes": ["OTLP", "StatsD"],
