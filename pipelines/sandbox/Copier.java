@@ -20,7 +20,7 @@ import org.apache.spark.util.SerializableConfiguration;
 /**
  * Copies files within one HDFS, on an executor: one call a task, whose text is source, target, source, target, …, parted by NUL.
  *
- * A copy gets its name when its checksum is that of the bytes that were read. HDFS has none of the source to compare with: Spark writes most
+ * A copy gets its name when its checksum is that of the bytes that were read. HDFS has none of the source to compare with: Spark creates the
  * files of a checkpoint without. Folders are there before, and never made here: what goes on after its folder was removed, because the work
  * was ended, leaves nothing. Two attempts of one task do not touch each other's files, and the first to have a copy names it. Compiled by
  * Janino, which knows neither lambdas nor type arguments.
