@@ -8,7 +8,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -146,7 +146,6 @@ class Home:
     copied: str
     """How its savepoints are."""
     conf: Mapping[str, str]
-    in_bucket: bool
 
 
 @pytest.fixture(params=["s3", "hdfs"])
@@ -155,8 +154,8 @@ def home(request: pytest.FixtureRequest) -> Home:
         pytest.skip(lacks)
     url = f"{request.getfixturevalue(f'{request.param}_url')}/home"
     if request.param == "s3":
-        return Home(url, "server-copy", s3_connector.conf(), True)
-    return Home(url, "copy", {}, False)
+        return Home(url, "server-copy", s3_connector.conf())
+    return Home(url, "copy", {})
 
 
 @pytest.fixture
@@ -194,11 +193,8 @@ def test_a_job_at_a_home_is_exact(server: Server, home: Home, tmp_path: Path) ->
         server.stop("there", savepoint=False)
         assert written(server, "there", tmp_path / f"again-{back.batch}") == expected, back
     local = do(server.face, Take("here", batch=2))
-    wider: dict[str, Any] = {"code": WIDER, "migrate": BY_COLUMNS}
-    at_home = Fork(taken.id, name="at-home", home=home.url, partitions=3)
+    at_home = Fork(taken.id, name="at-home", home=home.url, partitions=3, code=WIDER, migrate=BY_COLUMNS)
     to_home = Fork(local.id, name="to-home", home=home.url, store=StateStore.ROCKSDB)
-    if home.in_bucket:
-        at_home = replace(at_home, **wider)
     for fork in (at_home, Fork(taken.id, name="to-disk"), to_home):
         name, partitions = fork.name, fork.partitions
         do(server.face, fork)
