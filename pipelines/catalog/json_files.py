@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 LONG = "[0-9.eE+-]{16,}"
 _BEFORE = r'((?:"(?:[^"\\]|\\.)*"|[^"0-9.eE+-]|[0-9.eE+-]{1,15}[,\]}\s])*)'
 """All that stands before a long number in a line: texts as a whole, what belongs to no number, and short numbers."""
-_OF_TEXTS = ("TIMESTAMP", "DATE", "TIME", "UUID")
-"""What DuckDB sees in texts, by a sample."""
+_MOMENT = "TIMESTAMP"
+"""How DuckDB's names begin of what it sees in texts, by a sample, and what is kept of that: a date would be cut from a later text."""
+_NANOS = ":[0-9]{2}[.][0-9]{7}"
+"""Digits that no TIMESTAMP holds."""
 _WHOLE = ("UBIGINT", "BIGINT", "HUGEINT")
 _HUGE = "[0-9]{20}|9[2-9][0-9]{17}"
 """Digits of what may be a number beyond BIGINT."""
@@ -30,14 +32,15 @@ def columns(db: DuckDBPyConnection, objects: str, sampled: str) -> dict[str, str
     over some of the same files. Raises what DuckDB raises."""
     guessed = {name: kind for name, kind, *_ in db.execute(f"DESCRIBE SELECT * FROM {sampled}").fetchall()}
     fields: Any = "NULL"
-    counted = f"SELECT json_structure(json), bool_or(regexp_matches(json::VARCHAR, '{_HUGE}')) FROM {objects} GROUP BY 1 ORDER BY 1"
-    structures = db.execute(counted).fetchall()
-    for structure, _ in structures:
+    seen = ", ".join(f"bool_or(regexp_matches(json::VARCHAR, '{pattern}'))" for pattern in (_HUGE, _NANOS))
+    structures = db.execute(f"SELECT json_structure(json), {seen} FROM {objects} GROUP BY 1 ORDER BY 1").fetchall()
+    for structure, *_ in structures:
         fields = _merged(fields, read_json(structure))
     if not isinstance(fields, dict):
         return {}
-    whole = "HUGEINT" if any(is_huge for _, is_huge in structures) else "BIGINT"
-    return {name: _typed(kind, _parsed(guessed.get(name, "JSON")), whole) for name, kind in fields.items()}
+    whole = "HUGEINT" if any(is_huge for _, is_huge, _ in structures) else "BIGINT"
+    kinds = {} if any(has_nanos for *_, has_nanos in structures) else guessed
+    return {name: _typed(kind, _parsed(kinds.get(name, "JSON")), whole) for name, kind in fields.items()}
 
 
 def relation(objects: str, columns: Mapping[str, str], above: Sequence[str], *, has_text: bool = False) -> str:
@@ -69,7 +72,7 @@ def _structure(kind: Any) -> Any:
         return {name: _structure(inner) for name, inner in kind.children}
     if kind.id == "list":
         return [_structure(kind.children[0][1])]
-    return "VARCHAR" if str(kind).startswith(_OF_TEXTS) else str(kind)
+    return "VARCHAR" if str(kind).startswith(_MOMENT) else str(kind)
 
 
 def _typed(structure: Any, guessed: Any, whole: str) -> str:
@@ -79,7 +82,7 @@ def _typed(structure: Any, guessed: Any, whole: str) -> str:
         return f"STRUCT({', '.join(fields)})"
     if isinstance(structure, list):
         return f"{_typed(structure[0], guessed.children[0][1] if guessed.id == 'list' else _parsed('JSON'), whole)}[]"
-    if structure == "VARCHAR" and str(guessed).startswith(_OF_TEXTS):
+    if structure == "VARCHAR" and str(guessed).startswith(_MOMENT):
         return str(guessed)
     return whole if structure in _WHOLE else "JSON" if structure == "NULL" else str(structure)
 

@@ -323,6 +323,25 @@ def test_what_comes_after_the_first_rows_counts_too(tmp_path: Path, format: str)
         assert "Only A has the columns more" in compare([str(file) for file in many], [str(b)], format="json").note
 
 
+@pytest.mark.parametrize(
+    ("first", "one", "other"),
+    [
+        ("2024-01-01", "2024-01-02T10:00:00Z", "2024-01-02T11:00:00Z"),
+        ("2024-01-01T10:00:00Z", "2024-01-01T10:00:00.0000001Z", "2024-01-01T10:00:00.0000002Z"),
+        ("10:00:00", "10:00:00.0000001", "10:00:00.0000002"),
+        ("123e4567-e89b-12d3-a456-42661417400a", "123e4567-e89b-12d3-a456-4266141740aa", "123e4567-e89b-12d3-a456-4266141740AA"),
+    ],
+)
+def test_two_texts_of_json_are_never_one(tmp_path: Path, first: str, one: str, other: str) -> None:
+    """DuckDB takes texts for dates and the like, by its first files."""
+    before = [tmp_path / f"{n:02d}.json" for n in range(20)]
+    a, b = tmp_path / "a.json", tmp_path / "b.json"
+    for file, text in (*((file, first) for file in before), (a, one), (b, other)):
+        file.write_text(f'{{"text": "{text}"}}\n')
+    sides = ([*map(str, before), str(file)] for file in (a, b))
+    assert numbers(compare(*sides, format="json"))[:3] == (21, 21, 20)
+
+
 def test_only_the_files_given_are_read_and_partitions_above_are_no_columns(tmp_path: Path) -> None:
     def side(name: str) -> list[str]:
         return [written(tmp_path / f"run={name}" / "out[1]*" / f"kind={kind}" / "part", A_ROWS) for kind in "xy"]
