@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -63,10 +65,15 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
 
 async def _malformed(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    wrong = "; ".join(f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}" for problem in error.errors())
+    wrong = "; ".join(f"{'.'.join(map(str, problem['loc']))}: {_words(problem)}" for problem in error.errors())
     docs = f"{request.scope.get('root_path', '')}/docs shows what this call takes."
     hint = " ".join(filter(None, (_known_instead(request, error), docs)))
     return problems.answer(Invalid("request.invalid", wrong, hint), request.scope["path"])
+
+
+def _words(problem: Mapping[str, Any]) -> str:
+    """What is wrong with a value: what our own checks say, without the word that Pydantic puts before it."""
+    return str(problem["msg"]).removeprefix("Value error, ")
 
 
 def _known_instead(request: Request, error: RequestValidationError) -> str:

@@ -196,6 +196,9 @@ def test_only_an_empty_workspace_takes_one_and_none_goes_into_it(lived: House, p
     assert refused.value.code == "backup.not_empty"
     with pytest.raises(Invalid, match="inside of the workspace"):
         lived.face.plan(CreateBackup(str(lived.root / "savepoints" / "x")))
+    for below in (__file__, f"{__file__}/x"):
+        with pytest.raises(Invalid, match="is a file"):
+            lived.face.plan(CreateBackup(below))
     for change in (CheckBackup("backups"), CreateBackup("backups"), RestoreBackup("backups")):
         with pytest.raises(Invalid, match="no whole path"):
             lived.face.plan(change)

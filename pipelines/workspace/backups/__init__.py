@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from pipelines.domain.backups import BACKUP_FORMAT, BackedFile, Backup, BackupPlan, ListedBackup, Listing
 from pipelines.domain.errors import Corrupt, Invalid, NotFound, Unsupported
 from pipelines.domain.ids import BackupId
-from pipelines.storage import documents
+from pipelines.storage import documents, folders
 from pipelines.storage.addresses import is_whole, open_storage
 from pipelines.storage.contents import Contents
 from pipelines.storage.protocol import Storage
@@ -25,7 +26,7 @@ FOLDER = "backups"
 
 @plans(CreateBackup)
 def plan(context: Context, change: CreateBackup) -> Planned[str, BackupPlan]:
-    """Raises Invalid (`backup.inside`, `backup.relative`), and what the storage of the place refuses."""
+    """Raises Invalid (`backup.file`, `backup.inside`, `backup.relative`), and what the storage of the place refuses."""
     storage = _outside(context, change.url)
     shown = making.plan(context, storage.url, Contents(storage), _known(storage))
 
@@ -111,4 +112,8 @@ def _outside(context: Context, url: str) -> Storage:
     if context.holds(storage.url):
         hint = "Choose a folder outside of it, best on another disk, or another storage."
         raise Invalid("backup.inside", f"{storage.url} is inside of the workspace {context.layout.root}", hint)
+    place = Path(storage.url) if folders.local(storage) else None
+    file = next((part for part in (place, *place.parents) if part.exists() and not part.is_dir()), None) if place else None
+    if file is not None:
+        raise Invalid("backup.file", f"{file} is a file, and backups need a folder", "Name a folder; it need not be there.")
     return storage
