@@ -91,6 +91,7 @@ class Kept:
         (self.folder / "in").mkdir(exist_ok=True)
         (self.folder / "in" / f"{len(list((self.folder / 'in').iterdir()))}.json").write_text("\n".join(map(json.dumps, rows)))
         session = self.spark.newSession()
+        type(session)._get_j_spark_session_class(session._jvm).setActiveSession(session._jsparkSession)  # whom Spark asks
         for changed in (self.spark, session):
             changed.conf.set("spark.sql.timeType.enabled", "true")
         session.conf.set("spark.sql.shuffle.partitions", str(PARTITIONS))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,9 +32,12 @@ def run(spark: SparkSession, source: Path, checkpoint: Path, output: Path, clean
 
 
 def lay(source: Path, ids: range) -> None:
+    """Files that are read in the order of their numbers."""
     source.mkdir(exist_ok=True)
     for number in ids:
-        (source / f"{number}.json").write_text(json.dumps({"id": number}))
+        file = source / f"{number}.json"
+        file.write_text(json.dumps({"id": number}))
+        os.utime(file, (1_700_000_000 + number,) * 2)
 
 
 def rows(spark: SparkSession, output: Path) -> list[int]:
