@@ -205,7 +205,7 @@ class Stop(Exception):
 
 
 def test_what_a_watcher_raises_ends_the_clone_with_whole_files_only(storage: Storage, other: Storage) -> None:
-    contents = {f"{number}": bytes([number]) * 1_000_000 for number in range(30)}
+    contents = {f"{number}": bytes([number]) * 200_000 for number in range(150)}
     for path, data in contents.items():
         storage.write(path, data)
 
