@@ -6,10 +6,7 @@ Janino, by which Spark compiles the code that it generates, compiles it, and exe
 
 from __future__ import annotations
 
-import threading
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +22,6 @@ ROUNDS = 4
 """Tasks of each core: one that is slow holds up less."""
 TASK_BYTES = 256 * 2**20
 """About what a task copies at most: how far it is, is told when it is done."""
-LOOK_S = 0.5
 
 
 def copy(task: CopyTask, folder: Path) -> Copied:
@@ -38,7 +34,7 @@ def copy(task: CopyTask, folder: Path) -> Copied:
     texts = context._jvm.java.util.ArrayList()
     for moves in lists:
         texts.add(NUL.join(part for move in moves for part in (move.source, move.target)))
-    with _followed(folder, copied, total):
+    with reading.telling(folder, lambda: Far("copying", min(int(copied.value()), total), total)):
         answers = context._jsc.parallelize(texts, len(lists)).map(copier).collect()
     return Copied(tuple(path for answer in answers for path in answer.split(NUL) if path))
 
@@ -57,21 +53,3 @@ def _copier(context: Any, jar: Path, copied: Any) -> Any:
     arguments[0] = jvm.org.apache.spark.util.SerializableConfiguration(context._jsc.hadoopConfiguration())
     arguments[1] = copied
     return compiler.getClassLoader().loadClass(NAME).getConstructors()[0].newInstance(arguments)
-
-
-@contextmanager
-def _followed(folder: Path, copied: Any, total: int) -> Iterator[None]:
-    """Within it the folder says how many bytes are copied."""
-    over = threading.Event()
-
-    def follow() -> None:
-        while not over.wait(LOOK_S):
-            reading.say(folder, Far("copying", min(int(copied.value()), total), total))
-
-    thread = threading.Thread(target=follow, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -184,13 +184,24 @@ def named_once(kind: Any) -> Any:
 @contextmanager
 def followed(spark: Any, folder: Path, step: str) -> Iterator[None]:
     """Writes how many partitions of the block's Spark job are done, as long as it lasts."""
+    tracker = spark.sparkContext.statusTracker()
+
+    def far() -> Far:
+        stages = [info for stage in tracker.getActiveStageIds() if (info := tracker.getStageInfo(stage)) is not None]
+        return Far(step, sum(info.numCompletedTasks for info in stages), sum(info.numTasks for info in stages))
+
+    with telling(folder, far):
+        yield
+
+
+@contextmanager
+def telling(folder: Path, far: Callable[[], Far]) -> Iterator[None]:
+    """Writes how far the block's work is, again and again as long as it lasts."""
     over = threading.Event()
 
     def look() -> None:
-        tracker = spark.sparkContext.statusTracker()
         while True:
-            stages = [info for stage in tracker.getActiveStageIds() if (info := tracker.getStageInfo(stage)) is not None]
-            say(folder, Far(step, sum(info.numCompletedTasks for info in stages), sum(info.numTasks for info in stages)))
+            _say(folder, far())
             if over.wait(LOOK_S):
                 return
 
@@ -203,7 +214,7 @@ def followed(spark: Any, folder: Path, step: str) -> Iterator[None]:
         looking.join()
 
 
-def say(folder: Path, far: Far) -> None:
+def _say(folder: Path, far: Far) -> None:
     aside = folder / f".{FAR_FILE}.tmp"
     aside.write_text(json.dumps(asdict(far)))
     aside.replace(folder / FAR_FILE)
