@@ -128,7 +128,7 @@ def _needed(db: DuckDBPyConnection, sides: Sequence[Output], name: str) -> Numbe
 
 def _numbers(kind: str, name: str) -> str:
     """SQL: the texts of a row's numbers in a column of that type, as a list."""
-    return " || ".join(_texts(quoted(name), _parsed(kind), 0)) or "[]::VARCHAR[]"
+    return " || ".join(_texts(quoted(name), json_files.parsed(kind), 0)) or "[]::VARCHAR[]"
 
 
 def _texts(sql: str, kind: Any, depth: int) -> Iterator[str]:
@@ -158,7 +158,7 @@ def _typed(side: Output, needed: dict[str, Numbers]) -> Output:
 
 def _with_numbers(kind: str, number: str) -> str:
     """The type with `number` in the place of each type of numbers."""
-    return _named(_parsed(kind), number)
+    return _named(json_files.parsed(kind), number)
 
 
 def _named(kind: Any, number: str) -> str:
@@ -171,9 +171,3 @@ def _named(kind: Any, number: str) -> str:
     if kind.id == "map":
         return f"MAP({kind.children[0][1]}, {_named(kind.children[1][1], number)})"
     return str(kind)
-
-
-def _parsed(kind: str) -> Any:
-    import duckdb
-
-    return duckdb.sqltype(kind)

@@ -40,13 +40,13 @@ def columns(db: DuckDBPyConnection, objects: str, sampled: str) -> dict[str, str
         return {}
     whole = "HUGEINT" if any(is_huge for _, is_huge, _ in structures) else "BIGINT"
     kinds = {} if any(has_nanos for *_, has_nanos in structures) else guessed
-    return {name: _typed(kind, _parsed(kinds.get(name, "JSON")), whole) for name, kind in fields.items()}
+    return {name: _typed(kind, parsed(kinds.get(name, "JSON")), whole) for name, kind in fields.items()}
 
 
 def relation(objects: str, columns: Mapping[str, str], above: Sequence[str], *, has_text: bool = False) -> str:
     """What to write after FROM: `columns` of each line, and those of the folders `above`. With `has_text` long numbers are texts."""
     line = f"regexp_replace(json::VARCHAR, {literal(f'{_BEFORE}({LONG})')}, '\\1\"\\2\"', 'g')::JSON" if has_text else "json"
-    structure = literal(json.dumps({name: _structure(_parsed(kind)) for name, kind in columns.items()}))
+    structure = literal(json.dumps({name: _structure(parsed(kind)) for name, kind in columns.items()}))
     folders = "".join(f", {quoted(name)}" for name in above if name not in columns)
     taken = ", ".join(f"CAST(struct_extract(line, {literal(name)}) AS {kind}) AS {quoted(name)}" for name, kind in columns.items())
     return f"(SELECT {taken}{folders} FROM (SELECT json_transform({line}, {structure}) AS line{folders} FROM {objects}))"
@@ -78,16 +78,17 @@ def _structure(kind: Any) -> Any:
 def _typed(structure: Any, guessed: Any, whole: str) -> str:
     if isinstance(structure, dict):
         inner = dict(guessed.children) if guessed.id == "struct" else {}
-        fields = (f"{quoted(name)} {_typed(kind, inner.get(name, _parsed('JSON')), whole)}" for name, kind in structure.items())
+        fields = (f"{quoted(name)} {_typed(kind, inner.get(name, parsed('JSON')), whole)}" for name, kind in structure.items())
         return f"STRUCT({', '.join(fields)})"
     if isinstance(structure, list):
-        return f"{_typed(structure[0], guessed.children[0][1] if guessed.id == 'list' else _parsed('JSON'), whole)}[]"
+        return f"{_typed(structure[0], guessed.children[0][1] if guessed.id == 'list' else parsed('JSON'), whole)}[]"
     if structure == "VARCHAR" and str(guessed).startswith(_MOMENT):
         return str(guessed)
     return whole if structure in _WHOLE else "JSON" if structure == "NULL" else str(structure)
 
 
-def _parsed(kind: str) -> Any:
+def parsed(kind: str) -> Any:
+    """A type by DuckDB's name of it, as DuckDB's own object."""
     import duckdb
 
     return duckdb.sqltype(kind)

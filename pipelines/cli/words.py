@@ -40,10 +40,12 @@ def file(text: str) -> Path:
 
 def folder(text: str) -> Path:
     """The path of a folder, which need not be there; a usage error for a file, and for what would lie below one."""
+    from pipelines.storage.capabilities import in_the_way
+
     path = _path(text)
-    for part in (path, *path.parents):
-        if part.exists() and not part.is_dir():
-            raise typer.BadParameter(f"{str(part)!r} is a file, and a folder is needed. Name one; it need not be there.")
+    file = in_the_way(path)
+    if file is not None:
+        raise typer.BadParameter(f"{str(file)!r} is a file, and a folder is needed. Name one; it need not be there.")
     return path
 
 

@@ -55,6 +55,11 @@ def refuse_unwritable(storage: Storage) -> None:
         storage.refuse_unwritable()
 
 
+def in_the_way(folder: Path) -> Path | None:
+    """What is no folder, and stands where `folder` would be, or above it."""
+    return next((part for part in (folder, *folder.parents) if part.exists() and not part.is_dir()), None)
+
+
 def disk_of(folder: Path) -> tuple[str, int, int]:
     """The file system's type, its size and what is free, in bytes."""
     import psutil
