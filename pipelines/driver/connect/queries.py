@@ -20,6 +20,10 @@ from pipelines.driver.sinks import FILE_FORMATS, local_path
 SINKS = FILE_FORMATS | {MEMORY, "console", "noop", "foreach", "foreachbatch", "kafka"}
 METADATA = "metadata"
 """The file with which Spark begins a checkpoint."""
+LATE = "Python worker failed to connect back"
+"""What Spark says where the Python of a `foreachBatch` is not up within 10 s (`PythonWorkerFactory.createSimpleWorker`), as on a busy
+server. It is started before anything of the query."""
+TRIES = 3
 
 
 class ConnectQueries(Queries):
@@ -48,7 +52,7 @@ class ConnectQueries(Queries):
         if destination.path:
             sinks.prepare(self._spec, self._records, name, destination.path, checkpoint, spark)
         sources.mend(self._records, name, Path(checkpoint))
-        running = Running(name, launch())
+        running = Running(name, launched(launch))
         _require_shared(running, checkpoint)
         with self._lock:
             self._started.append(running)
@@ -99,6 +103,17 @@ class ConnectQueries(Queries):
                 location=location,
             )
         )  # fmt: skip
+
+
+def launched(launch: Launch) -> Any:
+    """The query that Spark started, which is asked again where its Python was late."""
+    for _ in range(TRIES - 1):
+        try:
+            return launch()
+        except Exception as error:
+            if LATE not in str(error):
+                raise
+    return launch()
 
 
 def _require_shared(running: Running, checkpoint: str) -> None:

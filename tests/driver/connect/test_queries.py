@@ -13,7 +13,7 @@ from pipelines.domain.errors import Unsupported
 from pipelines.domain.ids import JobName, RunId, VersionId
 from pipelines.domain.lockstep import Lead
 from pipelines.domain.runs import SPEC_FORMAT, RunSpec
-from pipelines.driver.connect.queries import ConnectQueries
+from pipelines.driver.connect.queries import LATE, TRIES, ConnectQueries, launched
 from pipelines.driver.intercept import Asked
 from pipelines.driver.records import Records
 from pipelines.driver.rehearsal import Rehearsal
@@ -45,3 +45,22 @@ def refusal(tmp_path: Path, asked: Asked, **changes: Any) -> str:
 )
 def test_refusals(tmp_path: Path, asked: Asked, changes: dict[str, Any], code: str) -> None:
     assert refusal(tmp_path, asked, **changes) == code
+
+
+def test_a_start_whose_python_was_late_is_asked_again() -> None:
+    class Server:
+        def __init__(self, *answers: str) -> None:
+            self.answers = list(answers)
+
+        def launch(self) -> str:
+            answer = self.answers.pop(0)
+            if answer != "query":
+                raise RuntimeError(answer)
+            return answer
+
+    late = f"{LATE}.\n\nJVM stacktrace: …"
+    assert launched(Server(late, late, "query").launch) == "query"
+    for server, left in ((Server("no such table", "query"), 1), (Server(*[late] * TRIES, "query"), 1)):
+        with pytest.raises(RuntimeError):
+            launched(server.launch)
+        assert len(server.answers) == left

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,10 @@ from tests.driver.planning.codes import CASES, Case
 
 STREAMING = "org.apache.spark.sql.execution.streaming.state"
 STORES = {
-    "hdfs": {"spark.sql.streaming.stateStore.providerClass": f"{STREAMING}.HDFSBackedStateStoreProvider"},
+    "hdfs": {
+        "spark.sql.streaming.stateStore.providerClass": f"{STREAMING}.HDFSBackedStateStoreProvider",
+        "spark.sql.streaming.stateStore.checkpointFormatVersion": "1",
+    },
     "rocksdb": {
         "spark.sql.streaming.stateStore.providerClass": f"{STREAMING}.RocksDBStateStoreProvider",
         "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
@@ -67,7 +69,9 @@ class Table:
         for at, rows in enumerate((ROWS, ROWS)):
             self._put(at, rows)
         self.spark.conf.set(NO_DATA, str(case.mode == "Append").lower())
-        self.went_on(case.code, case.mode, checkpoint)
+        rows = self.went_on(case.code, case.mode, checkpoint)
+        if isinstance(rows, Exception):
+            raise rows
         self._put(2, LATER)
         return checkpoint
 
@@ -117,12 +121,11 @@ def image(checkpoint: Path) -> QueryImage:
 
 
 @pytest.fixture(scope="module", params=STORES)
-def table(request: pytest.FixtureRequest, spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
+def table(request: pytest.FixtureRequest, spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Table:
+    session = spark.newSession()
     for key, value in STORES[request.param].items():
-        spark.conf.set(key, value)
-    yield Table(request.param, spark, tmp_path_factory.mktemp(request.param))
-    for key in (*STORES[request.param], NO_DATA):
-        spark.conf.unset(key)
+        session.conf.set(key, value)
+    return Table(request.param, session, tmp_path_factory.mktemp(request.param))
 
 
 def files(folder: Path) -> dict[str, bytes]:
