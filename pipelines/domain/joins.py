@@ -24,6 +24,8 @@ TIMED, TIMES = "keyWithTsToValues", "tsWithKey"
 """What the column family of a side's rows is called in format 4, and the one beside it that has their keys in the order of time. A key of
 either has several values; its last column is `EVENT_TIME`, which says nothing of where it is."""
 EVENT_TIME = "__event_time"
+NUMBER = "index"
+"""The last column of that key in formats 1 to 3, which tells the rows of one key apart; nothing is spread by it either."""
 DEFAULT = "default"
 WATERMARK = "spark.watermarkDelayMs"
 """The metadata of a column that has a watermark (EventTimeWatermark)."""

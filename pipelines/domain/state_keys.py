@@ -22,7 +22,7 @@ class KeyChange:
 
     batch: Count
     change: str
-    """`update`, or `delete`; of a list also `append`. As Spark's change feed has it."""
+    """`update`, or `delete`; of a list, and of a side of a join in format 4 of joins, also `append`. As Spark's change feed has it."""
     row: Mapping[str, Any]
     """`key` and `value` as Spark writes them as JSON."""
 

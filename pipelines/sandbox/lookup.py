@@ -11,14 +11,16 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pipelines.domain.joins import EVENT_TIME, NUMBER
 from pipelines.domain.json_text import read_exactly
-from pipelines.sandbox.lookups import FoundKey, LookUpTask
+from pipelines.sandbox.counting import JOIN
+from pipelines.sandbox.lookups import MOST_ROWS, FoundKey, LookUpTask
 from pipelines.sandbox.reading import PARTITION, as_json, changes, named, table
 
 BY_KEY = ("stateStoreSave", "dedupe", "symmetricHashJoin", "transformWithState", "flatMapGroupsWithState", "applyInPandasWithState")
 """Operators whose rows are partitioned by the whole key."""
-MOST_ROWS = 1_000
-"""Of one key: a list, a map, or a side of a join may hold many."""
+APART = (NUMBER, EVENT_TIME)
+"""How the last column of the keys is called by which a join keeps its rows, beside what it joins by: no row is spread by it."""
 EVERY = -1
 UNEQUAL = re.compile(r"\bmap<|\binterval\b(?! (day|hour|minute|second|year|month))")
 """In the name of a type that holds a map or an interval of months, days and microseconds together."""
@@ -37,14 +39,17 @@ def look_up(spark: Any, task: LookUpTask) -> FoundKey:
     session.conf.set("spark.sql.session.timeZone", "UTC")
     kind = rows.schema["key"].dataType
     texts = dict(task.key)
-    values = {field.name: _expression(session, field, field.name, texts) for field in kind.fields}
+    apart = {kind.names[-1]} & {*APART} if task.store.operator_name == JOIN else set()
+    asked = [field for field in kind.fields if field.name in texts or field.name not in apart]
+    values = {field.name: _expression(session, field, field.name, texts) for field in asked}
     if texts:
         raise NoSuchKeyColumns(f"there is no key column {', '.join(sorted(texts))}; there are {', '.join(_paths(kind))}")
     meets = " AND ".join(f"key.`{name}` <=> {value}" for name, value in values.items())
     fitting = named(rows.where(meets or "true"))
     if not task.store.operator_name.startswith(BY_KEY):
         return FoundKey(EVERY, tuple(_of_partitions(session, fitting, range(task.partitions))))
-    (partition,) = session.sql(f"SELECT pmod(hash({', '.join(values.values())}), {task.partitions})").first()
+    spread_by = ", ".join(value for name, value in values.items() if name not in apart)
+    (partition,) = session.sql(f"SELECT pmod(hash({spread_by}), {task.partitions})").first()
     return FoundKey(partition, tuple(_of_partitions(session, fitting, [partition])))
 
 

@@ -15,6 +15,8 @@ from typing import Any
 from pipelines.sandbox.counts import Store
 
 LOOK_UP_FILE = "lookup.json"
+MOST_ROWS = 1_000
+"""Of one key, or of its changes: a list, a map, or a side of a join may hold many."""
 NO_KEY = "NoSuchKeyColumns"
 """Error class of a key that the table cannot have; the message says why."""
 

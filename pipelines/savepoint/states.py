@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pipelines.checkpoint import operators, state_schema, variables
-from pipelines.domain.joins import COUNTS, EVENT_TIME, TIMED
+from pipelines.domain import joins
+from pipelines.domain.joins import COUNTS, EVENT_TIME, ROWS, TIMED
 from pipelines.domain.savepoints import Manifest, Operator, QueryImage
 from pipelines.domain.states import ALL_TIMERS, CLOCK_TIMERS, EVENT_TIMERS, StateTable
 from pipelines.domain.struct_columns import Struct
@@ -99,14 +100,9 @@ def key_columns(library: Storage, manifest: Manifest, table: StateTable) -> Stru
     the parts of Spark's own layout. Raises Corrupt."""
     if table.is_timers or table.internal:
         return None
-    base = f"{layout.checkpoint(table.query)}/"
-    files = [file.path.removeprefix(base) for file in manifest.files if file.path.startswith(base)]
-    is_side = table.name == JOIN and table.store in SIDES
+    is_side = _is_side(table)
     stores = (f"{table.store}-{COUNTS}", operators.DEFAULT_STORE) if is_side else (table.store,)
-    path = next(filter(None, (state_schema.path(files, table.operator, store, table.batch) for store in stores)), None)
-    if path is None:
-        return None
-    families = {kept.family: kept.key for kept in state_schema.structs(path, library.read(layout.inside(manifest.id, f"{base}{path}")))}
+    families = _keys(library, manifest, table, stores)
     names = ("", f"{table.store}-{COUNTS}", f"{table.store}-{TIMED}") if is_side else (table.variable,)
     key = next((families[name] for name in names if name in families), None)
     if key is None:
@@ -114,3 +110,30 @@ def key_columns(library: Storage, manifest: Manifest, table: StateTable) -> Stru
     if table.kind == MAP:
         return dict(key["fields"][0]["type"])
     return {**key, "fields": [field for field in key["fields"] if not is_side or field["name"] != EVENT_TIME]}
+
+
+def changed_in(library: Storage, manifest: Manifest, table: StateTable) -> tuple[str, str]:
+    """The store, and the variable or column family in it, whose changes are the table's: of a side of a join, whose reader has no change
+    feed, those of the rows that Spark keeps of it. Raises Corrupt."""
+    if not _is_side(table):
+        return table.store, table.variable
+    operator = next(own for image in manifest.queries if image.query == table.query for own in image.operators if own.id == table.operator)
+    rows = f"{table.store}-{ROWS}"
+    if rows in operator.stores:
+        return rows, ""
+    families = _keys(library, manifest, table, (operators.DEFAULT_STORE,))
+    return operators.DEFAULT_STORE, joins.of_side(families, table.store)[0]
+
+
+def _is_side(table: StateTable) -> bool:
+    return table.name == JOIN and table.store in SIDES
+
+
+def _keys(library: Storage, manifest: Manifest, table: StateTable, stores: Sequence[str]) -> Mapping[str, Struct]:
+    """Column family -> the columns of its keys, as the schema file of the first of the stores that has one says; none where none has."""
+    base = f"{layout.checkpoint(table.query)}/"
+    files = [file.path.removeprefix(base) for file in manifest.files if file.path.startswith(base)]
+    path = next(filter(None, (state_schema.path(files, table.operator, store, table.batch) for store in stores)), None)
+    if path is None:
+        return {}
+    return {kept.family: kept.key for kept in state_schema.structs(path, library.read(layout.inside(manifest.id, f"{base}{path}")))}

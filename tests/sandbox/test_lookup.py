@@ -22,7 +22,7 @@ TABLES = {
     ("hdfs", "default", ""): "stateStoreSave",
     ("rocksdb_format2", "default", ""): "stateStoreSave",
     ("join", "left", ""): "symmetricHashJoin",
-    ("join", "right", ""): "symmetricHashJoin",
+    ("join", "right-keyWithIndexToValue", ""): "symmetricHashJoin",
     ("named", "default", ""): "dedupe",
     ("transform", "default", "total"): "transformWithStateExec",
     ("transform", "default", "seen"): "transformWithStateExec",

@@ -3,13 +3,17 @@ what a run puts out that keeps its partitions over the same batches."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipelines.checkpoint import sink_log
+from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Savepoint
 from pipelines.sandbox import aliases, lookup, reading
 from pipelines.sandbox.counting import JOIN
@@ -71,6 +75,7 @@ def keeps_its_rows(spark: Any, folder: Path, line: Line, home: str = "") -> None
         assert_found_by_key(bench, "narrow")
     if "join" in line.query.__name__:
         assert keys_of(bench, last) == [["field0"]] * 2
+        assert_changes_are_told(bench, "sp-original")
     if bench.line.sink == "parquet":
         assert difference(bench.rows("narrow"), bench.rows("reference")) == {}
         log = sink_log.whole(LocalStorage(bench.output("narrow")), sink_log.FOLDER)
@@ -98,6 +103,38 @@ def assert_found_by_key(bench: Bench, job: str) -> None:
         key, partition, rows = max(places, key=lambda place: place.partition_id)
         key_found = lookup.look_up(bench.spark, LookUpTask(1, "", "", {}, store, "", 2, {"field0": key}))
         assert (key_found.partition, len(key_found.rows)) == (partition, rows)
+
+
+def assert_changes_are_told(bench: Bench, savepoint: str) -> None:
+    """What the batches made of a key of a join's side, one after the other, is what is read of it as of each of them."""
+    manifest = library.manifest(bench.library, SavepointId(savepoint))
+    (image,) = manifest.queries
+    table = next(table for table in states.tables(bench.library, manifest) if table.store == "left")
+    store, variable = states.changed_in(bench.library, manifest, table)
+    checkpoint = str(bench.checkpoint("original"))
+    held = Store(QUERY, checkpoint, image.batch, image.provider, image.state_format, 0, JOIN, store)
+    with aliases.plain([held]) as (at,):
+        task = LookUpTask(1, "", "", {}, at, variable, table.partitions, {"field0": "k1"})
+        changes = lookup.look_up(bench.spark, replace(task, since=-1)).rows
+        assert {"update", "append"} & {change["change_type"] for change in changes}
+        for batch in (1, image.batch):
+            rows = lookup.look_up(bench.spark, replace(task, store=replace(at, batch=batch))).rows
+            assert Counter(map(told, rows)) == made_by([change for change in changes if change["batch_id"] <= batch]) and rows
+
+
+def made_by(changes: list[Mapping[str, Any]]) -> Counter[str]:
+    """The rows that the changes leave: those of one key (with a number, or an event time) are replaced, gone, or have one more."""
+    held: dict[str, list[str]] = {}
+    for change in changes:
+        key = json.dumps(change["key"])
+        kept = held.pop(key, [])
+        if change["change_type"] != "delete":
+            held[key] = [*(kept if change["change_type"] == "append" else []), told(change)]
+    return Counter(row for rows in held.values() for row in rows)
+
+
+def told(row: Mapping[str, Any]) -> str:
+    return json.dumps([row["key"], row["value"]])
 
 
 def unnumbered(rows: Counter[tuple[int, str]]) -> Counter[str]:

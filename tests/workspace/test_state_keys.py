@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain.errors import Corrupt, Invalid, NotFound
-from pipelines.domain.state_keys import KeyRows
+from pipelines.domain.state_keys import KeyChange, KeyRows
+from pipelines.sandbox.lookups import MOST_ROWS
 from pipelines.verbs.face import do
 from pipelines.verbs.state_key import LookUpKey
+from pipelines.workspace.states import changes
 from tests.golden import make
 from tests.workspace.conftest import NEWEST, House
 
@@ -56,11 +58,23 @@ def test_a_key_has_the_value_of_the_newest_batch_and_the_checkpoint_stays_as_it_
             tmp_path / job, "p1", NEWEST - 4
         )
         assert files(Path(run.checkpoints)) == before
+    house.ran("joined", "join")
+    side = looked_up(house, "joined", {"field0": "p1"}, store="left", since=make.FEW_BATCHES - 3)
+    assert side.history is not None and side.history.note == ""
+    newest = {change.row["key"]["index"]: change for change in side.history.changes}
+    left = [change.row["value"] for change in newest.values() if change.change == "update"]
+    assert left and all({**value, "matched": None} in [{**row["value"], "matched": None} for row in side.rows] for value in left)
     assert looked_up(house, "held", {**WINDOW, "post": "nobody"}).rows == ()
     assert not list(house.face.layout.savepoints.iterdir()) and not list(house.face.layout.sandbox.iterdir())
     with pytest.raises(Invalid) as wrong:
         looked_up(house, "held", {**WINDOW, "window.end": "soon", "post": "p1"})
     assert wrong.value.code == "state.key" and "'soon' is no timestamp, which window.end is" in wrong.value.message
+
+
+def test_changes_that_are_too_many_to_be_shown_say_where_they_end() -> None:
+    made = tuple(KeyChange(3 + at // 600, "update", {}) for at in range(MOST_ROWS))
+    assert changes.cut(made[1:]) == ""
+    assert changes.cut(made) == "Only the first 1,000 changes are here, and they end within batch 4: ask for those since batch 3, too."
 
 
 @pytest.mark.spark
