@@ -41,13 +41,16 @@ def unmatched(rows, schema, name):
 """
 
 
-def joined(*left: str, on: str = "key = key_right") -> Callable[[Any, Path], Any]:
+Rows = Callable[..., Any]
+
+
+def joined(*left: str, on: str = "key = key_right", rows: Rows = queries.timed, kind: str = "leftOuter") -> Callable[[Any, Path], Any]:
     def query(spark: Any, base: Path) -> Any:
         from pyspark.sql import functions as F
 
-        views = queries.timed(spark, base).selectExpr("key", "ts", *left)
-        clicks = queries.timed(spark, base, "clicks").selectExpr("key AS key_right", "ts AS clicked", "n AS click")
-        return views.join(clicks, F.expr(f"{on} AND clicked BETWEEN ts AND ts + INTERVAL 1 MINUTE"), "leftOuter")
+        views = rows(spark, base).selectExpr("key", "ts", *left)
+        clicks = rows(spark, base, "clicks").selectExpr("key AS key_right", "ts AS clicked", "n AS click")
+        return views.join(clicks, F.expr(f"{on} AND clicked BETWEEN ts AND ts + INTERVAL 1 MINUTE"), kind)
 
     return query
 
@@ -68,14 +71,16 @@ def test_a_function_makes_the_rows_that_wait_on_both_sides_of_a_join(spark: Any,
     assert_equal(whole, whole, savepoint.batch + 1)
 
 
-@pytest.mark.parametrize("join_format", ["3", "4"])
+@pytest.mark.parametrize(("join_format", "rows"), [("3", queries.timed), ("4", queries.timed), ("4", queries.events)])
 def test_a_function_makes_the_rows_of_a_join_whose_sides_share_a_store(
-    spark: Any, tmp_path: Path, join_format: str, request: pytest.FixtureRequest
+    spark: Any, tmp_path: Path, join_format: str, rows: Rows, request: pytest.FixtureRequest
 ) -> None:
-    """Those of format 4 are rewritten in HDFS."""
-    new = joined("CAST(n AS STRING) AS n", "n * 2 AS twice", on="concat(key, 'x') = concat(key_right, 'x')")
-    line = Line(joined("n"), FORMAT_2 | {JOIN_FORMAT: join_format}, inputs=("events", "clicks"))
-    bench = Bench(line, tmp_path, spark, home=request.getfixturevalue("hdfs_url") if join_format == "4" else "")
+    """With and without a watermark; those of format 4 with one are rewritten in HDFS."""
+    is_timed = rows is queries.timed
+    of = partial(joined, rows=rows, kind="leftOuter" if is_timed else "inner")
+    new = of("CAST(n AS STRING) AS n", "n * 2 AS twice", on="concat(key, 'x') = concat(key_right, 'x')")
+    line = Line(of("n"), FORMAT_2 | {JOIN_FORMAT: join_format}, inputs=("events", "clicks"))
+    bench = Bench(line, tmp_path, spark, home=request.getfixturevalue("hdfs_url") if join_format == "4" and is_timed else "")
     whole = Bench(replace(bench.line, query=new), tmp_path, spark)
     savepoint = saved(bench, whole)
     done, _ = migrate(bench, savepoint, "fork", new, "joined_otherwise", JOINS)

@@ -67,14 +67,16 @@ def keyless(*names: str) -> Callable[[Any, Path], Any]:
     return query
 
 
-def joined(left: tuple[str, ...], right: tuple[str, ...], kind: str = "leftOuter") -> Callable[[Any, Path], Any]:
-    """A join that keeps these columns of its sides, and puts out what both keep."""
+def joined(
+    left: tuple[str, ...], right: tuple[str, ...], kind: str = "leftOuter", clicked: Callable[..., Any] = queries.timed
+) -> Callable[[Any, Path], Any]:
+    """A join that keeps these columns of its sides, and puts out what both keep; `clicked` are the rows of the right one."""
 
     def query(spark: Any, base: Path) -> Any:
         from pyspark.sql import functions as F
 
         views = queries.timed(spark, base).selectExpr("key", "ts", *left)
-        clicks = queries.timed(spark, base, "clicks").selectExpr("key AS key_right", "ts AS clicked", *right)
+        clicks = clicked(spark, base, "clicks").selectExpr("key AS key_right", "ts AS clicked", *right)
         return views.join(clicks, F.expr("key = key_right AND clicked BETWEEN ts AND ts + INTERVAL 1 MINUTE"), kind)
 
     return query
@@ -117,6 +119,12 @@ CASES: dict[str, Case] = {
         joined(("n", "n % 3 AS third"), ("n AS click",)),
         joined(("n % 7 AS seventh", "CAST(n AS BIGINT) AS n"), ("n AS click",)),
         joined((f"IF({LATER}, n % 7, NULL) AS seventh", "CAST(n AS BIGINT) AS n"), ("n AS click",)),
+    ),
+    "join by time, a side without a watermark, format2": (
+        FORMAT_2 | {JOIN_FORMAT: "4"},
+        joined(("n", "n % 3 AS third"), ("n AS click",), "inner", queries.events),
+        joined(("CAST(n AS BIGINT) AS n",), ("key AS again", "n AS click"), "inner", queries.events),
+        joined(("CAST(n AS BIGINT) AS n",), (f"IF({LATER}, key, NULL) AS again", "n AS click"), "inner", queries.events),
     ),
     "without a key, rocksdb": (ROCKSDB, keyless("sum", "rows"), keyless("rows"), None),
 }
