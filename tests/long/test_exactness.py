@@ -11,6 +11,7 @@ import pytest
 
 from tests.savepoint import queries, queries_python
 from tests.savepoint import test_exactness_deduplication as deduplication
+from tests.savepoint import test_exactness_functions as functions
 from tests.savepoint import test_exactness_migrated as migrated
 from tests.savepoint import test_exactness_placed as placed
 from tests.savepoint import test_exactness_rescaled as rescaled
@@ -157,3 +158,7 @@ DEDUPLICATED: dict[str, deduplication.Case] = {
 @pytest.mark.parametrize("name", DEDUPLICATED)
 def test_deduplications_of_another_key(spark: Any, tmp_path: Path, name: str) -> None:
     deduplication.goes_on_exactly(spark, tmp_path, name, DEDUPLICATED[name])
+
+
+def test_a_function_makes_the_rows_of_a_join_of_column_families(spark: Any, tmp_path: Path) -> None:
+    functions.goes_on_exactly(spark, tmp_path, "3", queries.timed)

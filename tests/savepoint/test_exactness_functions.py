@@ -71,17 +71,20 @@ def test_a_function_makes_the_rows_that_wait_on_both_sides_of_a_join(spark: Any,
     assert_equal(whole, whole, savepoint.batch + 1)
 
 
-@pytest.mark.parametrize(("join_format", "rows"), [("3", queries.timed), ("4", queries.timed), ("4", queries.events)])
+@pytest.mark.parametrize("rows", [queries.timed, queries.events])
 def test_a_function_makes_the_rows_of_a_join_whose_sides_share_a_store(
-    spark: Any, tmp_path: Path, join_format: str, rows: Rows, request: pytest.FixtureRequest
+    spark: Any, tmp_path: Path, rows: Rows, request: pytest.FixtureRequest
 ) -> None:
-    """With and without a watermark; those of format 4 with one are rewritten in HDFS."""
-    is_timed = rows is queries.timed
-    of = partial(joined, rows=rows, kind="leftOuter" if is_timed else "inner")
+    """With a watermark, rewritten in HDFS, and without one."""
+    goes_on_exactly(spark, tmp_path, "4", rows, request.getfixturevalue("hdfs_url") if rows is queries.timed else "")
+
+
+def goes_on_exactly(spark: Any, folder: Path, join_format: str, rows: Rows, home: str = "") -> None:
+    """A join whose sides share a store, the fork at `home`."""
+    of = partial(joined, rows=rows, kind="leftOuter" if rows is queries.timed else "inner")
     new = of("CAST(n AS STRING) AS n", "n * 2 AS twice", on="concat(key, 'x') = concat(key_right, 'x')")
-    line = Line(of("n"), FORMAT_2 | {JOIN_FORMAT: join_format}, inputs=("events", "clicks"))
-    bench = Bench(line, tmp_path, spark, home=request.getfixturevalue("hdfs_url") if join_format == "4" and is_timed else "")
-    whole = Bench(replace(bench.line, query=new), tmp_path, spark)
+    bench = Bench(Line(of("n"), FORMAT_2 | {JOIN_FORMAT: join_format}, inputs=("events", "clicks")), folder, spark, home=home)
+    whole = Bench(replace(bench.line, query=new), folder, spark)
     savepoint = saved(bench, whole)
     done, _ = migrate(bench, savepoint, "fork", new, "joined_otherwise", JOINS)
     assert len(done.stores) == 1 and done.stores[0].given.rows == done.stores[0].rows > 0
