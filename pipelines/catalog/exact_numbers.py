@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pipelines.catalog import json_files
-from pipelines.catalog.output_files import ALL_ROWS, Output, headless, json_lines, listed, partitions
+from pipelines.catalog.output_files import Output, json_lines, partitions
 from pipelines.catalog.sql import literal, quoted
 from pipelines.catalog.tables import row
 
@@ -63,9 +63,9 @@ def exact(db: DuckDBPyConnection, a: Output | None, b: Output | None, format: st
     names = [
         name for name in dict.fromkeys(name for side in sides for name in side.columns) if any(_may_lose(side, name) for side in sides)
     ]
-    if format == "parquet" or not names or not any(_has_long(db, side, format) for side in sides):
+    if format == "parquet" or not names or not (format == "csv" or any(_has_long(db, side) for side in sides)):
         return a, b, []
-    texts = [side and replace(side, relation=_as_text(db, side, names, format, f"text_{at}")) for at, side in enumerate((a, b))]
+    texts = [side and replace(side, relation=side.texts or _as_text(db, side, names, f"text_{at}")) for at, side in enumerate((a, b))]
     needed = {name: _needed(db, [side for side in texts if side is not None], name) for name in names}
     written = [name for name, numbers in needed.items() if not numbers.is_held and not numbers.decimal]
     read = [side and _typed(side, needed) for side in texts]
@@ -76,13 +76,9 @@ def _may_lose(side: Output, name: str) -> bool:
     return any(kind in side.columns.get(name, "") for kind in ("DOUBLE", "JSON"))
 
 
-def _has_long(db: DuckDBPyConnection, side: Output, format: str) -> bool:
-    """Whether the text has a number that is not the shortest one of its DOUBLE."""
-    as_text = "columns = {'line': 'VARCHAR'}, delim = chr(1), quote = '', escape = '', header = false"
-    lines = (
-        f"read_csv({listed(side.paths)}, {as_text})" if format == "csv" else f"(SELECT json::VARCHAR AS line FROM {json_lines(side.paths)})"
-    )
-    long = f"SELECT unnest(regexp_extract_all(line, '{json_files.LONG}')) AS n FROM {lines}"
+def _has_long(db: DuckDBPyConnection, side: Output) -> bool:
+    """Whether the text of JSON has a number that is not the shortest one of its DOUBLE."""
+    long = f"SELECT unnest(regexp_extract_all(json::VARCHAR, '{json_files.LONG}')) AS n FROM {json_lines(side.paths)}"
     return row(db, f"SELECT 1 FROM ({long}) WHERE NOT {_is_held('n')} LIMIT 1") is not None
 
 
@@ -92,14 +88,9 @@ def _is_held(number: str) -> str:
     return f"coalesce({digits.format(number)} = {digits.format(f'try_cast({number} AS DOUBLE)::VARCHAR')}, true)"
 
 
-def _as_text(db: DuckDBPyConnection, side: Output, names: Sequence[str], format: str, table: str) -> str:
+def _as_text(db: DuckDBPyConnection, side: Output, names: Sequence[str], table: str) -> str:
     """Reads the side once, with the numbers in these columns as they are written, into `table`."""
     kinds = {name: _with_numbers(kind, "VARCHAR") if name in names else kind for name, kind in side.columns.items()}
-    if format == "csv":
-        types = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in names if name in side.columns)
-        text = side.relation.replace(ALL_ROWS, f"{ALL_ROWS}, types = {{{types}}}, header = {not headless(side.columns)}")
-        db.execute(f"CREATE TEMP TABLE {table} AS SELECT * FROM {text}")
-        return table
     own, _ = partitions(side.paths)
     inside = {name: kind for name, kind in kinds.items() if name not in own}
     db.execute(f"CREATE TEMP TABLE {table} AS SELECT * FROM {json_files.relation(json_lines(side.paths), inside, own, has_text=True)}")

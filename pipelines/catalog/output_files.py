@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from pipelines.catalog import interval_columns, json_files, variant_columns
+from pipelines.catalog import csv_files, interval_columns, json_files, variant_columns
 from pipelines.catalog.sql import literal, quoted
 from pipelines.domain.errors import Corrupt, Unsupported
 from pipelines.storage.addresses import HDFS_ADDRESSES, S3_ADDRESSES
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 FORMATS = ("parquet", "json", "csv")
-ALL_ROWS = "sample_size = -1"
-"""All rows of CSV files say of what types their columns are: by a sample DuckDB rounds numbers."""
-_GIVEN = re.compile(r"column[0-9]+")
 _GLOB = re.compile(r"([*?\[])")
 
 
@@ -34,6 +31,8 @@ class Output:
     """Columns that hold intervals, as numbers -> their types in Spark's JSON."""
     paths: tuple[str, ...] = ()
     """The files that it is read from."""
+    texts: str = ""
+    """What to write after FROM for the same rows with all values as the texts that a CSV file has."""
 
     def emptied(self) -> Output:
         """The same columns without a row."""
@@ -45,19 +44,32 @@ def output(db: DuckDBPyConnection, files: Sequence[str], format: str) -> Output 
 
     Corrupt (`compare.file_missing`, `compare.file_damaged`), Incompatible (`compare.types`) or Unsupported (`compare.format`,
     `compare.remote`, `compare.variant`)."""
-    import duckdb
+    ((side,), _) = sides(db, [files], format)
+    return side
 
+
+def sides(db: DuckDBPyConnection, files: Sequence[Sequence[str]], format: str) -> tuple[list[Output | None], list[str]]:
+    """The rows of each side as `output` has them, with types that fit the other's, and what is to be said of both."""
     if format not in FORMATS:
         raise Unsupported(
             "compare.format",
             f"Outputs in the format {format!r} cannot be compared",
             f"Write the output as one of {', '.join(FORMATS)}.",
         )
+    present = [_there(db, side, format) for side in files]
+    if format == "csv":
+        return _of_csv(db, present)
+    return [_output(db, side, format) if side else None for side in present], []
+
+
+def _there(db: DuckDBPyConnection, files: Sequence[str], format: str) -> list[str]:
     places = [_place(file) for file in files]
-    elsewhere = _elsewhere(db, [place for place in places if is_elsewhere(place)])
-    present = _present(places, format, elsewhere)
-    if not present:
-        return None
+    return _present(places, format, _elsewhere(db, [place for place in places if is_elsewhere(place)]))
+
+
+def _output(db: DuckDBPyConnection, present: Sequence[str], format: str) -> Output:
+    import duckdb
+
     try:
         plain = _of_json(db, present) if format == "json" else _described(db, _relation(present, format))
         if format != "parquet":
@@ -69,15 +81,24 @@ def output(db: DuckDBPyConnection, files: Sequence[str], format: str) -> Output 
         raise unreadable(error) from error
 
 
-def headless(names: Iterable[str]) -> bool:
-    """Whether these are names that DuckDB gives to columns of CSV files without a header."""
-    return any(_GIVEN.fullmatch(name) for name in names)
-
-
 def json_lines(paths: Sequence[str]) -> str:
     """The table function over JSON files: `json`, and the columns of the folders."""
     own, _ = partitions(paths)
     return f"read_ndjson_objects({listed(paths)}, hive_partitioning = {bool(own)})"
+
+
+def _of_csv(db: DuckDBPyConnection, present: Sequence[Sequence[str]]) -> tuple[list[Output | None], list[str]]:
+    import duckdb
+
+    files = [csv_files.Files(listed(paths), paths[0], *partitions(paths)) for paths in present if paths]
+    if not files:
+        return [None for _ in present], []
+    try:
+        read, notes = csv_files.read(db, files)
+    except (duckdb.InvalidInputException, duckdb.IOException) as error:
+        raise unreadable(error) from error
+    outputs = iter(Output(side.relation, side.columns, texts=side.texts) for side in read)
+    return [next(outputs) if paths else None for paths in present], notes
 
 
 def _of_json(db: DuckDBPyConnection, paths: Sequence[str]) -> Output:
@@ -166,8 +187,6 @@ def _relation(paths: Sequence[str], format: str) -> str:
     files = listed(paths)
     own, lent = partitions(paths)
     options = f"union_by_name = true, hive_partitioning = {bool(own)}"
-    if format == "csv":
-        options += f", {ALL_ROWS}"
     if format == "json":
         options += ", format = 'newline_delimited'"
     if not own or not lent:

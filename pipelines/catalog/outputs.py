@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pipelines.catalog import exact_numbers, interval_columns, output_columns, output_rows
 from pipelines.catalog.connection import scratch
 from pipelines.catalog.output_columns import Column
-from pipelines.catalog.output_files import Output, output
+from pipelines.catalog.output_files import Output, sides
 from pipelines.domain.experiments import Comparison, OutputOverTime, Parting
 from pipelines.domain.ids import JobName
 
@@ -62,14 +62,14 @@ def compare(
     outputs that share no columns, Invalid for keys or a time column they do not share, Unsupported for another format.
     """
     with scratch() as db:
-        a, b = output(db, files_a, format), output(db, files_b, format)
+        (a, b), told = sides(db, (files_a, files_b), format)
         notes = [f"{side} has no output yet." for side, table in (("A", a), ("B", b)) if table is None]
         template = a or b
         if template is None:
             return _nothing(notes)
-        a, b, told = exact_numbers.exact(db, a, b, format)
+        a, b, written = exact_numbers.exact(db, a, b, format)
         template = a or b or template
-        notes += told
+        notes += told + written
         return _compared(db, a or template.emptied(), b or template.emptied(), keys, examples, until_ms, time_column, notes)
 
 

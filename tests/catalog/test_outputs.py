@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -340,6 +341,78 @@ def test_two_texts_of_json_are_never_one(tmp_path: Path, first: str, one: str, o
         file.write_text(f'{{"text": "{text}"}}\n')
     sides = ([*map(str, before), str(file)] for file in (a, b))
     assert numbers(compare(*sides, format="json"))[:3] == (21, 21, 20)
+
+
+def of_csv(folder: Path, a: Sequence[str], b: Sequence[str]) -> OutputComparison:
+    """A comparison of files with these texts."""
+    sides = []
+    for name, texts in (("a", a), ("b", b)):
+        files = [folder / f"{name}{at}.csv" for at in range(len(texts))]
+        for file, text in zip(files, texts, strict=True):
+            file.write_text(text)
+        sides.append([str(file) for file in files])
+    return compare(*sides, format="csv")
+
+
+ONE, TWO = "2026-01-01T00:00:00.123456", "2026-01-01T00:00:00.123457"
+VALUES = {
+    "digits that no TIMESTAMP holds": (f"{ONE}789Z", f"{ONE}788Z", False, ""),
+    "without a zone": (f"{ONE}789", f"{ONE}788", False, ""),
+    "microseconds": (f"{ONE}000Z", f"{TWO}000Z", False, ""),
+    "another writing of one moment": (f"{ONE}Z", f"{ONE}000Z", True, "are not all written in one way"),
+    "zones": ("2026-01-01T00:00:00.000Z", "2026-01-01T02:00:00.000+02:00", True, "are not all written in one way"),
+    "dates of an own format": ("01/02/2026", "02/01/2026", False, ""),
+    "times of an own format": ("01.02.2026 01:00 AM", "01.02.2026 01:00 PM", False, ""),
+    "names of zones": ("2026-01-01 00:00:00 CET", "2026-01-01 01:00:00 EET", False, ""),
+    "times of the day": ("10:11:12.123456789", "10:11:12.123456788", False, ""),
+    "a date and a text": ("2026-01-01", "2026-1-1", False, "Of other type"),
+    "a day with 24 hours": ("2026-01-01 24:00:00", "2026-01-02 00:00:00", False, "Of other type"),
+    "truths": ("true", "t", False, ""),
+    "hexadecimal numbers": ("0x10", "16", False, "Of other type"),
+    "numbers that begin with 0": ("007", "7", False, "Of other type"),
+    "a text and no value": ('""', "", False, ""),
+    "backslashes": ('"{\\"k\\":\\"a\\nb\\"}"', '"{\\"k\\":\\"anb\\"}"', True, "Backslashes in texts"),
+}
+"""Two texts, whether they are one value, and what is said."""
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_texts_of_csv_are_times_and_numbers_only_as_spark_writes_those(tmp_path: Path, name: str) -> None:
+    one, other, is_same, note = VALUES[name]
+    comparison = of_csv(tmp_path, [f"1,{one}\n"], [f"1,{other}\n"])
+    assert (comparison.equal == 1) is is_same, comparison
+    assert note in comparison.note if note else comparison.note == ""
+    same = of_csv(tmp_path, [f"1,{one}\n"], [f"1,{one}\n"])
+    assert (same.rows_a, same.equal, "written in one way" in same.note) == (1, 1, False)
+
+
+NUMBERED = tuple(f"column{n}" for n in range(10))
+LINES_OF_FILES: dict[str, tuple[list[str], list[str], tuple[int, ...], tuple[str, ...], str]] = {
+    "texts alone": (["x,y\n", "z,w\n"], ["x,q\nz,w\n"], (2, 2, 1), ("column0", "column1"), ""),
+    "one row": (["x\n"], ["y\n"], (1, 1, 0), ("column0",), ""),
+    "names": (["k,v\na,1\n", "k,v\nb,2\n"], ["k,v\na,1\n"], (2, 1, 1), ("k", "v"), ""),
+    "names, and a column more": (["k,v\na,1\n"], ["k,v,w\na,1,2\n"], (1, 1, 1), ("k", "v"), "Only B has the columns w"),
+    "names of files with other columns": (["k,v\na,1\n", "k,v,w\nb,2,3\n"], ["k,v,w\na,1,\n"], (2, 1, 1), ("k", "v", "w"), "(k, v, w)"),
+    "names of texts": (["k,v\na,b\n"], ["k,v\na,c\n"], (1, 1, 0), ("k", "v"), "is taken for the names of the columns (k, v)"),
+    "ten columns and more": (
+        ["a" + ",1" * 9 + "\n"],
+        ["a" + ",1" * 10 + "\n"],
+        (1, 1, 1),
+        tuple(f"column{n}" for n in range(10)),
+        "column10",
+    ),
+    "texts with other marks": (["'a',#x;y\n"], ["'a',#x;z\n"], (1, 1, 0), ("column0", "column1"), ""),
+    "rows without a value": (["\na\n"], ["a\n"], (2, 1, 1), ("column0",), ""),
+}
+"""The files of both sides; rows of A, of B and equal ones; the columns of both, and what is said."""
+
+
+@pytest.mark.parametrize("name", LINES_OF_FILES)
+def test_the_first_line_of_a_csv_file_is_a_row_where_it_may_be_one(tmp_path: Path, name: str) -> None:
+    a, b, rows, columns, note = LINES_OF_FILES[name]
+    comparison = of_csv(tmp_path, a, b)
+    assert (numbers(comparison)[:3], comparison.columns) == (rows, columns)
+    assert note in comparison.note if note else comparison.note == ""
 
 
 def test_only_the_files_given_are_read_and_partitions_above_are_no_columns(tmp_path: Path) -> None:

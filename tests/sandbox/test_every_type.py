@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pipelines.catalog import state_differences, states
+from pipelines.catalog import outputs, state_differences, states
 from pipelines.domain.json_text import read_exactly
 from pipelines.domain.state_differences import KeyChanges
 from pipelines.sandbox import lookup, reading
@@ -164,3 +164,37 @@ def test_every_type_is_read_compared_and_found_by_what_is_shown(spark: SparkSess
     (change,) = examples.rows["changed"]
     values = list(change.values())
     assert HELD[0] in values and '{"a":2,"b":[1,null,"1"]}' in values and "1.000000000000000001" in values
+
+
+TIMES = (
+    "DAY",
+    "DAY TO HOUR",
+    "DAY TO MINUTE",
+    "DAY TO SECOND",
+    "HOUR",
+    "HOUR TO MINUTE",
+    "HOUR TO SECOND",
+    "MINUTE",
+    "MINUTE TO SECOND",
+    "SECOND",
+)
+MONTHS = ("YEAR", "YEAR TO MONTH", "MONTH")
+
+
+@pytest.mark.spark
+def test_intervals_of_outputs_are_shown_as_spark_writes_them(spark: SparkSession, tmp_path: Path) -> None:
+    """Those of every kind that there is, below and above zero, with whole seconds and without."""
+    number = "array(0L, 9007199254740993L, -93784500000L, 3723000000L, -1L)[id]"
+    times = [
+        f"CAST(make_dt_interval(0, 0, 0, CAST({number} AS DECIMAL(38, 6)) / 1000000) AS INTERVAL {kind}) AS t{at}"
+        for at, kind in enumerate(TIMES)
+    ]
+    months = [f"CAST(make_ym_interval(0, CAST({number} % 100 AS INT)) AS INTERVAL {kind}) AS m{at}" for at, kind in enumerate(MONTHS)]
+    rows = spark.range(5).selectExpr("CAST(id AS INT) AS id", *times, *months)
+    texts = [f"CAST({name} AS STRING) AS s{name}" for name in rows.columns[1:]]
+    rows.selectExpr("*", *texts).coalesce(1).write.parquet(str(tmp_path / "rows"))
+    files = [str(path) for path in (tmp_path / "rows").glob("*.parquet")]
+    (*shown,) = outputs.compare(files, []).examples["only_a"]
+    assert len(shown) == 5
+    for row in shown:
+        assert {name: row[name] for name in rows.columns[1:]} == {name: row[f"s{name}"] for name in rows.columns[1:]}
