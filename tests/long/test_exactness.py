@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.savepoint import queries, queries_python
+from tests.savepoint import queries, queries_python, queries_types
 from tests.savepoint import test_exactness_deduplication as deduplication
 from tests.savepoint import test_exactness_functions as functions
 from tests.savepoint import test_exactness_migrated as migrated
@@ -37,6 +37,7 @@ MATRIX = {
     "expired entries, hdfs": Line(queries.windowed, HDFS | EXPIRING),
     "state in pandas, format2": Line(queries_python.state_in_pandas, FORMAT_2),
     "state variables, rocksdb": Line(queries_python.state_variables, ROCKSDB),
+    "every type, format2": Line(queries_types.of_types("count(*) AS rows"), FORMAT_2 | queries_types.CONF),
 }
 
 
@@ -132,6 +133,11 @@ def test_operators_come_go_and_move(spark: Any, tmp_path: Path, name: str) -> No
 
 def test_state_variables_and_timers_are_rescaled_in_changelogs(spark: Any, tmp_path: Path) -> None:
     rescaled.keeps_its_rows(spark, tmp_path / "a b", Line(queries_python.state_variables, CHANGELOG | rescaled.PARTITIONS))
+
+
+def test_state_of_every_type_is_rescaled(spark: Any, tmp_path: Path) -> None:
+    line = Line(queries_types.of_types("count(*) AS rows"), FORMAT_2 | rescaled.PARTITIONS | queries_types.CONF)
+    rescaled.keeps_its_rows(spark, tmp_path / "a b", line)
 
 
 def test_a_variable_more_and_one_less_is_sparks_own_affair(spark: Any, tmp_path: Path) -> None:
