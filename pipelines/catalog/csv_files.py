@@ -37,7 +37,7 @@ OTHER_KIND = "Of other type: {name} ({a} in A, {b} in B): compared as texts."
 WRITTEN_APART = "Times of {name} are not all written in one way: they are compared as the moments that they are."
 
 BACKSLASHES = "Backslashes in texts with quotation marks are not compared: DuckDB leaves them out."
-_LINES = "columns = {'line': 'VARCHAR'}, delim = chr(1), quote = '', escape = '', header = false"
+_LINES = "columns = {'line': 'VARCHAR'}, delim = chr(1), quote = '', escape = '', header = false, strict_mode = false"
 _LOST = r'\\[^\\"]'
 
 
@@ -79,8 +79,17 @@ class _Raw:
 def read(db: DuckDBPyConnection, sides: Sequence[Files]) -> tuple[list[Side], list[str]]:
     """The rows of all sides, a column of both with one type where that is possible, and what is to be said of it. Raises what DuckDB
     raises."""
-    (delimiter,) = row(db, f"SELECT Delimiter FROM sniff_csv({literal(sides[0].first)}, {_OPTIONS}, header = false)") or (",",)
-    options = f"{_OPTIONS}, delim = {literal(delimiter)}"
+    import duckdb
+
+    try:
+        return _read(db, sides, _OPTIONS)
+    except duckdb.InvalidInputException:  # the ends of lines within a text may be others than those of the file
+        return _read(db, sides, f"{_OPTIONS}, new_line = '\\n'")
+
+
+def _read(db: DuckDBPyConnection, sides: Sequence[Files], given: str) -> tuple[list[Side], list[str]]:
+    (delimiter,) = row(db, f"SELECT Delimiter FROM sniff_csv({literal(sides[0].first)}, {given}, header = false)") or (",",)
+    options = f"{given}, delim = {literal(delimiter)}"
     (before,) = row(db, "SELECT count(*) FROM duckdb_tables()") or (0,)
     raw = [_loaded(db, f"csv_{before + at}", files, options) for at, files in enumerate(sides)]
     is_header, notes = _header(db, raw)

@@ -402,6 +402,8 @@ LINES_OF_FILES: dict[str, tuple[list[str], list[str], tuple[int, ...], tuple[str
         "column10",
     ),
     "texts with other marks": (["'a',#x;y\n"], ["'a',#x;z\n"], (1, 1, 0), ("column0", "column1"), ""),
+    "lines within a text": (['a,"x\r\ny"\nb,z\n'], ['a,"x\ny"\nb,z\n'], (2, 2, 1), ("column0", "column1"), ""),
+    "lines that end otherwise": (["a,1\r\nb,2\r\n"], ["a,1\r\nb,3\r\n"], (2, 2, 1), ("column0", "column1"), ""),
     "rows without a value": (["\na\n"], ["a\n"], (2, 1, 1), ("column0",), ""),
 }
 """The files of both sides; rows of A, of B and equal ones; the columns of both, and what is said."""
