@@ -172,9 +172,9 @@ def _value(column: Any, part: str, field: Any, is_needed: bool) -> Any:
 
 
 def plain(column: Any, kind: Any) -> Any:
-    """A column as executors encode it: structs with their columns by place, dates and moments as numbers."""
+    """A column as executors encode it: structs with their columns by place, dates, times and intervals as numbers."""
     from pyspark.sql import functions as F
-    from pyspark.sql.types import DateType, NullType, StructType, TimestampType
+    from pyspark.sql.types import DateType, DayTimeIntervalType, NullType, StructType, TimestampType, YearMonthIntervalType
 
     if isinstance(kind, StructType):
         inner = [plain(column.getField(at.name), at.dataType).alias(unsafe_rows.name(n)) for n, at in enumerate(kind.fields)]
@@ -183,4 +183,10 @@ def plain(column: Any, kind: Any) -> Any:
         return F.lit(None).cast("int")
     if isinstance(kind, TimestampType):
         return F.unix_micros(column)
+    if isinstance(kind, YearMonthIntervalType):
+        return column.cast("interval month").cast("int")
+    if isinstance(kind, DayTimeIntervalType):
+        return (column.cast("interval second").cast("decimal(19,6)") * 1_000_000).cast("bigint")
+    if kind.typeName() == "time":  # which PySpark 4.0 does not have
+        return (column.cast("decimal(14,9)") * 1_000_000_000).cast("bigint")
     return F.unix_date(column) if isinstance(kind, DateType) else column

@@ -6,6 +6,7 @@ its word is then offset and length. Executors encode: `encoded` is given to `map
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -29,6 +30,11 @@ FIXED: Mapping[str, str] = {
     LOCAL: "<q",
 }
 """Spark's name of a type -> how it stands in a word. Dates come as days, moments as microseconds since the epoch."""
+_FIXED = (
+    (re.compile(r"interval (year|month)( to month)?"), "<i"),
+    (re.compile(r"interval (day|hour|minute|second)( to [a-z]+)?|time\([0-9]+\)"), "<q"),
+)
+"""The same of types with parts in their names: intervals come as months or microseconds, times of the day as nanoseconds."""
 EPOCH, MICROSECOND = datetime(1970, 1, 1), timedelta(microseconds=1)
 EXACT = Context(prec=60)
 KEY, VALUE, OTHERS = "key_bytes", "value_bytes", ("partition", "hash")
@@ -68,7 +74,7 @@ def encoder(kind: Mapping[str, Any]) -> Encode:
                 fixed[at // 8] |= 1 << at % 8
             if sort == "fixed":
                 if value is not None:
-                    struct.pack_into(FIXED[of], fixed, place, (value - EPOCH) // MICROSECOND if of == LOCAL else value)
+                    struct.pack_into(word(of), fixed, place, (value - EPOCH) // MICROSECOND if of == LOCAL else value)
                 continue
             if sort == "small decimal":
                 if value is not None:
@@ -100,18 +106,26 @@ def encoded(key: Mapping[str, Any], value: Mapping[str, Any]) -> Callable[[Itera
     return encode
 
 
+def word(kind: str) -> str:
+    """How a type stands in a word; empty where it does not."""
+    return FIXED.get(kind) or next((form for names, form in _FIXED if names.fullmatch(kind)), "")
+
+
 def _sort(kind: Any) -> str:
     if isinstance(kind, Mapping) and kind.get("type") == "struct":
         check(kind)
         return "struct"
     if isinstance(kind, str):
-        if kind in FIXED:
+        if word(kind):
             return "fixed"
         if kind in ("string", "binary", "void"):
             return kind
+        if kind.startswith("string collate "):
+            return "string"
         if kind.startswith("decimal("):
             return "small decimal" if _precision(kind)[0] <= SMALL_DECIMAL else "decimal"
-    raise CannotEncode(f"the type {kind} is not one of {', '.join((*FIXED, 'string', 'binary', 'void', 'decimal', 'struct'))}")
+    known = (*FIXED, "string", "binary", "void", "decimal", "struct", "time")
+    raise CannotEncode(f"the type {kind} is not one of {', '.join(known)}, and no interval of months or of microseconds alone")
 
 
 def _bytes(value: Any, of: Any, sort: str, inner: Encode | None) -> bytes:

@@ -58,6 +58,15 @@ def test_a_batch_killed_at_any_step_is_done_as_if_nothing_had_happened(spark: An
     steps.killed_at_any_step(spark, tmp_path, STEPS[name])
 
 
+TYPED = tuple(
+    queries_types.of_types(*measures, among=queries_types.MIGRATED)
+    for measures in (
+        ("max(n) AS greatest", "min(key) AS least", "count(*) AS rows"),
+        ("count(*) AS rows", "max(CAST(n AS BIGINT)) AS greatest"),
+        ("sum(n) AS total", "max(CAST(n AS BIGINT)) AS greatest", "count(*) AS rows"),
+        ("sum(IF(later, n, NULL)) AS total", "max(CAST(n AS BIGINT)) AS greatest", "count(*) AS rows"),
+    )
+)
 MIGRATED: dict[str, migrated.Case] = {
     "added, hdfs": (
         HDFS,
@@ -89,6 +98,8 @@ MIGRATED: dict[str, migrated.Case] = {
         migrated.joined(("CAST(n AS BIGINT) AS n",), ("n AS click",)),
         None,
     ),
+    "beside intervals and times, hdfs": (HDFS | queries_types.CONF, TYPED[0], TYPED[1], None),
+    "beside intervals and times, format2": (FORMAT_2 | queries_types.CONF, TYPED[1], TYPED[2], TYPED[3]),
 }
 
 

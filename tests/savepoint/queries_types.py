@@ -33,6 +33,10 @@ VALUES = {
 SHOWN = {"document": "to_json(document)", "documents": "to_json(documents)", "bytes": "hex(bytes)"}
 
 
+MIGRATED = {*KEYS, "collated"} - {"list"}
+"""Those that `--migrate columns` takes: no arrays, maps, variants and intervals of months, days and microseconds together."""
+
+
 def of_types(*measures: str, among: Collection[str] = (*KEYS, *VALUES)) -> Callable[[Any, Path], Any]:
     """Rows that are deduplicated and then counted by keys of these types, with these aggregates, before the newest value of each other type
     and behind it. `later` is whether a row came after the third file."""
