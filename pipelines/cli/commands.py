@@ -80,11 +80,11 @@ def _of_alias(alias: Alias) -> Made:
 def function_of(command: Made) -> Callable[..., None]:
     """The function that typer calls: reads the parameters into a declaration, and asks or performs it."""
     addition = command.addition
-    rebuilding = bool(getattr(command.kind, "rebuilds", False))
+    rebuilding, making = (bool(getattr(command.kind, name, False)) for name in ("rebuilds", "makes_workspace"))
 
     def run(ctx: typer.Context, workspace: Path | None, as_json: bool, **typed: Any) -> None:
         _check_exclusive(command.kind, addition, typed)
-        with opened(ctx, workspace, as_json, typed, rebuilding=rebuilding) as here:
+        with opened(ctx, workspace, as_json, typed, rebuilding=rebuilding, making=making) as here:
             request: Any = command.kind(**_values(here, command, addition))
             request = addition.becomes(here, request) if addition.becomes else request
             instead = request.unchanged() if isinstance(request, Change) else None

@@ -65,9 +65,9 @@ class Session:
 
 
 class Opener(Protocol):
-    """Opens the workspace at a path; `rebuilding` also one whose catalog cannot be read."""
+    """Opens the workspace at a path; `rebuilding` also one whose catalog cannot be read, `making` makes one that is not there."""
 
-    def __call__(self, path: Path, *, rebuilding: bool = False) -> AbstractContextManager[Session]: ...
+    def __call__(self, path: Path, *, rebuilding: bool = False, making: bool = False) -> AbstractContextManager[Session]: ...
 
 
 @dataclass(frozen=True)
@@ -92,14 +92,20 @@ class Here:
 
 @contextmanager
 def opened(
-    ctx: typer.Context, workspace: Path | None, as_json: bool, words: Mapping[str, Any], *, rebuilding: bool = False
+    ctx: typer.Context,
+    workspace: Path | None,
+    as_json: bool,
+    words: Mapping[str, Any],
+    *,
+    rebuilding: bool = False,
+    making: bool = False,
 ) -> Iterator[Here]:
     """The workspace for the length of a command; an error inside is printed on stderr and ends it with its group's exit code."""
     _refuse_empty(ctx)
     opener: Opener = ctx.obj or open_session
     try:
         place = (workspace or DEFAULT_WORKSPACE).expanduser().resolve()
-        with output.narrating(as_json=as_json), opener(place, rebuilding=rebuilding) as session:
+        with output.narrating(as_json=as_json), opener(place, rebuilding=rebuilding, making=making) as session:
             yield Here(session, as_json, words)
     except TidemarkError as error:
         output.print_error(error, as_json=as_json)
@@ -120,13 +126,13 @@ def _refuse_empty(ctx: typer.Context) -> None:
 
 
 @contextmanager
-def open_session(path: Path, *, rebuilding: bool = False) -> Iterator[Session]:
+def open_session(path: Path, *, rebuilding: bool = False, making: bool = False) -> Iterator[Session]:
     """The server of the workspace at `path` if one runs, else the workspace itself, with a supervisor that acts when asked."""
     from pipelines.client.servers import running_server
     from pipelines.storage.layout import Layout
 
     running = running_server(Layout(path))
-    with _remote(running) if running else _local(path, rebuilding) as session:
+    with _remote(running) if running else _local(path, rebuilding, making) as session:
         yield session
 
 
@@ -142,7 +148,7 @@ def _remote(running: Running) -> Iterator[Session]:
 
 
 @contextmanager
-def _local(path: Path, rebuilding: bool) -> Iterator[Session]:
+def _local(path: Path, rebuilding: bool, making: bool) -> Iterator[Session]:
     """Opens the workspace in this process. The supervisor acts once first: no server has looked at the drivers.
 
     On a disk that takes nothing the catalog is made in memory, which is no help to who wants it rebuilt.
@@ -153,7 +159,7 @@ def _local(path: Path, rebuilding: bool) -> Iterator[Session]:
     from pipelines.workspace.opening import open_unwritable
 
     try:
-        workspace, tick = _supervised(path, rebuilding)
+        workspace, tick = _supervised(path, rebuilding, making)
     except Unavailable as error:
         if error.code not in UNWRITABLE or rebuilding:
             raise
@@ -166,13 +172,15 @@ def _local(path: Path, rebuilding: bool) -> Iterator[Session]:
         workspace.close()
 
 
-def _supervised(path: Path, rebuilding: bool) -> tuple[Workspace, Callable[[], None]]:
+def _supervised(path: Path, rebuilding: bool, making: bool) -> tuple[Workspace, Callable[[], None]]:
     """The workspace, and what lets its supervisor act."""
     from pipelines.storage.users import VARIABLE
     from pipelines.supervisor.loop import Supervisor
     from pipelines.workspace import run_as
-    from pipelines.workspace.opening import open_workspace
+    from pipelines.workspace.opening import open_workspace, refuse_missing
 
+    if not making:
+        refuse_missing(path)
     run_as.begin(os.environ.get(VARIABLE, ""), path)
     workspace = open_workspace(path, rebuilding=rebuilding)
     try:

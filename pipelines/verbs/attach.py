@@ -56,3 +56,4 @@ class Attach(Change[Run, AttachPlan], Revision):
     command, shell = "attach", "Prints its name and a run's id."
     refuses = (NotFound, AlreadyExists, Corrupt, Unsupported, Unavailable)
     prints = "{0.job} {0.id}"
+    makes_workspace = True

@@ -86,6 +86,7 @@ class RestoreBackup(Change[Operation, BackupRestorePlan]):
     follows = True
     kinds = {"restore-backup": Kind("Restoring", "Restored", makes=True, about="a backup", outcome="{done} backup {result}")}
     prints = "{0.result}"
+    makes_workspace = True
 
     def works_as(self, plan: BackupRestorePlan) -> Works:
         return Works("restore-backup", "", plan.url)

@@ -35,3 +35,4 @@ class SetChannel(Change[Alerts, ChannelPlan]):
     http = Http("PATCH", "/channels/{channel}")
     command = "alert channel"
     refuses = (NotFound, Corrupt)
+    makes_workspace = True

@@ -49,6 +49,7 @@ class SetHome(Change[Homes, HomePlan]):
     http = Http("PATCH", "/homes")
     command = "home set"
     refuses = (NotFound, Corrupt, Unsupported)
+    makes_workspace = True
 
 
 @dataclass(frozen=True)

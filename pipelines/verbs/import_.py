@@ -35,6 +35,7 @@ class Import(Change[Operation, ImportPlan]):
     follows = True
     kinds = {"import": Kind("Importing", "Imported", makes=True, outcome="{done} {result}")}
     prints = "{0.result}"
+    makes_workspace = True
 
     def works_as(self, plan: ImportPlan) -> Works:
         return Works("import", "", plan.url)

@@ -85,6 +85,7 @@ class RunScript(Change[Run, RunPlan], Taking, Revision):
     refuses = (NotFound, AlreadyExists, Conflict, Incompatible, Corrupt, Unsupported, Unavailable)
     kinds = {"fork": FORKING, "run": Kind("Beginning", "Begun", makes=True, about="{job}")}
     prints = "{0.job} {0.id}"
+    makes_workspace = True
 
     def works_as(self, plan: RunPlan) -> Works | None:
         if plan.restore is not None:

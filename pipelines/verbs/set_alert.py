@@ -56,3 +56,4 @@ class SetAlert(Change[Alerts, SetAlertPlan]):
     also = (Http("PATCH", "/jobs/{job}/alerts/{alert}", name="set_job_alert"),)
     command = "alert set"
     refuses = (NotFound, Corrupt)
+    makes_workspace = True

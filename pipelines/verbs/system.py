@@ -107,6 +107,7 @@ class StartExample(Change[Sequence[Run], ExamplePlan]):
     http = Http("POST", "/example", 201)
     command, shell = "example", "Prints their names and runs' ids."
     refuses = (NotFound, AlreadyExists, Unavailable)
+    makes_workspace = True
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,7 @@ class CreateToken(ShownOnce, Change[NewToken, TokenPlan]):
     http = Http("POST", "/tokens", 201)
     command, shell = "token create", "Prints the token."
     refuses = (AlreadyExists, Unavailable)
+    makes_workspace = True
 
 
 @dataclass(frozen=True)

@@ -181,6 +181,8 @@ class Change(Asked[A], Generic[A, P]):
     """What its command prints: a format of the answer (`{0.id}`)."""
     rebuilds: ClassVar[bool] = False
     """Whether it also works on a workspace whose catalog cannot be read."""
+    makes_workspace: ClassVar[bool] = False
+    """Whether its command makes the workspace that it is given, where there is none."""
 
     def unchanged(self) -> Question[Any] | None:
         """The question that its command asks instead, where nothing is given that would change anything; None where that is an error."""

@@ -14,11 +14,11 @@ from pipelines.catalog.connection import Catalog
 from pipelines.catalog.opening import open_catalog, open_in_memory
 from pipelines.catalog.rebuild import remove, reopen
 from pipelines.domain.bounds import Format, Moment
-from pipelines.domain.errors import Corrupt, Unavailable, Unsupported
+from pipelines.domain.errors import Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.hosts import Host, Place
 from pipelines.domain.ids import random_id
 from pipelines.storage import hosts, rights
-from pipelines.storage.errors import translated, typed_errors
+from pipelines.storage.errors import translated
 from pipelines.storage.layout import WORKSPACE_FORMAT, Layout
 from pipelines.workspace import audit, cleanup, events, ingestion, rebuild, standby_index
 from pipelines.workspace.backups import restores
@@ -78,6 +78,18 @@ def open_workspace(
             raise
     remove(layout.catalog_file)  # damage that only its use has shown
     return _with(Context(layout, files, open_catalog(layout.catalog_file), clock, entropy), _rebuild)
+
+
+def refuse_missing(root: Path) -> None:
+    """NotFound (`workspace.not_found`) where `root` is no workspace. A folder with jobs is one that has lost its marker."""
+    layout = Layout(root.resolve())
+    if layout.workspace_file.exists() or layout.jobs.exists():
+        return
+    raise NotFound(
+        "workspace.not_found",
+        f"There is no workspace at {layout.root}",
+        "Name another with --workspace, or make one there: 'run' and 'example' do, and so does python3 -m dashboard.",
+    )
 
 
 def _catalog(files: Files) -> Catalog:
@@ -171,12 +183,24 @@ def open_standby(
             workspace.close()
 
 
+def _make_root(root: Path) -> None:
+    """Makes the workspace's folder. Unavailable where it cannot be made; of a place below no real disk the system says only that a folder
+    does not exist, or nothing that is known."""
+    try:
+        rights.make_folder(root)
+    except OSError as error:
+        failure = translated(error, str(root))
+        if failure.code not in ("storage.not_found", "storage.failed"):
+            raise failure from error
+        message = f"No workspace can be made at {root}: {error.strerror or error}"
+        raise Unavailable("workspace.cannot_be_made", message, "Name a folder on a disk that this user can write to.") from error
+
+
 def _mark(layout: Layout, files: Files, clock: Clock, entropy: Callable[[int], bytes]) -> None:
     marker = files.find(Marker, layout.workspace_file)
     if marker is None:
         marker = Marker(WORKSPACE_FORMAT, random_id("w", entropy(ID_BYTES)), clock())
-        with typed_errors(str(layout.root)):
-            rights.make_folder(layout.root)
+        _make_root(layout.root)
         files.write(layout.workspace_file, marker)
     if marker.format > WORKSPACE_FORMAT:
         raise Unsupported(

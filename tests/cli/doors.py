@@ -42,7 +42,7 @@ class Door:
         self.waited += seconds
 
     @contextmanager
-    def open(self, path: Path, *, rebuilding: bool = False) -> Iterator[Session]:
+    def open(self, path: Path, *, rebuilding: bool = False, making: bool = False) -> Iterator[Session]:
         self.paths.append(path)
         yield Session(self.face, self.act, self.now, self.sleep, RUNNING)
 

@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from pipelines.cli.start import app_of
+from pipelines.workspace.opening import open_workspace
 from pipelines.workspace.tickets import Ticket
 from tests.savepoint.golden import lay_checkpoint
 
@@ -66,6 +67,20 @@ def test_an_attached_job_is_watched_and_left_alone(attached: Shell, lake: Path) 
     assert attached("attach", "again", lake).exit_code == 4
     assert attached("attach", "nothing", lake.parent / "none").exit_code == 3
     assert files(lake) == before
+
+
+@pytest.mark.parametrize("words", [("list",), ("show", "clicks"), ("stop", "clicks"), ("catalog", "rebuild"), ("address",)])
+def test_what_is_asked_where_there_is_no_workspace_makes_none(tmp_path: Path, words: tuple[str, ...]) -> None:
+    (tmp_path / "empty").mkdir()
+    for place in ("missing", "empty"):
+        error = json.loads(shell(tmp_path / place)(*words, "--json").stderr)["error"]
+        assert (error["group"], error["code"]) == ("not_found", "workspace.not_found") and str(tmp_path / place) in error["message"]
+    assert [path.name for path in tmp_path.rglob("*")] == ["empty"]
+
+
+def test_what_sets_a_workspace_up_makes_it(tidemark: Shell, tmp_path: Path) -> None:
+    assert tidemark("token", "create", "ci", "--role", "viewer").exit_code == 0
+    assert (tmp_path / "workspace" / "workspace.json").exists() and json_answer(tidemark, "list") == []
 
 
 def test_a_savepoint_of_it_is_verified_and_shown(attached: Shell) -> None:
@@ -163,6 +178,7 @@ def test_who_leaves_cancels_and_nothing_is_left(attached: Shell, tmp_path: Path,
     taken, there = json_answer(attached, "savepoint", "clicks"), shell(tmp_path / "another")
     exported, again = tmp_path / "archive" / "one.tar.zst", tmp_path / "archive" / "again"
     assert attached("export", taken["id"], exported).exit_code == 0
+    open_workspace(tmp_path / "another").close()
     assert json_answer(there, "savepoints") == []
     before = files(tmp_path / "archive")
     monkeypatch.setattr(Ticket, "advance", _until_its_end_is_asked_for)

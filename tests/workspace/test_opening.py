@@ -51,6 +51,12 @@ def test_a_second_process_is_kept_out(house: House) -> None:
     assert second.returncode and "catalog" in second.stderr and "is open in process" in second.stderr
 
 
+def test_a_place_that_cannot_be_made_is_refused_with_what_the_system_says() -> None:
+    with pytest.raises(Unavailable) as refused:
+        open_workspace(Path("/proc/1/tidemark"))
+    assert refused.value.code == "workspace.cannot_be_made" and "/proc/1/tidemark" in refused.value.message and refused.value.hint
+
+
 def test_a_half_job_is_not_listed_and_its_name_is_free(house: House) -> None:
     run = house.begin("a")
     house.face.layout.wanted_file(run.job).unlink()
