@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipelines.checkpoint import provider
 from pipelines.domain import masters
 from pipelines.domain.conversions import ConversionPlan, StateStore
 from pipelines.domain.ids import JobName, QueryName, RunId
 from pipelines.domain.job_places import is_remote
 from pipelines.domain.migrations import Migration, MigrationPlan
+from pipelines.domain.pinned_confs import PROVIDER_CONF, ignored
 from pipelines.domain.restores import RestorePlan
-from pipelines.domain.rewrites import RewritePlan
+from pipelines.domain.rewrites import PARTITIONS_CONF, RewritePlan
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
 from pipelines.savepoint import conversion, rescaling, restore
@@ -92,10 +92,9 @@ class Restoring:
 
     def _ignored(self) -> Iterator[str]:
         """What the confs ask for, and Spark would ignore without a word."""
-        if self.store is None and self.version.conf.get(provider.CONF, "").endswith(provider.ROCKSDB_CLASS):
-            for image in self.manifest.queries:
-                if image.provider == provider.Provider.HDFS:
-                    yield f"{image.query} stays in the HDFS-backed store, whatever {provider.CONF} says: --store rocksdb moves its state"
+        asked = {PROVIDER_CONF: self.store, PARTITIONS_CONF: self.partitions}
+        moved = [conf for conf, value in asked.items() if value is not None]
+        return ignored(self.manifest.queries, self.manifest.version.conf, self.version.conf, moved)
 
     def _rescaling(self, held: Held) -> RewritePlan | None:
         return rescaling.plan(held, self.partitions, self._spark_version) if self.partitions is not None else None

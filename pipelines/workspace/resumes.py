@@ -28,6 +28,7 @@ from pipelines.workspace import (
     job_places,
     job_resources,
     migrations,
+    pinned_confs,
     probations,
     query_names,
     repairs,
@@ -93,8 +94,7 @@ def planned(
     )
     versions.check_here(context, version)
     begins, migrate = run or RunId(context.new_id("r")), migrations.asked(change, change.new_queries)
-    may_take = repairs.known_job(context, name).resources
-    taken = job_resources.asked(may_take, change, version)
+    taken = job_resources.asked(may_take := repairs.known_job(context, name).resources, change, version)
     going = Going(name, newest, begins, version, change.new_queries, attempt, partitions, change.force, migrate, adopts, taken)
     shown, go = _way(context, going, change)
     refused = shown.refusal or (None if change.force else refusal(shown.verdict, change))
@@ -221,6 +221,7 @@ def _by_way_of(context: Context, going: Going, take: PlannedTake, safe: Safety) 
     if going.migrate is not None:
         migrated = migrations.plan(rescaling.of_look(take.look), going.migrate, take.source.spark_version)
         shown = replace(shown, migration=migrated, refusal=shown.refusal or migrated.refusal)
+    shown = pinned_confs.told(context, shown, take.look.images, going)
     shown = spark_changes.told(context, shown, take.look.images, take.source.spark_version, going.version)
     return replace(shown, saves=(*safe.labels, take.label)), go
 
@@ -244,5 +245,6 @@ def _own(context: Context, going: Going) -> tuple[RestorePlan, Go]:
     # A restart asks nobody: its query finds out by itself.
     if going.attempt:
         return shown, go
+    shown = pinned_confs.told_of_present(context, shown, safe, going)
     shown = spark_changes.told_of_present(context, shown, going.job, safe, going.version)
     return told_of_present(context, shown, going.job, is_accepted=going.force), go

@@ -15,6 +15,7 @@ from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ListJobs, ShowJob
+from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ReadManifest
 from pipelines.verbs.take import Take
@@ -59,6 +60,22 @@ def test_a_conf_that_asks_for_another_store_is_said_to_be_ignored(house: House) 
     assert "--store rocksdb" in warning
     plan = house.face.plan(Fork(savepoint=savepoint.id, name="b", conf=ROCKSDB, store=StateStore.ROCKSDB))
     assert plan.conversion is not None and not plan.warnings
+
+
+def test_confs_that_the_offset_log_pins_are_said_to_be_ignored(house: House) -> None:
+    """Of a fork and of a resume; one that pins the same, that the job had, or that is given to a copy of the state is not named."""
+    run = house.ran()
+    given = {"spark.sql.shuffle.partitions": "8", "spark.sql.streaming.multipleWatermarkPolicy": "max", "spark.sql.ansi.enabled": "false"}
+    same = {"spark.sql.streaming.aggregation.stateFormatVersion": "2", "spark.sql.streaming.stateStore.rowChecksum.enabled": "FALSE"}
+    resumed = house.face.plan(Resume(run.job, conf=given | same)).warnings
+    assert [warning.partition(":")[0] for warning in resumed] == [
+        "the state of counts stays in 2 partitions, whatever spark.sql.shuffle.partitions says (8)",
+        "counts keeps spark.sql.streaming.multipleWatermarkPolicy=min, not max",
+    ]
+    savepoint = do(house.face, Take("a"))
+    assert house.face.plan(Fork(savepoint=savepoint.id, name="b", conf=given | same)).warnings == resumed
+    rescaled = house.face.plan(Fork(savepoint=savepoint.id, name="b", conf=given, partitions=8)).warnings
+    assert rescaled == resumed[1:] and not house.face.plan(Fork(savepoint=savepoint.id, name="b")).warnings
 
 
 def test_a_conversion_that_fails_leaves_nothing_of_the_fork(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
