@@ -31,7 +31,7 @@ BEAT_MS = 60_000
 _NEWEST = """
 WITH run AS (
     SELECT job, arg_max(document, (created_ms, id)) AS document, arg_max(id, (created_ms, id)) AS id, count(*) AS runs,
-           count(*) FILTER (created_ms >= $hour_ago) AS recent_runs
+           count(*) FILTER (created_ms >= $hour_ago AND coalesce((document->>'attempt')::INTEGER, 0) > 0) AS recent_restarts
     FROM runs GROUP BY job
 ), seen AS (
     SELECT queries.job, count(*) AS queries,
@@ -72,7 +72,7 @@ SELECT jobs.document AS job, run.document AS run, coalesce(run.runs, 0) AS runs,
        last.watermark_ms, coalesce(last.late_rows, 0) AS late_rows,
        last.state_rows, last.state_bytes, last.last_progress_ms, last.observed, latest_size.checkpoint_bytes,
        coalesce(taken.savepoints, 0) AS savepoints, taken.last_savepoint_ms, taken.holdings,
-       coalesce(run.recent_runs, 0) AS recent_runs, before.checkpoint_bytes AS checkpoint_bytes_before,
+       coalesce(run.recent_restarts, 0) AS recent_restarts, before.checkpoint_bytes AS checkpoint_bytes_before,
        idle.idle_ms, idle.beat_ms, coalesce(idle.idle_queries, 0) AS idle_queries
 FROM jobs
 LEFT JOIN run ON run.job = jobs.name
@@ -199,7 +199,7 @@ def _summary(
         last_savepoint_ms=newest["last_savepoint_ms"],
         holdings=read(Holdings, [(newest["holdings"],)], "savepoint")[0] if newest["holdings"] not in (None, "null") else None,
         restarts=max(0, newest["runs"] - 1),
-        recent_restarts=min(newest["recent_runs"], max(0, newest["runs"] - 1)),
+        recent_restarts=newest["recent_restarts"],
         checkpoint_bytes_before=newest["checkpoint_bytes_before"],
         gap_ms=newest["gap_ms"],
         trigger=read(Trigger, [(newest["trigger"],)], "query")[0] if newest["trigger"] else None,

@@ -141,7 +141,7 @@ class JobSummary:
     last_savepoint_ms: int | None
     restarts: int
     recent_restarts: int = 0
-    """Of the last hour."""
+    """Of the last hour those that nobody asked for, each after a failure."""
     checkpoint_bytes_before: int | None = None
     """A day ago; None where it was not measured then."""
     gap_ms: float | None = None

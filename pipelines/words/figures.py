@@ -103,7 +103,7 @@ OF_ALERTS: tuple[Figure[Seen], ...] = (
     Figure("checkpoint_growth_ratio", "Bytes of the checkpoint divided by those of a day ago", _growth),
     Figure(
         "recent_restarts",
-        "How often the job began again in the last hour, after a failure or by hand",
+        "How often the job was begun again in the last hour by itself, after a failure",
         lambda seen: seen.job.recent_restarts,
     ),
     Figure("recent_late_rows", "Rows dropped as too late, last ten minutes", lambda seen: max(0, seen.job.late_rows - seen.late_before)),
