@@ -115,13 +115,15 @@ def _revision(version: Version, before: Version) -> Revision:
 def _steps(variant: Variant, present: Run, target: Version, state: StateFrom, *, has_it: bool) -> tuple[Step, ...]:
     """The steps, in the order in which `_promote` does them."""
     parent = variant.parent
-    last_step = Step(Does.RECORD, f"The decision is kept; {variant.job} runs on until it is dropped or stopped.")
+    goes_on = variant.run.state.goes_on
+    stays = "runs on until it is dropped or stopped" if goes_on else f"does not run ({variant.run.state}), and is left as it is"
+    last_step = Step(Does.RECORD, f"The decision is kept; {variant.job} {stays}.")
     if has_it:
         return Step(Does.LEAVE, f"{parent} has version {target.id} already: nothing is stopped."), last_step
     stop = (Step(Does.STOP, f"{parent} stops at its next batch boundary, with a savepoint."),) if present.state.goes_on else ()
     saves: tuple[Step, ...] = ()
     if state is StateFrom.VARIANT:
-        saves = (Step(Does.SAVE, f"{variant.job} is saved at its newest batch, and runs on."),)
+        saves = (Step(Does.SAVE, f"{variant.job} is saved at its newest batch{', and runs on' if goes_on else ''}."),)
         goes = (
             f"{parent} goes on from where {variant.job} stood then, with its state, its rows in tables and its code, and with "
             f"the query ids that {parent} has"

@@ -94,10 +94,13 @@ def test_a_dry_run_says_each_step_and_does_nothing(house: House) -> None:
     assert house.face.plan(Promote("split")).verdict == verdict
     back = house.face.plan(Promote("split", StateFrom.SAVEPOINT)).restore
     assert back is not None and back.verdict == verdict
+    assert plan.steps[-1].words.startswith("The decision is kept; split does not run (")
     dropped = house.face.plan(Drop("split"))
     assert not dropped.stops and "marked as dropped" in dropped.steps[0].words
     assert house.face.ask(ShowExperiment(made.id)).decisions == ()
     assert len(house.face.ask(ShowJob("a")).runs) == 1
+    house.see(newest(house, "split"), RunState.RUNNING)
+    assert house.face.plan(Promote("split")).steps[-1].words.endswith("split runs on until it is dropped or stopped.")
 
 
 def test_a_running_parent_is_stopped_with_a_savepoint_and_goes_on_with_the_variants_version(house: House) -> None:
