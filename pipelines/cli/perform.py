@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.cli import additions
+from pipelines.cli import additions, output
 from pipelines.cli.additions import Shown, Shows
 from pipelines.cli.descriptions import described
 from pipelines.cli.follow import done
@@ -20,6 +20,7 @@ def perform(here: Here, change: Change[Any, Any]) -> None:
     if here.words.get("dry_run"):
         plan = here.face.plan(change)
         _show(here, added.plans, change, plan, described(plan, here.session.now_ms))
+        _tell_left(here, change)
         if (refusal := _refusal(plan)) is not None:
             raise refusal.error
         return
@@ -27,6 +28,14 @@ def perform(here: Here, change: Change[Any, Any]) -> None:
     answer = done(here, change, timeout=timeout)
     usual = change.prints.format(answer) if change.prints else described(answer, here.session.now_ms)
     _show(here, added.shows, change, answer, usual)
+    _tell_left(here, change)
+
+
+def _tell_left(here: Here, change: Change[Any, Any]) -> None:
+    """Says what nobody does of the change while no server runs."""
+    left = change.left_to_server()
+    if left and here.session.running is None:
+        output.tell(f"No server of this workspace runs: {left} once one does (python3 -m dashboard), or another command opens it.")
 
 
 def _refusal(plan: object) -> Refusal | None:

@@ -6,6 +6,7 @@ import ast
 import threading
 
 from pipelines.domain import sql_jobs
+from pipelines.domain.errors import Invalid
 
 _READING = threading.Lock()
 """Python 3.11 counts how deep all threads together are in building syntax trees, and raises SystemError where two do."""
@@ -23,6 +24,17 @@ def check(code: str | bytes, filename: str) -> None:
         sql_jobs.check(code.decode(errors="replace") if isinstance(code, bytes) else code, filename)
     else:
         tree(code, filename)
+
+
+def refuse(code: str | bytes, filename: str) -> None:
+    """Raises Invalid (`code.syntax`) with the line and its text where `code` is no Python, or no SQL job."""
+    try:
+        check(code, filename)
+    except SyntaxError as error:
+        line = (error.text or "").strip()
+        raise Invalid("code.syntax", f"{filename}, line {error.lineno}: {error.msg}: {line}", "Correct the line and try again.") from error
+    except ValueError as error:
+        raise Invalid("code.syntax", f"{filename}: {error}", "Remove the null bytes; Python source is text.") from error
 
 
 def title(code: str, filename: str) -> str:

@@ -61,6 +61,9 @@ class SetRestartStrategy(Change[Job, RestartStrategyPlan]):
     refuses = (NotFound, Conflict)
     prints = "{0.restarts}"
 
+    def left_to_server(self) -> str:
+        return "" if self.strategy is Strategy.NONE else "the job is begun again after a failure"
+
     def given(self) -> dict[str, int | float]:
         """The options that are given, by name."""
         names = {*set().union(*OPTIONS.values()), "poison_after"}

@@ -64,6 +64,9 @@ class Resume(Change[Run, RestorePlan], OnProbation, Migrating, Taking, Revision)
         """Whoever changes what runs is its author; going on with what ran before takes an operator."""
         return Role.AUTHOR if self.is_revised or self.is_migrated else self.role
 
+    def left_to_server(self) -> str:
+        return "the new code's probation is watched" if self.probation_batches is not None or self.probation_ms is not None else ""
+
     def works_as(self, plan: RestorePlan) -> Works:
         return Works("resume", plan.job, plan.savepoint)
 

@@ -75,6 +75,9 @@ class SetSchedule(Change[ScheduleState, SchedulePlan]):
         """Nothing is given: the schedule is shown."""
         return ShowSchedule(self.job) if self == SetSchedule(self.job) else None
 
+    def left_to_server(self) -> str:
+        return "" if self.off else "what is due by the schedule is done"
+
     def given(self) -> Given:
         """What is given, as the schedule is changed by it."""
         times = (self.cron, self.every_ms, self.off, self.usual)

@@ -57,3 +57,6 @@ class SetAlert(Change[Alerts, SetAlertPlan]):
     command = "alert set"
     refuses = (NotFound, Corrupt)
     makes_workspace = True
+
+    def left_to_server(self) -> str:
+        return "" if self.remove or self.off else "it is looked whether the rule holds, and messages are sent"

@@ -188,6 +188,10 @@ class Change(Asked[A], Generic[A, P]):
         """The question that its command asks instead, where nothing is given that would change anything; None where that is an error."""
         return None
 
+    def left_to_server(self) -> str:
+        """What a running server does with it from then on, in words for who has none; empty where it leaves nothing to one."""
+        return ""
+
     def works_as(self, plan: P) -> Works | None:
         """The operation of the change; None where it is done at once."""
         return None

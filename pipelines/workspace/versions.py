@@ -97,7 +97,7 @@ def check(version: Version) -> None:
     """Raises Invalid (`code.syntax`, `code.script`, `code.files`, `code.log4j`, `master.unknown`) and Unsupported
     (`master.deploy_mode`) for a version that cannot be frozen."""
     masters.check(version.master, version.conf)
-    check_syntax(version.script, version.code)
+    syntax.refuse(version.code, version.script)
     script_name(version.script)
     if sql_jobs.is_sql(version.script):
         check_values(version)
@@ -111,7 +111,7 @@ def check(version: Version) -> None:
         raise Invalid("code.outside", f"{wrong!r} is no file outside of a version", hint)
     for path, packed in version.files.items():
         if files.is_module(path):
-            check_syntax(path, files.content(packed))
+            syntax.refuse(files.content(packed), path)
 
 
 def check_logging(version: Version) -> None:
@@ -144,17 +144,6 @@ def keep(context: Context, version: Version) -> Version:
     with context.catalog.writing() as writer:
         version_rows.save(writer, [stored])
     return stored
-
-
-def check_syntax(script: str, code: str | bytes) -> None:
-    """Raises Invalid with the line and its text where `code` is no Python, or no SQL job."""
-    try:
-        syntax.check(code, script)
-    except SyntaxError as error:
-        line = (error.text or "").strip()
-        raise Invalid("code.syntax", f"{script}, line {error.lineno}: {error.msg}: {line}", "Correct the line and try again.") from error
-    except ValueError as error:
-        raise Invalid("code.syntax", f"{script}: {error}", "Remove the null bytes; Python source is text.") from error
 
 
 def check_values(version: Version) -> None:

@@ -29,3 +29,21 @@ def test_a_dry_run_ends_as_the_command_does(harm: str, tmp_path: Path) -> None:
     ):
         planned, done = (CliRunner().invoke(app_of(words), [*words, *more, "--workspace", str(house.root)]) for more in (["--dry-run"], []))
         assert planned.exit_code == done.exit_code, (words, planned.stderr, done.stderr)
+
+
+def test_what_a_server_would_do_later_is_said_where_none_runs_and_a_syntax_error_names_the_file_that_was_given(tmp_path: Path) -> None:
+    house, script, broken = House(tmp_path / "ws"), tmp_path / "better.py", tmp_path / "broken.py"
+    house.ran()
+    house.face.close()
+    script.write_text(f"{CODE}\n# better\n")
+    broken.write_text("if x\n")
+
+    def told(*words: str) -> str:
+        return CliRunner().invoke(app_of(words), [*words, "--workspace", str(house.root)]).stderr
+
+    watched = ("resume", "a", "--code", str(script), "--probation-batches", "3", "--dry-run")
+    assert "No server of this workspace runs: the new code's probation is watched once one does" in told(*watched)
+    assert "No server" not in told("resume", "a", "--code", str(script), "--dry-run")
+    assert "No server of this workspace runs: what is due" in told("schedule", "a", "--every", "1h")
+    assert "No server" not in told("schedule", "a", "--off") and "No server" not in told("schedule", "a")
+    assert told("resume", "a", "--code", str(broken), "--dry-run").startswith("error: broken.py, line 1: ")

@@ -11,9 +11,11 @@ from pipelines.cli.additions import Parameter, Shown, completes, excludes, shows
 from pipelines.cli.nouns import code
 from pipelines.cli.nouns.stops import within
 from pipelines.cli.session import Here
+from pipelines.domain import syntax
 from pipelines.domain.jobs import Run
 from pipelines.domain.operations import BegunThenFailed
 from pipelines.domain.runs import RunState
+from pipelines.domain.sql_jobs import is_sql
 from pipelines.verbs.check import Check
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.fork import Fork
@@ -49,7 +51,8 @@ def _fork(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
 @completes(Resume, event_log=code.EVENT_LOG, **code.SHIPPED)
 def _resume(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
     asked = code.of_script(here, values, here.words["code"])
-    asked.pop("script", None)  # a job keeps the name of its script
+    if (script := asked.pop("script", "")) and not is_sql(script):  # a job keeps the name of its script
+        syntax.refuse(asked["code"], script)
     return {**asked, **({"conf": {**_newest_conf(here, values["job"]), **asked["conf"]}} if "conf" in asked else {})}
 
 
