@@ -1,4 +1,5 @@
-"""A log4j2 configuration of the job's own: it decides what the log shows, and is missed aloud where log4j2 could not use it."""
+"""A log4j2 configuration of the job's own: it decides what the log shows, and is missed aloud where log4j2 could not use it. And what
+Python's `logging` shows of a job that has not configured it."""
 
 from __future__ import annotations
 
@@ -14,6 +15,16 @@ SPARKS_OWN = "org/apache/spark/log4j2-"
 FATAL = (".yaml", ".yml", ".json", ".jsn")
 """Of these log4j2 says what is wrong and then fails itself (`JsonConfiguration.setup`, 2.25)."""
 JSON_LAYOUT = SPARKS_JSON.rpartition("/")[2]
+PYTHONS = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+"""Of a message for which nobody has installed a handler, which Python shows bare: a search for warnings would not know it for one."""
+
+
+def name_levels() -> None:
+    """From now on `logging.lastResort` shows the time, the level and the logger. It has no part in what a handler of the job's shows."""
+    import logging
+
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(logging.Formatter(PYTHONS))
 
 
 def install(spec: RunSpec, records: Records) -> None:

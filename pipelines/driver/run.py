@@ -76,6 +76,7 @@ class Conductor:
         submit.enter(self._spec)
         self._event_log.prepare()
         own_logging.install(self._spec, self._records)
+        own_logging.name_levels()
         if self._rehearsal is not None:
             self._rehearsal.install()
         self._warehouse.install()

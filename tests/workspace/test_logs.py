@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import datetime
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from pipelines.domain.logs import LogLevel
 from pipelines.domain.runs import LOG_FILE
 from pipelines.verbs.jobs import SearchLog
 from pipelines.workspace import logs as searching
+from tests.storage.s3_server import ROOT
 from tests.workspace.conftest import House
 
 TEXT = """WARNING: Using incubator modules
@@ -75,6 +78,23 @@ def test_of_a_very_long_log_the_end_is_searched(house_with_log: House, monkeypat
     search = house_with_log.face.ask(SearchLog("a"))
     assert [entry.text for entry in search.entries] == ["2026-11-22 08:27:33,120 - root - CRITICAL - no exit"]
     assert 0 < search.begin < search.size and not search.warnings
+
+
+@pytest.mark.parametrize(
+    ("configured", "texts"),
+    [
+        ("", ["WARNING job: late", "ERROR job: lost"]),
+        ("logging.basicConfig(format='%(levelname)s|%(message)s'); ", ["WARNING|late", "ERROR|lost"]),
+        ("logging.getLogger('job').addHandler(logging.NullHandler()); ", []),
+    ],
+)
+def test_what_python_logs_in_a_driver_has_its_level_and_a_jobs_own_handlers_show_what_they_do(configured: str, texts: list[str]) -> None:
+    job = f"import logging; {configured}log = logging.getLogger('job'); log.info('on'); log.warning('late'); log.error('lost')"
+    code = f"from pipelines.driver import own_logging; own_logging.name_levels(); {job}"
+    said = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True).stderr
+    search = logs.search(said.splitlines(keepends=True), logs.Wanted(level=LogLevel.WARNING), 5, RunId("r"))
+    assert [entry.text[-len(text) :] for entry, text in zip(search.entries, texts, strict=True)] == texts
+    assert all((entry.at_ms is not None) is not bool(configured) for entry in search.entries)
 
 
 def test_a_run_without_a_log_has_nothing(house: House) -> None:

@@ -35,7 +35,11 @@ from tests.workspace.serving import Server, serving
 from tests.workspace.test_log_configurations import PROPERTIES
 
 CODE = """
+import logging
+
 from pyspark.sql import SparkSession
+
+logging.getLogger("of Python").warning("a word of Python's")
 
 spark = SparkSession.builder.getOrCreate()
 spark._jvm.org.apache.logging.log4j.LogManager.getLogger("Job").warn("a word of its own")
@@ -82,6 +86,8 @@ def test_logs_of_real_drivers(server: Server) -> None:
     until(lambda: server.newest("json").state is RunState.FAILED and server.newest("mine").state is RunState.STOPPED)
     (entry,) = server.face.ask(SearchLog("json", text="a word of its own")).entries
     assert entry.level is LogLevel.WARNING and entry.at_ms and entry.text.endswith("WARN Job: a word of its own")
+    (entry,) = server.face.ask(SearchLog("mine", text="a word of Python's")).entries
+    assert entry.level is LogLevel.WARNING and entry.at_ms and entry.text.endswith("WARNING of Python: a word of Python's")
     begin(server, "broken", {}, code=SHORT, log4j2_yaml="Configuration: [")
     begin(server, "unknown", {}, code=SHORT, log4j2_properties=MINE.replace("= Console", "= Konsole"))
     for job, state in (("broken", RunState.FAILED), ("unknown", RunState.FINISHED)):
