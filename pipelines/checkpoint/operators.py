@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.checkpoint import commits, damage, logs
+from pipelines.checkpoint import commits, damage, logs, offsets
 from pipelines.checkpoint.commits import Commit
 from pipelines.checkpoint.listing import Listing
 from pipelines.checkpoint.offsets import Offsets
+from pipelines.storage import folders, paths
 from pipelines.storage.protocol import Storage
 
 FOLDER = "state"
@@ -137,6 +138,17 @@ def at(operator: Operator, listing: Listing, entry: Offsets, commit: Commit) -> 
         return replace(operator, partitions=1)
     pinned = entry.conf.get(PARTITIONS_CONF, "")
     return replace(operator, partitions=int(pinned)) if logs.is_number(pinned) and 0 < int(pinned) <= MOST_PARTITIONS else operator
+
+
+def spread_over(storage: Storage) -> int:
+    """Over how many partitions the state is spread, as the newest planned batch pins it; 0 where there is none, or all of it is in one.
+    Raises Corrupt."""
+    planned = logs.batch_ids(paths.name(entry.path) for entry in storage.list(offsets.FOLDER))
+    stores = (logs.batch_ids(folders.children(storage, folder(each))) for each in logs.batch_ids(folders.children(storage, FOLDER)))
+    if not planned or not any(len(partitions) > 1 for partitions in stores):
+        return 0
+    pinned = offsets.read(storage, planned[-1]).conf.get(PARTITIONS_CONF, "")
+    return int(pinned) if logs.is_number(pinned) else 0
 
 
 def described_by(listing: Listing, operator: Operator, batch: int) -> Iterator[str]:

@@ -62,6 +62,14 @@ def is_local(master: str) -> bool:
     return _LOCAL.fullmatch(master.strip()) is not None
 
 
+def threads(master: str) -> int | None:
+    """How many threads a local Spark has for tasks, 0 for one for each processor of its machine; None for a cluster."""
+    match = _LOCAL.fullmatch(master.strip())
+    if match is None:
+        return None
+    return 0 if match[2] == "*" else int(match[2] or 1)
+
+
 def beside(master: str) -> str:
     """The master of one-off work on the state of a job that runs on `master`: never a cluster, whose executors its jobs need, and which
     need not see scratch folders of this machine."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from pipelines.domain.findings import Finding, Problem, Urgency
 from pipelines.domain.holdings import Usable
@@ -108,6 +109,14 @@ def _quiet(job: JobSummary, silent_ms: float) -> str:
     every = f"; its trigger is every {formats.duration(job.interval_ms)}" if job.interval_ms else ""
     learnt = f"; usually one every {formats.duration(job.gap_ms)}" if job.gap_ms and not every else ""
     return f"{what}{every}{learnt}; {limits.limit(limits.quiet_ms(job), job.job.limits.quiet_ms)}"
+
+
+def crowded(finding: Finding, partitions: int, cores: int) -> Finding:
+    """The finding of a job whose state is spread over many more partitions than its Spark has cores."""
+    where = f"its state is in {partitions:,} partitions, and its Spark has {formats.plural(cores, 'core')}"
+    why = f"{where}: each batch takes a task and a store of each"
+    hint = "rescale makes fewer, and for a new job --conf spark.sql.shuffle.partitions=N does"
+    return replace(finding, words=f"{finding.words}; {why}; {hint}")
 
 
 def _not_up(job: JobSummary) -> str:

@@ -24,7 +24,7 @@ from pipelines.savepoint.sinks import FILE_SINKS
 from pipelines.verbs.forget import Forget, ForgetPlan
 from pipelines.verbs.jobs import ListBatches, ListJobs, ShowEventSeries, ShowJob, ShowSeries
 from pipelines.verbs.system import ShowHealth
-from pipelines.workspace import events, home_leases, ingestion, job_places, probations, runs, savepoints
+from pipelines.workspace import events, home_leases, ingestion, job_places, probations, runs, savepoints, stalls
 from pipelines.workspace.alerts import states
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, answers, plans
@@ -51,6 +51,7 @@ def detail(context: Context, question: ShowJob) -> JobDetail:
     with context.catalog.reading() as reader:
         known = summary_rows.detail(reader, context.now_ms(), runs.known(context, question.job))
     (summary,) = states.with_findings(context, [known.summary])
+    summary = stalls.explained(context, summary, known.queries)
     if summary.run is None:
         return replace(known, summary=summary)
     job, run = summary.run.job, summary.run.id

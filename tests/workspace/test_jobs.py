@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError
+from pipelines.domain.findings import Problem
 from pipelines.domain.jobs import Run
 from pipelines.domain.operations import OperationState
 from pipelines.domain.runs import LOG_FILE, QUERIES_FILE, RunSpec, RunState
@@ -131,6 +132,19 @@ def test_a_job_whose_query_never_came_up_has_nothing_to_save(house: House) -> No
     house.begin("a")
     with refusal(Conflict, "savepoint.no_query"):
         do(house.face, Take("a"))
+
+
+@pytest.mark.parametrize(("partitions", "told"), [(200, True), (16, False)])
+def test_a_job_without_progress_names_its_many_partitions(house: House, partitions: int, told: bool) -> None:
+    run = house.ran(state=RunState.RUNNING)
+    planned = Path(run.checkpoints) / "counts" / "offsets" / str(NEWEST)
+    text = planned.read_text()
+    planned.write_text(text.replace('"spark.sql.shuffle.partitions":"2"', f'"spark.sql.shuffle.partitions":"{partitions}"'))
+    (finding,) = (each for each in house.face.ask(ShowJob("a")).summary.findings if each.problem is Problem.NO_PROGRESS)
+    assert ("its state is in 200 partitions" in finding.words and "2 cores" in finding.words) is told
+    planned.write_text("v1\n{")
+    (finding,) = (each for each in house.face.ask(ShowJob("a")).summary.findings if each.problem is Problem.NO_PROGRESS)
+    assert "partitions" not in finding.words
 
 
 def test_verify_and_damage(house: House) -> None:
