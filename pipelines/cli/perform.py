@@ -24,6 +24,7 @@ def perform(here: Here, change: Change[Any, Any]) -> None:
         if (refusal := _refusal(plan)) is not None:
             raise refusal.error
         return
+    _tell_warnings(here, change)
     timeout = here.words.get("timeout") if "wait" not in here.words else None
     answer = done(here, change, timeout=timeout)
     usual = change.prints.format(answer) if change.prints else described(answer, here.session.now_ms)
@@ -31,11 +32,25 @@ def perform(here: Here, change: Change[Any, Any]) -> None:
     _tell_left(here, change)
 
 
+def _tell_warnings(here: Here, change: Change[Any, Any]) -> None:
+    """Says the warnings of the plan of what goes on with state and other confs: Spark passes over some of those without a word."""
+    if not getattr(change, "conf", None):
+        return
+    from pipelines.domain.restores import RestorePlan
+    from pipelines.verbs.fork import Fork
+    from pipelines.verbs.resume import Resume
+    from pipelines.words import plans
+
+    plan = here.face.plan(change) if isinstance(change, Fork | Resume) else None
+    for warning in plans.warnings(plan) if isinstance(plan, RestorePlan) else ():
+        output.tell(f"warning: {warning}")
+
+
 def _tell_left(here: Here, change: Change[Any, Any]) -> None:
     """Says what nobody does of the change while no server runs."""
     left = change.left_to_server()
     if left and here.session.running is None:
-        output.tell(f"No server of this workspace runs: {left} once one does (python3 -m dashboard), or another command opens it.")
+        output.tell(f"No server of this workspace runs: {left} once one does (python3 -m dashboard).")
 
 
 def _refusal(plan: object) -> Refusal | None:

@@ -47,3 +47,5 @@ def test_what_a_server_would_do_later_is_said_where_none_runs_and_a_syntax_error
     assert "No server of this workspace runs: what is due" in told("schedule", "a", "--every", "1h")
     assert "No server" not in told("schedule", "a", "--off") and "No server" not in told("schedule", "a")
     assert told("resume", "a", "--code", str(broken), "--dry-run").startswith("error: broken.py, line 1: ")
+    conf = told("resume", "a", "--conf", "spark.sql.shuffle.partitions=9", "--wait")
+    assert conf.startswith("warning: the state of counts stays in 2 partitions, whatever spark.sql.shuffle.partitions says (9)")
