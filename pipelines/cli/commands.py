@@ -17,7 +17,7 @@ from pipelines import verbs
 from pipelines.cli import additions, nouns, parameters, shelves, words
 from pipelines.cli.additions import Addition, Alias, ByHand
 from pipelines.cli.perform import ask, perform
-from pipelines.cli.session import Here, opened
+from pipelines.cli.session import Absent, Here, opened
 from pipelines.verbs.declaration import parts
 from pipelines.verbs.verb import Asked, Change
 
@@ -80,11 +80,13 @@ def _of_alias(alias: Alias) -> Made:
 def function_of(command: Made) -> Callable[..., None]:
     """The function that typer calls: reads the parameters into a declaration, and asks or performs it."""
     addition = command.addition
-    rebuilding, making = (bool(getattr(command.kind, name, False)) for name in ("rebuilds", "makes_workspace"))
+    rebuilding, makes = (bool(getattr(command.kind, name, False)) for name in ("rebuilds", "makes_workspace"))
 
     def run(ctx: typer.Context, workspace: Path | None, as_json: bool, **typed: Any) -> None:
         _check_exclusive(command.kind, addition, typed)
-        with opened(ctx, workspace, as_json, typed, rebuilding=rebuilding, making=making) as here:
+        making = Absent.PLANNED if typed.get("dry_run") else Absent.MADE
+        absent = making if makes else Absent.REFUSED
+        with opened(ctx, workspace, as_json, typed, rebuilding=rebuilding, absent=absent) as here:
             request: Any = command.kind(**_values(here, command, addition))
             request = addition.becomes(here, request) if addition.becomes else request
             instead = request.unchanged() if isinstance(request, Change) else None

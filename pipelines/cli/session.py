@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -64,10 +65,19 @@ class Session:
             raise Unavailable("wait.timeout", f"{what} took more than {seconds:.0f} s", "It goes on; see 'show' and 'events'.")
 
 
-class Opener(Protocol):
-    """Opens the workspace at a path; `rebuilding` also one whose catalog cannot be read, `making` makes one that is not there."""
+class Absent(enum.Enum):
+    """What becomes of a folder that is no workspace."""
 
-    def __call__(self, path: Path, *, rebuilding: bool = False, making: bool = False) -> AbstractContextManager[Session]: ...
+    REFUSED = "refused"
+    PLANNED = "planned"
+    """It is seen as an empty one, and left as it is."""
+    MADE = "made"
+
+
+class Opener(Protocol):
+    """Opens the workspace at a path; `rebuilding` also one whose catalog cannot be read."""
+
+    def __call__(self, path: Path, *, rebuilding: bool = False, absent: Absent = Absent.REFUSED) -> AbstractContextManager[Session]: ...
 
 
 @dataclass(frozen=True)
@@ -98,14 +108,14 @@ def opened(
     words: Mapping[str, Any],
     *,
     rebuilding: bool = False,
-    making: bool = False,
+    absent: Absent = Absent.REFUSED,
 ) -> Iterator[Here]:
     """The workspace for the length of a command; an error inside is printed on stderr and ends it with its group's exit code."""
     _refuse_empty(ctx)
     opener: Opener = ctx.obj or open_session
     try:
         place = (workspace or DEFAULT_WORKSPACE).expanduser().resolve()
-        with output.narrating(as_json=as_json), opener(place, rebuilding=rebuilding, making=making) as session:
+        with output.narrating(as_json=as_json), opener(place, rebuilding=rebuilding, absent=absent) as session:
             yield Here(session, as_json, words)
     except TidemarkError as error:
         output.print_error(error, as_json=as_json)
@@ -126,13 +136,13 @@ def _refuse_empty(ctx: typer.Context) -> None:
 
 
 @contextmanager
-def open_session(path: Path, *, rebuilding: bool = False, making: bool = False) -> Iterator[Session]:
+def open_session(path: Path, *, rebuilding: bool = False, absent: Absent = Absent.REFUSED) -> Iterator[Session]:
     """The server of the workspace at `path` if one runs, else the workspace itself, with a supervisor that acts when asked."""
     from pipelines.client.servers import running_server
     from pipelines.storage.layout import Layout
 
     running = running_server(Layout(path))
-    with _remote(running) if running else _local(path, rebuilding, making) as session:
+    with _remote(running) if running else _local(path, rebuilding, absent) as session:
         yield session
 
 
@@ -148,7 +158,7 @@ def _remote(running: Running) -> Iterator[Session]:
 
 
 @contextmanager
-def _local(path: Path, rebuilding: bool, making: bool) -> Iterator[Session]:
+def _local(path: Path, rebuilding: bool, absent: Absent) -> Iterator[Session]:
     """Opens the workspace in this process. The supervisor acts once first: no server has looked at the drivers.
 
     On a disk that takes nothing the catalog is made in memory, which is no help to who wants it rebuilt.
@@ -159,7 +169,7 @@ def _local(path: Path, rebuilding: bool, making: bool) -> Iterator[Session]:
     from pipelines.workspace.opening import open_unwritable
 
     try:
-        workspace, tick = _supervised(path, rebuilding, making)
+        workspace, tick = _supervised(path, rebuilding, absent)
     except Unavailable as error:
         if error.code not in UNWRITABLE or rebuilding:
             raise
@@ -172,14 +182,16 @@ def _local(path: Path, rebuilding: bool, making: bool) -> Iterator[Session]:
         workspace.close()
 
 
-def _supervised(path: Path, rebuilding: bool, making: bool) -> tuple[Workspace, Callable[[], None]]:
+def _supervised(path: Path, rebuilding: bool, absent: Absent) -> tuple[Workspace, Callable[[], None]]:
     """The workspace, and what lets its supervisor act."""
     from pipelines.storage.users import VARIABLE
     from pipelines.supervisor.loop import Supervisor
     from pipelines.workspace import run_as
-    from pipelines.workspace.opening import open_workspace, refuse_missing
+    from pipelines.workspace.opening import is_workspace, open_unwritable, open_workspace, refuse_missing
 
-    if not making:
+    if absent is Absent.PLANNED and not is_workspace(path):
+        return open_unwritable(path), lambda: None
+    if absent is Absent.REFUSED:
         refuse_missing(path)
     run_as.begin(os.environ.get(VARIABLE, ""), path)
     workspace = open_workspace(path, rebuilding=rebuilding)

@@ -80,14 +80,19 @@ def open_workspace(
     return _with(Context(layout, files, open_catalog(layout.catalog_file), clock, entropy), _rebuild)
 
 
-def refuse_missing(root: Path) -> None:
-    """NotFound (`workspace.not_found`) where `root` is no workspace. A folder with jobs is one that has lost its marker."""
+def is_workspace(root: Path) -> bool:
+    """Whether the folder `root` is one. A folder with jobs is one that has lost its marker."""
     layout = Layout(root.resolve())
-    if layout.workspace_file.exists() or layout.jobs.exists():
+    return layout.workspace_file.exists() or layout.jobs.exists()
+
+
+def refuse_missing(root: Path) -> None:
+    """NotFound (`workspace.not_found`) where `root` is no workspace."""
+    if is_workspace(root):
         return
     raise NotFound(
         "workspace.not_found",
-        f"There is no workspace at {layout.root}",
+        f"There is no workspace at {root.resolve()}",
         "Name another with --workspace, or make one there: 'run' and 'example' do, and so does python3 -m dashboard.",
     )
 

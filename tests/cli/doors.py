@@ -12,7 +12,7 @@ from typing import Any
 
 from typer.testing import CliRunner, Result
 
-from pipelines.cli.session import Session
+from pipelines.cli.session import Absent, Session
 from pipelines.cli.start import app_of
 from pipelines.client.servers import Running
 from tests.entering import TOKEN
@@ -42,7 +42,7 @@ class Door:
         self.waited += seconds
 
     @contextmanager
-    def open(self, path: Path, *, rebuilding: bool = False, making: bool = False) -> Iterator[Session]:
+    def open(self, path: Path, *, rebuilding: bool = False, absent: Absent = Absent.REFUSED) -> Iterator[Session]:
         self.paths.append(path)
         yield Session(self.face, self.act, self.now, self.sleep, RUNNING)
 

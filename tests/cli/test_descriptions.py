@@ -127,7 +127,7 @@ def test_a_declaration_is_enough_for_a_command() -> None:
     app.command()(commands.function_of(commands.of_declaration(Polish)))
 
     @contextmanager
-    def opener(path: object, *, rebuilding: bool = False, making: bool = False) -> Any:
+    def opener(path: object, *, rebuilding: bool = False, absent: object = None) -> Any:
         yield Session(face, lambda: None, lambda: NOW, lambda seconds: None)  # type: ignore[arg-type]
 
     def run(*words: str) -> Any:

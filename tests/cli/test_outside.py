@@ -78,7 +78,9 @@ def test_what_is_asked_where_there_is_no_workspace_makes_none(tmp_path: Path, wo
     assert [path.name for path in tmp_path.rglob("*")] == ["empty"]
 
 
-def test_what_sets_a_workspace_up_makes_it(tidemark: Shell, tmp_path: Path) -> None:
+def test_what_sets_a_workspace_up_makes_it_and_its_dry_run_does_not(tidemark: Shell, tmp_path: Path) -> None:
+    assert json_answer(tidemark, "token", "create", "ci", "--role", "viewer", "--dry-run")["name"] == "ci"
+    assert not (tmp_path / "workspace").exists()
     assert tidemark("token", "create", "ci", "--role", "viewer").exit_code == 0
     assert (tmp_path / "workspace" / "workspace.json").exists() and json_answer(tidemark, "list") == []
 
