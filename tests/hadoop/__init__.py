@@ -34,8 +34,10 @@ HDFS = {
     "dfs.namenode.fs-limits.min-block-size": "0",
     "dfs.datanode.du.reserved": "0",
     "dfs.client.block.write.locateFollowingBlock.initial.delay.ms": "5",
+    "dfs.client.block.write.locateFollowingBlock.retries": "11",
 }
-"""The last: a writer whose DataNode has not told the NameNode of the block yet asks again after that time, 400 ms by itself."""
+"""The last two: a writer whose DataNode has not told the NameNode of the block yet asks again after that time, 400 ms by itself, and each
+time after twice as long, for ten seconds on a busy machine."""
 YARN = {
     "yarn.nodemanager.vmem-check-enabled": "false",
     "yarn.nodemanager.pmem-check-enabled": "false",

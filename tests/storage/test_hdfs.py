@@ -23,6 +23,7 @@ from pipelines.storage.hdfs.files import PART_BYTES
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.protocol import Clone, How
 from tests.hadoop import Hdfs
+from tests.storage.web_hdfs import Gate, serving
 
 ROOT = Path(__file__).parents[2]
 NAME = "nn:8020"
@@ -239,6 +240,24 @@ def test_a_namenode_that_is_gone_or_never_answers(storage: HdfsStorage, monkeypa
 
 def test_a_gone_namenode_is_told_within_a_minute_or_so() -> None:
     assert client.TRIES * (client.CONNECT_S + client.ANSWER_S) <= 60
+
+
+@pytest.mark.parametrize(("not_closed", "creations"), [(1, 2), (client.WRITES, client.WRITES)])
+def test_a_file_that_a_busy_datanode_did_not_close_is_written_again(
+    hdfs_url: str, hdfs: Hdfs, not_closed: int, creations: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = Gate(hdfs.web.replace("webhdfs", "http"), not_closed)
+    with serving(gate) as url:
+        monkeypatch.setenv("TIDEMARK_WEBHDFS", f"{hdfs.url.removeprefix('hdfs://')}={url}")
+        storage = open_storage(hdfs_url)
+        assert isinstance(storage, HdfsStorage)
+        if creations > not_closed:
+            storage.write("a/b", b"whole")
+            assert storage.read("a/b") == b"whole"
+        else:
+            assert refusals(storage, "write") == {("storage.busy", True)}
+        assert gate.created == creations
+        assert [path for path, _ in storage._below("")] == ["a/b"] * (creations > not_closed)
 
 
 KILLED = """

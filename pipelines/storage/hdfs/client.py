@@ -13,13 +13,16 @@ from urllib.parse import quote, urlsplit
 
 from fsspec.implementations.webhdfs import WebHDFS
 
+from pipelines.domain.errors import Unavailable
 from pipelines.storage import users
-from pipelines.storage.errors import answered
+from pipelines.storage.errors import HINTS, answered
 from pipelines.storage.hdfs import namenodes
 
 CONNECT_S, ANSWER_S = 5.0, 20.0
 TRIES = 2
 """Of what may be asked twice; a NameNode that is gone is told within a minute."""
+WRITES = 3
+"""How often a file is written before it is refused that it was not closed; each time the DataNode has waited for its blocks by itself."""
 USER_VARIABLE = "HADOOP_USER_NAME"
 TWICE = frozenset(("GETFILESTATUS", "LISTSTATUS", "GETFILECHECKSUM", "OPEN", "MKDIRS", "DELETE", "CHECKACCESS"))
 NOT_ACTIVE = frozenset(("StandbyException", "RetriableException"))
@@ -29,6 +32,9 @@ NO_FOLDER = "(is not a directory)"
 """How a refusal of access ends where a file is in the way of a path (`FSPermissionChecker`)."""
 DENIED = frozenset(("AccessControlException", "SecurityException", "AuthorizationException"))
 NOT_EMPTY = "PathIsNotEmptyDirectoryException"
+NOT_CLOSED = "Unable to close file"
+"""How a refusal begins of a DataNode that gave up waiting until the NameNode knows of the last block (`DFSOutputStream.completeFile`,
+dfs.client.block.write.locateFollowingBlock.retries): the file stays open, and may lack its end."""
 BYTES = {"content-type": "application/octet-stream"}
 Status = Mapping[str, Any]
 """Hadoop's `FileStatus`: pathSuffix, type, length, modificationTime."""
@@ -36,6 +42,10 @@ Status = Mapping[str, Any]
 
 class NotEmpty(Exception):
     """A folder that is not deleted because something is in it."""
+
+
+class NotClosed(Unavailable):
+    """A file that was written, and could not be closed."""
 
 
 class Client(WebHDFS):  # type: ignore[misc]  # fsspec has no types
@@ -68,8 +78,15 @@ class Client(WebHDFS):  # type: ignore[misc]  # fsspec has no types
         return self.ask("OPEN", path, stream=True, **options)
 
     def create(self, path: str, data: bytes) -> None:
-        """Writes the file, and makes its folders: there, whole, when this returns."""
-        self._send("CREATE", "PUT", path, data, overwrite="true")
+        """Writes the file, and makes its folders: there, whole, when this returns. One that could not be closed is written anew, in the
+        place of what is there: a late end of the first comes to a file that is gone (HDFS looks for it by the number of its inode)."""
+        for left in reversed(range(WRITES)):
+            try:
+                self._send("CREATE", "PUT", path, data, overwrite="true")
+                break
+            except NotClosed:
+                if not left:
+                    raise
 
     def append(self, path: str, data: bytes) -> None:
         self._send("APPEND", "POST", path, data)
@@ -161,6 +178,8 @@ def _refuse(answer: Any, path: str) -> None:
         raise NotADirectoryError(path)
     if name in DENIED:
         raise PermissionError(message)
+    if message.startswith(NOT_CLOSED):
+        raise NotClosed("storage.busy", f"{path}: {message}", HINTS["storage.busy"][1])
     raise answered(name or str(answer.status_code), path, message)
 
 
