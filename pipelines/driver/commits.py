@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 
 from pipelines.driver.failures import Failure
-from pipelines.driver.hadoop_path import Place
 from pipelines.driver.records import Records
 from pipelines.driver.sinklog import checksum, newest
+from pipelines.hadoop.paths import Place
 
 NOT_VALID = "STATE_STORE_COMMIT_VALIDATION_FAILED"
 _BATCH = re.compile(r"validation failed for batch ([0-9]+)")

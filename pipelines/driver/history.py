@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from pipelines.driver.hadoop_path import Place
+from pipelines.hadoop.paths import Place
 
 ROOT_FILE = "root"
 """In a restored sink log's folder: the output directory that its entries were written to."""

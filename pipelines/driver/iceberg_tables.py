@@ -16,11 +16,11 @@ from pipelines.domain.iceberg_turns import TURN_FILE, TURN_FORMAT, Kind, Step, T
 from pipelines.domain.runs import RunSpec
 from pipelines.driver import intercept
 from pipelines.driver.destinations import Destination
-from pipelines.driver.hadoop_path import Place
 from pipelines.driver.intercept import Asked
 from pipelines.driver.records import Records
 from pipelines.driver.sinklog import checkpoint_facts
 from pipelines.driver.sinks import place
+from pipelines.hadoop.paths import Place
 
 HINT = "Fork the savepoint: its fork has a branch of its own."
 

@@ -21,10 +21,10 @@ from pathlib import Path
 from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import folder_of
 from pipelines.domain.runs import LEASES, RUN_LOCK, RunSpec
-from pipelines.driver.hadoop_path import Place
 from pipelines.driver.home_leases import HomeLeases
 from pipelines.driver.jvm_locks import JvmLock, jvm_pid
 from pipelines.driver.records import Records, say
+from pipelines.hadoop.paths import Place
 
 PATIENCE_VARIABLE = "TIDEMARK_LEASE_PATIENCE_S"
 PATIENCE_S = 10.0

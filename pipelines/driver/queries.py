@@ -16,7 +16,6 @@ from pipelines.driver import delta_tables, destinations, iceberg_tables, inputs,
 from pipelines.driver.destinations import Destination
 from pipelines.driver.executors import Executors
 from pipelines.driver.following import Following
-from pipelines.driver.hadoop_path import Place
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.lease import Leases
 from pipelines.driver.listener import Listening
@@ -27,6 +26,7 @@ from pipelines.driver.rehearsal import Rehearsal
 from pipelines.driver.running import Running
 from pipelines.driver.triggers import trigger_of
 from pipelines.driver.warehouse import Warehouse
+from pipelines.hadoop.paths import Place
 
 MEMORY = "memory"
 OUTPUT = "{output}"

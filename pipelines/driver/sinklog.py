@@ -10,7 +10,7 @@ import enum
 import re
 from dataclasses import dataclass
 
-from pipelines.driver.hadoop_path import Place
+from pipelines.hadoop.paths import Place
 
 LOG_FOLDER = "_spark_metadata"
 _BATCH_FILE = re.compile(r"(\d+)(?:\.compact)?")

@@ -11,10 +11,10 @@ from urllib.parse import urlsplit
 
 from pipelines.domain.errors import Conflict, Unsupported
 from pipelines.domain.runs import RunSpec
-from pipelines.driver.hadoop_path import SCHEMES, HadoopPath, Place
 from pipelines.driver.history import ROOT_FILE, History, lines_of
 from pipelines.driver.records import Records
 from pipelines.driver.sinklog import LOG_FOLDER, Carry, Mend, batch_files, checkpoint_facts, checksum, decide_carry, decide_mend, newest
+from pipelines.hadoop.paths import SCHEMES, HadoopPath, Place
 
 BATCH_FILE = "batch"
 """In a savepoint's sink log: the batch that the checkpoint ends with where its state was rewritten, one past the log's last."""
@@ -183,7 +183,7 @@ def _moved(root: Place | None, sink: Place) -> History | None:
 def _rename(old: Place, new: Place) -> None:
     """Both are of one sink."""
     if isinstance(old, HadoopPath):
-        old.rename(HadoopPath(str(new)))
+        old.rename(str(new))
     else:
         old.rename(str(new))
 

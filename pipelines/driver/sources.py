@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from pipelines.driver.hadoop_path import Place
 from pipelines.driver.records import Records
 from pipelines.driver.sinklog import batch_files, checksum, newest
+from pipelines.hadoop.paths import Place
 
 VOID = "-"
 NOTHING = -1

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from pipelines.hadoop.paths import Place
 from pipelines.sandbox import places
-from pipelines.sandbox.places import Place
 
 NUMBER = struct.Struct(">i")
 END = REMOVED = -1

@@ -14,13 +14,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pipelines.hadoop.paths import Place
 from pipelines.sandbox import given_rows, made_joins, made_variables, places, placing, snapshots, unsafe_rows, variables
 from pipelines.sandbox.conversion import STATE, identify, lay_logs, put_in_place
 from pipelines.sandbox.counting import FAMILY
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.migrations import Migrated, MigratedStore, MigrationTask, Target
 from pipelines.sandbox.partition_writer import PartitionWriter
-from pipelines.sandbox.places import Place
 from pipelines.sandbox.reading import PARTITION, followed, named_once
 from pipelines.sandbox.rewrites import Contents
 

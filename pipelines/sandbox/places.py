@@ -13,15 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.domain import job_places
-from pipelines.sandbox.hadoop_place import HadoopPlace
+from pipelines.hadoop.paths import HadoopPath, Place
 
-Place = Path | HadoopPlace
 CHECKSUM = re.compile(r"\..+\.crc")
 
 
 def at(text: str) -> Place:
     """The folder that an absolute path or the URL of a home names."""
-    return HadoopPlace(text.rstrip("/")) if job_places.is_remote(text) else Path(text)
+    return HadoopPath(text.rstrip("/")) if job_places.is_remote(text) else Path(text)
 
 
 def children(folder: Place) -> list[Place]:
@@ -31,7 +30,7 @@ def children(folder: Place) -> list[Place]:
 
 def put(file: Place, text: str) -> None:
     """Writes a small file in the place of one that may be a link: nothing is written into that."""
-    if isinstance(file, HadoopPlace):
+    if isinstance(file, HadoopPath):
         file.write_text(text)
         return
     aside = file.with_name(f".{file.name}.anew")
@@ -53,18 +52,18 @@ def copy_tree(source: Place, target: Place, is_left: Callable[[str], bool] = lam
     for path in children(source):
         if path.is_dir():
             copy_tree(path, target / path.name, is_left)
-        elif not is_left(path.name) and not (isinstance(target, HadoopPlace) and CHECKSUM.fullmatch(path.name)):
+        elif not is_left(path.name) and not (isinstance(target, HadoopPath) and CHECKSUM.fullmatch(path.name)):
             copy(path, target / path.name)
 
 
 def resolved(folder: Place) -> Place:
     """The folder without links on the way to it."""
-    return folder if isinstance(folder, HadoopPlace) else folder.resolve()
+    return folder if isinstance(folder, HadoopPath) else folder.resolve()
 
 
 def remove(folder: Place) -> None:
     """Removes a folder with all that is in it; nothing where it is not there."""
-    if isinstance(folder, HadoopPlace):
+    if isinstance(folder, HadoopPath):
         folder.remove()
     elif folder.is_dir():
         shutil.rmtree(folder)
@@ -72,12 +71,12 @@ def remove(folder: Place) -> None:
 
 def reader(jvm: Any, file: Place) -> Any:
     """A stream of the JVM that reads the file."""
-    return file.reader() if isinstance(file, HadoopPlace) else jvm.java.io.FileInputStream(str(file))
+    return file.reader() if isinstance(file, HadoopPath) else jvm.java.io.FileInputStream(str(file))
 
 
 def writer(jvm: Any, file: Place) -> Any:
     """A stream of the JVM that writes the file; its folder is made."""
-    if isinstance(file, HadoopPlace):
+    if isinstance(file, HadoopPath):
         return file.writer()
     file.parent.mkdir(parents=True, exist_ok=True)
     return jvm.java.io.FileOutputStream(str(file))
@@ -91,6 +90,6 @@ def numbered(folder: Place) -> Iterator[Place]:
 def copy_state(jvm: Any, source: str, target: str) -> None:
     """Copies a folder at a home with all that is in it; no byte passes through Python."""
     hadoop = jvm.org.apache.hadoop.fs
-    system, folder = HadoopPlace(source).system, hadoop.Path(source)
+    system, folder = HadoopPath(source).system, hadoop.Path(source)
     if not hadoop.FileUtil.copy(system, folder, system, hadoop.Path(target), False, system.getConf()):
         raise OSError(f"{source} could not be copied to {target}")

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.domain.conversions import HDFS, Shape
+from pipelines.hadoop.paths import Place
 from pipelines.sandbox import places, snapshots, unsafe_rows
 from pipelines.sandbox.conversion import STATE, Ids, entries
 from pipelines.sandbox.counting import FAMILY, FORMAT_CONF
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.migrations import Placing
 from pipelines.sandbox.partition_writer import PartitionWriter
-from pipelines.sandbox.places import Place
 
 ASIDE = "placed"
 COMMITS, METADATA = "commits", "_metadata"

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from pipelines.hadoop.paths import Place
 from pipelines.sandbox import places
 from pipelines.sandbox.delta_files import END, NUMBER
-from pipelines.sandbox.places import Place
 
 
 def write(jvm: Any, conf: Any, folder: Place, version: int, codec: str, rows: Iterable[tuple[bytes, bytes]], scratch: Path) -> None:

@@ -20,7 +20,7 @@ VIOLATIONS = {
     "pipelines/cli/planted.py": "import pipelines.api, fastapi",
     "pipelines/client/planted.py": "import pipelines.workspace",
     "pipelines/driver/planted.py": "import pipelines.storage",
-    "pipelines/supervisor/planted.py": "import pipelines.driver, pyspark",
+    "pipelines/supervisor/planted.py": "import pipelines.driver, pipelines.hadoop, pyspark",
     "pipelines/jobs/planted.py": "import pipelines.domain",
     "pipelines/verbs/planted.py": "import authlib",
     "pipelines/workspace/planted.py": "import apprise, confluent_kafka, datadog, duckdb, fsspec, pyiceberg, starlette",
@@ -103,7 +103,8 @@ def imported(module: Path) -> set[str]:
 
 STANDARD_ONLY = {
     "pipelines/domain": ("pipelines.domain",),
-    "pipelines/driver": ("pipelines.domain", "pipelines.driver", "pyspark", "py4j"),
+    "pipelines/hadoop": ("pipelines.domain", "pyspark"),
+    "pipelines/driver": ("pipelines.domain", "pipelines.hadoop", "pipelines.driver", "pyspark", "py4j"),
     "pipelines/sandbox/java.py": ("pipelines.domain", "pipelines.storage.users"),
     "pipelines/storage/users.py": ("pipelines.domain",),
     "dashboard/__main__.py": ("dashboard",),

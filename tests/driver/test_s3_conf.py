@@ -9,9 +9,9 @@ import pytest
 from pipelines.domain.job_places import ENDPOINT, PATH_STYLE, REGION, s3_conf
 from pipelines.driver import destinations
 from pipelines.driver.destinations import Destination
-from pipelines.driver.hadoop_path import HadoopPath
 from pipelines.driver.intercept import Asked
 from pipelines.driver.sinks import place_or_none
+from pipelines.hadoop.paths import HadoopPath
 
 PLACE = "s3a://bucket/a-r-1/checkpoints/r-1"
 TOLD = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9000", "AWS_REGION": "eu-west-1", "AWS_SECRET_ACCESS_KEY": "hidden"}

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pipelines.domain.segments import ORDERS_FILE, SEGMENTS, Orders, Piece, Span, encode, grows, is_carried, is_last, to_merge
-from pipelines.driver.hadoop_path import Place
 from pipelines.driver.lease_file import as_os_error
 from pipelines.driver.records import replace_whole, say
+from pipelines.hadoop.paths import Place
 
 EVERY_S = 1.0
 PIECE_BYTES = 4 * 2**20

@@ -12,9 +12,9 @@ from pipelines.domain.runs import LOG_FILE, SPEC_FILE
 from pipelines.driver import log4j
 from pipelines.driver.afar import packing
 from pipelines.driver.afar.carrier import Carrier
-from pipelines.driver.hadoop_path import HadoopPath
 from pipelines.driver.records import Clock, replace_whole
 from pipelines.driver.run import run
+from pipelines.hadoop.paths import HadoopPath
 
 FOLDER = "run"
 LOGS_VARIABLE, OF_JVM = "LOG_DIRS", "stderr"

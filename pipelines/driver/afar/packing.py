@@ -16,7 +16,7 @@ ARCHIVE, UNPACKED = "tidemark.zip", "tidemark"
 CODE = "code"
 HERE = "{tidemark}"
 """In the specification that travels: where the archive was unpacked."""
-OURS = ("domain", "driver")
+OURS = ("domain", "hadoop", "driver")
 """What a driver imports of our packages."""
 
 

@@ -1,5 +1,8 @@
-"""A path that Hadoop's file systems reach, as far as the driver uses `pathlib.Path`: what it does to a checkpoint or a sink's log is the
-same wherever these lie. Every call goes to the JVM of the running Spark, with the credentials and the endpoint that Spark itself has."""
+"""A path that Hadoop's file systems reach, as far as drivers and the sandbox use `pathlib.Path`.
+
+What they do to a checkpoint or a sink's log is the same wherever these lie. Every call goes to the JVM of the running Spark, with the
+credentials and the endpoint that Spark itself has.
+"""
 
 from __future__ import annotations
 
@@ -38,17 +41,20 @@ class HadoopPath:
         return self.parent / name
 
     def exists(self) -> bool:
-        return bool(self._system.exists(self._path))
+        return bool(self.system.exists(self._path))
 
     def is_dir(self) -> bool:
-        return self.exists() and bool(self._system.getFileStatus(self._path).isDirectory())
+        return bool(self.system.isDirectory(self._path))
+
+    def is_file(self) -> bool:
+        return bool(self.system.isFile(self._path))
 
     def iterdir(self) -> Iterator[HadoopPath]:
-        for status in self._system.listStatus(self._path):
+        for status in self.system.listStatus(self._path):
             yield self / str(status.getPath().getName())
 
     def read_bytes(self) -> bytes:
-        stream = self._system.open(self._path)
+        stream = self.reader()
         try:
             return bytes(_jvm().org.apache.commons.io.IOUtils.toByteArray(stream))
         finally:
@@ -66,37 +72,50 @@ class HadoopPath:
         aside = self.with_name(f".{self.name}.tmp")
         aside._write(data)
         self.unlink(missing_ok=True)
-        aside.rename(self)
+        aside.rename(self.url)
+
+    def write_text(self, text: str) -> None:
+        self.write_bytes(text.encode())
 
     def unlink(self, missing_ok: bool = False) -> None:
         """Raises FileNotFoundError for a file that is not there, unless it may be missing."""
-        if not self._system.delete(self._path, False) and not missing_ok:
+        if not self.system.delete(self._path, False) and not missing_ok:
             raise FileNotFoundError(self.url)
 
     def mkdir(self, parents: bool = False) -> None:
-        self._system.mkdirs(self._path)
+        self.system.mkdirs(self._path)
 
-    def rename(self, target: HadoopPath) -> None:
-        """Raises OSError where Hadoop says no. An object store copies file by file: a kill leaves a part under each name."""
-        if not self._system.rename(self._path, target._path):
-            raise OSError(f"{self.url} could not be renamed to {target.url}")
+    def rename(self, target: str) -> None:
+        """`target` is a URL. Raises OSError where Hadoop says no. An object store copies file by file: a kill leaves a part under each
+        name."""
+        if not self.system.rename(self._path, HadoopPath(target)._path):
+            raise OSError(f"{self.url} could not be renamed to {target}")
 
     def remove(self) -> None:
         """With all that is below; nothing where it is not there."""
-        self._system.delete(self._path, True)
+        self.system.delete(self._path, True)
+
+    def reader(self) -> Any:
+        """A stream of the JVM."""
+        return self.system.open(self._path)
+
+    def writer(self) -> Any:
+        """A stream of the JVM, in the place of what is there."""
+        return self.system.create(self._path, True)
 
     def _write(self, data: bytes) -> None:
-        stream = self._system.create(self._path, True)
+        stream = self.writer()
         stream.write(bytearray(data))
         stream.close()
 
     @property
-    def _path(self) -> Any:
-        return _jvm().org.apache.hadoop.fs.Path(self.url)
+    def system(self) -> Any:
+        """Hadoop's FileSystem that reaches it."""
+        return self._path.getFileSystem(_configuration())
 
     @property
-    def _system(self) -> Any:
-        return self._path.getFileSystem(_configuration())
+    def _path(self) -> Any:
+        return _jvm().org.apache.hadoop.fs.Path(self.url)
 
 
 Place = Path | HadoopPath
