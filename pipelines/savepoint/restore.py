@@ -23,7 +23,7 @@ from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Clone, Storage
 from pipelines.storage.rollback import rollback
 
-__all__ = ["Adopt", "Fork", "Restored", "Resume", "Scratch", "Target", "clean", "plan", "restore"]
+__all__ = ["Adopt", "Fork", "Restored", "Resume", "Scratch", "Target", "clean", "plan", "restore", "unfinished"]
 
 UNFINISHED = ".making-"
 IN_PLACE = "restore in place"
@@ -97,6 +97,11 @@ def restore(
         return _make(library, manifest, target, begun, storage, name, now_ms, watch, brought)
 
 
+def unfinished(checkpoints: str) -> str:
+    """Where a restore into `checkpoints` is built, on a storage that renames."""
+    return f"{checkpoints}{UNFINISHED}{hashlib.sha256(checkpoints.encode()).hexdigest()[:12]}"
+
+
 def clean(parent: str, now_ms: int, lives: process_marks.Lives = process_marks.lives, open_target: Open = open_storage) -> tuple[str, ...]:
     """Removes restores below `parent` (a folder of checkpoints) whose process died; returns the folders that were removed.
 
@@ -142,7 +147,7 @@ def _make(
     6. take the process mark away.
     """
     renames = folders.renames(storage)
-    aside = f"{name}{UNFINISHED}{hashlib.sha256(target.checkpoints.encode()).hexdigest()[:12]}" if renames else name
+    aside = _split(unfinished(target.checkpoints))[1] if renames else name
     files = targets.files(library, manifest, target, begun)
     clones, written = files.clones, files.written
     folders.remove(storage, aside)

@@ -9,7 +9,7 @@ from pathlib import Path
 from pipelines.catalog import operations as operation_rows
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.hosts import Place
-from pipelines.domain.ids import JobName
+from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Wanted
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.processes import PROCESS_FILE, Process
@@ -123,13 +123,15 @@ def _unwanted_runs(context: Context, job: JobName, wanted: Wanted) -> None:
 
 
 def _unbegun_checkpoints(context: Context, job: JobName) -> None:
-    """Puts copies away whose run was never written down: their restore, or the rewriting of their state, was broken off."""
+    """Puts copies away whose run was never written down: their restore, or the rewriting of their state, was broken off. Those at a home,
+    which an empty folder here stands for, are removed."""
     runs = context.layout.runs(job)
     begun = {folder.name for folder in runs.iterdir()} if runs.is_dir() else set()
     for folder in (context.layout.job(job) / "checkpoints").glob("*"):
-        if folder.name not in begun:
+        if folder.name not in begun and job_places.run_freed(context, job, RunId(folder.name)):
             trash.put(context, folder)
-            message = f"a checkpoint of {job} was restored, and its run never begun; it is in the trash for a week"
+            gone = "removed" if job_places.of_job(context, job) else "in the trash for a week"
+            message = f"a checkpoint of {job} was restored, and its run never begun; it is {gone}"
             events.say(context, "checkpoint.cleaned", job, folder.name, message)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from pipelines.domain import job_places, masters
@@ -14,6 +15,7 @@ from pipelines.domain.job_places import CONNECTOR, JARS
 from pipelines.domain.jobs import Job
 from pipelines.domain.versions import Version
 from pipelines.sandbox import sparks
+from pipelines.savepoint import restore
 from pipelines.storage import capabilities, folders, users
 from pipelines.storage.addresses import HDFS_ADDRESSES, S3_ADDRESSES, open_storage
 from pipelines.workspace import events, homes
@@ -92,10 +94,23 @@ def freed(context: Context, folder: Path) -> bool:
     return all(_gone(context, folder.name, job.place) for job in jobs)
 
 
+@contextmanager
+def noted(context: Context, job: JobName, run: RunId) -> Iterator[None]:
+    """An empty folder says here, while the block lasts, that checkpoints of `run` are made at the job's home: by it the next opening finds
+    what a crash left there. It stays when the block raises."""
+    folder = context.layout.checkpoints(job, run) if of_job(context, job) else None
+    if folder is not None:
+        folder.mkdir(parents=True)
+    yield
+    if folder is not None:
+        folder.rmdir()
+
+
 def run_freed(context: Context, job: JobName, run: RunId) -> bool:
-    """The same of the checkpoints that a run of `job` was to begin, which nobody wants."""
+    """The same of the checkpoints that a run of `job` was to begin, which nobody wants, whole or in the making."""
     place = of_job(context, job)
-    return _gone(context, run, job_places.checkpoints(place, run) if place else "")
+    folder = job_places.checkpoints(place, run) if place else ""
+    return not place or all(_gone(context, run, each) for each in (folder, restore.unfinished(folder)))
 
 
 def _gone(context: Context, subject: str, place: str) -> bool:

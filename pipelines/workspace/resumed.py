@@ -82,9 +82,10 @@ def restored(context: Context, going: Going, frozen: Version, manifest: Manifest
     checkpoints = job_places.checkpoints(context, going.job, going.run, job_places.of_job(context, going.job))
     try:
         noted: list[Migration] = []
-        sink_logs = restoring(context, going, frozen, manifest).apply(ticket, noted.append)
-        names = query_names.restored(manifest, going.new_queries)
-        run = begin(context, going, frozen, checkpoints, sink_logs, manifest.id, names)
+        with job_places.noted(context, going.job, going.run):
+            sink_logs = restoring(context, going, frozen, manifest).apply(ticket, noted.append)
+            names = query_names.restored(manifest, going.new_queries)
+            run = begin(context, going, frozen, checkpoints, sink_logs, manifest.id, names)
         if going.passing is not None:
             events.say(context, "job.batch_passed", going.job, run.id, restart_words.passed(going.job, going.passing.batch))
         for done in noted:

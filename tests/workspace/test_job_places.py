@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+import signal
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +19,24 @@ from pipelines.domain.errors import Conflict, TidemarkError, Unavailable, Unsupp
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Run
 from pipelines.domain.runs import QUERIES_FILE, RunState
+from pipelines.sandbox import environment
+from pipelines.sandbox.readings import Far
 from pipelines.sandbox.states import TIMEOUT_VARIABLE
 from pipelines.storage.addresses import open_storage
+from pipelines.storage.protocol import Entry
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.fork import Fork
+from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.rescale import Rescale
 from pipelines.verbs.run import RunScript
-from pipelines.verbs.savepoints import ReadManifest
+from pipelines.verbs.savepoints import ListSavepoints, ReadManifest
 from pipelines.verbs.take import Take
-from pipelines.workspace import job_places
+from pipelines.workspace import job_places, states
+from pipelines.workspace.tickets import Ticket
 from tests.savepoint.golden import lay_checkpoint, lay_output
+from tests.workspace import process_forks
 from tests.workspace.conftest import CODE, House, query_line
 
 PACKAGE = {places.PACKAGES: "org.apache.hadoop:hadoop-aws:3.5.0"}
@@ -221,18 +229,65 @@ def test_state_is_rewritten_there(house: House, url: str) -> None:
     assert refused is not None and refused.code == "convert.same"
 
 
-@pytest.mark.parametrize("rewriting", [{"partitions": 4}, {"code": "print(1)\n", "migrate": {"columns": ""}}])
-def test_a_rewriting_there_that_fails_leaves_nothing_of_the_fork(
-    house: House, url: str, monkeypatch: pytest.MonkeyPatch, rewriting: dict[str, Any]
-) -> None:
+def test_a_migration_there_that_fails_leaves_nothing_of_the_fork(house: House, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ran(house, f"{url}/home")
     taken = do(house.face, Take("a"))
     before = {entry.path for entry in open_storage(f"{url}/home").list()}
     monkeypatch.setenv(TIMEOUT_VARIABLE, "0.01")
     with pytest.raises(Unavailable) as failed:
-        do(house.face, Fork(taken.id, name="b", home=f"{url}/home", **rewriting))
+        do(house.face, Fork(taken.id, name="b", home=f"{url}/home", code="print(1)\n", migrate={"columns": ""}))
     assert failed.value.code == "sandbox.timeout" and house.face.context.files.job(JobName("b")) is None
     assert {entry.path for entry in open_storage(f"{url}/home").list()} == before
+
+
+def test_a_rewriting_there_that_is_broken_off_leaves_nothing(house: House, url: str) -> None:
+    """Of a fork, and of the job itself: its sandbox is killed as it begins, it is cancelled, and then the server is killed. What one try
+    had left would be in the way of the next."""
+    home = f"{url}/home"
+    house.see(ran(house, home), RunState.STOPPED)
+    taken = do(house.face, Take("a"))
+    before, listed = lying(home), jobs_and_runs(house)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(environment, "command", lambda *asked: [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"])
+        with pytest.raises(Unavailable):
+            do(house.face, Fork(taken.id, name="b", home=home, partitions=4))
+    assert_as_before(house, home, before, listed)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(states, "follow", cancelling(states.follow))
+        with pytest.raises(Conflict, match="cancelled"):
+            do(house.face, Rescale("a", 4))
+    assert_as_before(house, home, before, listed)
+    with process_forks.of("tests.workspace.killed_at_home") as killed:
+        for words in (("fork", taken.id, home), ("rescale", "a")):
+            house.face.close()
+            assert killed(house.root, *words) == -signal.SIGKILL
+            house.open()
+            assert_as_before(house, home, before, listed)
+
+
+def cancelling(follow: Callable[[Ticket], Callable[[Far], None]]) -> Callable[[Ticket], Callable[[Far], None]]:
+    def begun(ticket: Ticket) -> Callable[[Far], None]:
+        ticket.end()
+        return follow(ticket)
+
+    return begun
+
+
+def lying(home: str) -> set[Entry]:
+    return set(open_storage(home).list())
+
+
+def jobs_and_runs(house: House) -> dict[str, list[str]]:
+    names = [summary.job.name for summary in house.face.ask(ListJobs())]
+    return {name: [run.id for run in house.face.ask(ShowJob(name)).runs] for name in names}
+
+
+def assert_as_before(house: House, home: str, before: set[Entry], listed: dict[str, list[str]]) -> None:
+    """All is there that was, and nothing more but savepoints that are listed."""
+    assert jobs_and_runs(house) == listed and set(house.face.context.files.job_names()) == set(listed)
+    saved = tuple(f"{savepoint.id}/" for savepoint in house.face.ask(ListSavepoints()))
+    there = lying(home)
+    assert before <= there and not [entry for entry in there - before if not entry.path.startswith(saved)]
 
 
 def test_forgetting_it_removes_its_bytes_and_keeps_its_savepoints(house: House, url: str) -> None:
