@@ -5,12 +5,17 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.OutputStream;
 import java.net.InetSocketAddress;
+import java.util.EnumSet;
 import java.util.Iterator;
 import java.util.Map;
 
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.crypto.key.KeyProvider;
+import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hdfs.HdfsConfiguration;
 import org.apache.hadoop.hdfs.MiniDFSCluster;
+import org.apache.hadoop.hdfs.client.CreateEncryptionZoneFlag;
+import org.apache.hadoop.hdfs.client.HdfsAdmin;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants.SafeModeAction;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.server.MiniYARNCluster;
@@ -18,7 +23,8 @@ import org.apache.hadoop.yarn.server.MiniYARNCluster;
 /** Hadoop's own HDFS, or its YARN, in this process until its input ends: `Daemons hdfs|yarn FOLDER CONF [key=value...]`.
 
 Writes the settings of its clients into the folder CONF, then says `ready` on its output. A line `safe` on the input of an HDFS puts it into
-safe mode, in which nothing can be written, `back` ends that. */
+safe mode, in which nothing can be written, `back` ends that; `zone FOLDER` makes a folder whose files are encrypted, where the settings name
+a file for keys. */
 public class Daemons {
     public static void main(String[] arguments) throws Exception {
         Configuration settings = arguments[0].equals("hdfs") ? new HdfsConfiguration() : new YarnConfiguration();
@@ -37,6 +43,12 @@ public class Daemons {
         System.out.flush();
         BufferedReader words = new BufferedReader(new InputStreamReader(System.in));
         for (String word = words.readLine(); word != null; word = words.readLine()) {
+            if (word.startsWith("zone ")) {
+                encrypt(hdfs, settings, new Path(word.substring(5)));
+                System.out.println(word);
+                System.out.flush();
+                continue;
+            }
             SafeModeAction action = word.equals("safe") ? SafeModeAction.SAFEMODE_ENTER : SafeModeAction.SAFEMODE_LEAVE;
             hdfs.getNameNode().getRpcServer().setSafeMode(action, false);
             System.out.println(word);
@@ -61,6 +73,14 @@ public class Daemons {
         site.set("dfs.replication", "1");
         write(site, conf, "hdfs-site.xml");
         return cluster;
+    }
+
+    static void encrypt(MiniDFSCluster hdfs, Configuration settings, Path folder) throws Exception {
+        KeyProvider keys = hdfs.getNamesystem().getProvider();
+        keys.createKey("tests", KeyProvider.options(settings));
+        keys.flush();
+        hdfs.getFileSystem().mkdirs(folder);
+        new HdfsAdmin(hdfs.getURI(), settings).createEncryptionZone(folder, "tests", EnumSet.of(CreateEncryptionZoneFlag.NO_TRASH));
     }
 
     static MiniYARNCluster yarn(Configuration settings, String conf) throws Exception {

@@ -38,6 +38,8 @@ HDFS = {
 }
 """The last two: a writer whose DataNode has not told the NameNode of the block yet asks again after that time, 400 ms by itself, and each
 time after twice as long, for ten seconds on a busy machine."""
+KEYS = "hadoop.security.key.provider.path"
+"""Of an HDFS with folders whose files are encrypted: `jceks://file/…`."""
 YARN = {
     "yarn.nodemanager.vmem-check-enabled": "false",
     "yarn.nodemanager.pmem-check-enabled": "false",
@@ -79,7 +81,8 @@ class Hdfs:
             monkeypatch.setenv(name, value)
 
     def say(self, word: str) -> None:
-        """`safe` (nothing can be written) or `back`; it has come into effect when this returns."""
+        """`safe` (nothing can be written), `back`, or `zone FOLDER` (where `KEYS` of the settings names a file); it has come into
+        effect when this returns."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(f"{word}\n")
