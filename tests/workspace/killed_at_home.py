@@ -1,6 +1,7 @@
-"""Changes a job at a home, and is killed (SIGKILL, itself) when its copy there is to be rewritten, before a Spark begins with it.
+"""Changes a job at a home, and is killed (SIGKILL, itself) on its way.
 
-Lines on its input, by `process_forks`: `WORKSPACE fork SAVEPOINT HOME` (a fork `b`) and `WORKSPACE rescale JOB`.
+Lines on its input, by `process_forks`: `WORKSPACE fork SAVEPOINT HOME` (a fork `b`, killed when Spark would begin to rewrite its copy) and
+`WORKSPACE rescale JOB` (killed when all is copied, and the copy has not got its name).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
+from pipelines.savepoint import restore
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.rescale import Rescale
@@ -23,7 +25,10 @@ def dying(*asked: Any) -> Any:
 
 
 def work(root: str, verb: str, subject: str, home: str = "") -> None:
-    states.follow = dying
+    if verb == "fork":
+        states.follow = dying
+    else:
+        restore._check = dying
     change = Fork(subject, name="b", home=home, partitions=4) if verb == "fork" else Rescale(subject, 4)
     do(open_workspace(Path(root)), change)
 
