@@ -25,6 +25,7 @@ from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ReadLog
+from pipelines.verbs.rescale import Rescale
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ReadManifest
@@ -70,10 +71,14 @@ def write_files(folder: Path, numbers: Iterable[int] = range(FILES)) -> None:
     folder.mkdir(exist_ok=True)
     for number in numbers:
         rows = ({"k": f"k{at}", "v": number * 10 + at, "t": f"2024-01-01T00:{number * 2:02d}:00"} for at in range(3))
-        aside = folder / f".{number:03d}.json"
+        aside = folder / f".{file_name(number)}"
         aside.write_text("".join(json.dumps(row) + "\n" for row in rows))
         os.utime(aside, (1_700_000_000 + number,) * 2)
         aside.rename(folder / aside.name[1:])
+
+
+def file_name(number: int) -> str:
+    return f"{number:03d}.json"
 
 
 def committed(server: Server, job: str) -> int:
@@ -187,11 +192,19 @@ def test_a_job_at_a_home_is_exact(server: Server, home: Home, tmp_path: Path) ->
     assert expected
     writes(server, "there", expected, tmp_path)
     server.stop("there", savepoint=False)
-    for back in (Resume("there", batch=2), Resume("there", from_savepoint=taken.id)):
-        do(server.face, back)
-        reaches(server, "there", FILES)
-        server.stop("there", savepoint=False)
-        assert written(server, "there", tmp_path / f"again-{back.batch}") == expected, back
+    do(server.face, Resume("there", batch=2))
+    reaches(server, "there", FILES)
+    server.stop("there", savepoint=False)
+    assert written(server, "there", tmp_path / "again") == expected
+    (tmp_path / "held" / file_name(FILES - 1)).unlink()
+    do(server.face, Resume("there", from_savepoint=taken.id, force=True))  # without the last file, which comes back after the rescaling
+    reaches(server, "there", FILES - 2)
+    do(server.face, Rescale("there", 3))
+    assert len(state_partitions(server, "there")) == 3
+    write_files(tmp_path / "held", [FILES - 1])
+    (tmp_path / "rescaled").mkdir()
+    writes(server, "there", expected, tmp_path / "rescaled")
+    server.stop("there", savepoint=False)
     local = do(server.face, Take("here", batch=2))
     at_home = Fork(taken.id, name="at-home", home=home.url, partitions=3, code=WIDER, migrate=BY_COLUMNS)
     to_home = Fork(local.id, name="to-home", home=home.url, store=StateStore.ROCKSDB)
