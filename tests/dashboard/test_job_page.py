@@ -20,7 +20,7 @@ from pipelines.domain.runs import RunState
 from pipelines.domain.triggers import Trigger, TriggerKind
 from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.forget import Forget
-from pipelines.verbs.jobs import ListRetained, ShowJob, ShowLease
+from pipelines.verbs.jobs import ListBatches, ListRetained, ShowJob, ShowLease
 from pipelines.verbs.rescale import Rescale
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
@@ -196,6 +196,15 @@ def test_nothing_begins_at_a_batch_that_spark_has_purged(opened: Opener) -> None
     app = opened(face, "job", job=JOB, tab="Batches", batch="counts:8")
     assert "Spark has purged this batch" in texts(app)
     assert "point_fork" not in {button.key for button in app.button}
+
+
+def test_a_batch_that_was_committed_after_spark_was_asked_is_not_called_purged() -> None:
+    face = FakeFace.sample()
+    rows, kept = face.ask(ListBatches(JOB)), face.ask(ListRetained(JOB))
+    assert max(row.batch for row in rows) == 9
+    assert batches.alive(kept[:-1], "counts", rows) == {7, 8, 9}
+    assert batches.alive([retained for retained in kept if retained.batch == 8], "counts", rows) == {8, 9}
+    assert not batches.alive([], "counts", rows)
 
 
 def test_a_savepoint_answers_with_all_that_is_to_know(opened: Opener) -> None:

@@ -10,8 +10,9 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard.views import ranges
 from pipelines.domain.experiments import Series
-from pipelines.domain.ids import JobName
-from pipelines.verbs.jobs import ShowSeries
+from pipelines.domain.ids import JobName, QueryName
+from pipelines.domain.savepoints import RetainedBatch
+from pipelines.verbs.jobs import ListRetained, ShowSeries
 from pipelines.verbs.take import Take
 from tests.dashboard.opening import Opener, clicked, selected, texts
 from tests.faces import NOW_MS, FakeFace
@@ -91,6 +92,13 @@ def test_the_batch_at_a_moment_and_what_begins_there(opened: Opener, face: FakeF
     assert face.begun[-1] == Take(JOB, batch=9)
     app = clicked(opened(face, "job", job=JOB, at=str(NOW_MS + 1_000)), "moment_fork")
     assert face.begun[-1] == Take(JOB, batch=8) and selected(app, "savepoint").startswith("sp-")
+
+
+def test_of_several_queries_the_batch_at_a_moment_is_taken(opened: Opener, face: FakeFace) -> None:
+    kept = [*face.ask(ListRetained(JOB)), RetainedBatch(QueryName("late"), 2, NOW_MS - 60_000, 0)]
+    face.answers(ListRetained, lambda _: kept)
+    clicked(opened(face, "job", job=JOB, at=str(NOW_MS + 1_000)), "moment_take")
+    assert face.begun[-1] == Take(JOB, batch={"counts": 9, "late": 2})
 
 
 def test_before_batches_that_spark_purged_a_fork_begins_at_a_savepoint(opened: Opener, face: FakeFace) -> None:

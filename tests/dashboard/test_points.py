@@ -103,14 +103,22 @@ def test_a_fork_from_a_batch_takes_it_first(opened: Opener) -> None:
 
 
 @pytest.mark.parametrize(
-    ("axis", "take"),
-    [("clock", Take(JOB, at_ms=NOW_MS - 10_000)), ("event", Take(JOB, event_ms=NOW_MS - 60_000))],
+    ("axis", "late_ms", "take"),
+    [
+        ("clock", NOW_MS - 60_000, Take(JOB, batch={"counts": 8, "late": 2})),
+        ("event", NOW_MS - 90_000, Take(JOB, batch={"counts": 8, "late": 2})),
+        ("clock", NOW_MS, Take(JOB, at_ms=NOW_MS - 10_000)),
+        ("event", NOW_MS, Take(JOB, event_ms=NOW_MS - 60_000)),
+    ],
 )
-def test_several_queries_are_taken_at_a_moment(opened: Opener, axis: str, take: Take) -> None:
+def test_several_queries_are_taken_at_the_chosen_batch(opened: Opener, axis: str, late_ms: int, take: Take) -> None:
     face = FakeFace.sample()
-    other = [RetainedBatch(batch.query, batch.batch, batch.timestamp_ms, batch.watermark_ms) for batch in face.ask(ListRetained(JOB))]
-    face.answers(ListRetained, lambda _: [*other, RetainedBatch(QueryName("late"), 2, NOW_MS, NOW_MS)])
-    clicked(opened(face, "job", job=JOB, tab="Savepoints", batch="counts:8", axis=axis), "point_take")
+    late = [RetainedBatch(QueryName("late"), 2, late_ms, late_ms), RetainedBatch(QueryName("late"), 301, NOW_MS, NOW_MS)]
+    kept = [*face.ask(ListRetained(JOB)), *late]
+    face.answers(ListRetained, lambda _: kept)
+    app = opened(face, "job", job=JOB, tab="Savepoints", batch="counts:8", axis=axis)
+    assert "<b>Batch 8 of counts</b> 1 batch before the newest" in texts(app)
+    clicked(app, "point_take")
     assert face.begun == [take]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 import streamlit as st
 
@@ -23,7 +24,7 @@ from pipelines.verbs.take import Take
 from pipelines.words import formats, savepoints
 
 
-def take(job: str, batch: int | None = None, at_ms: int | None = None, event_ms: int | None = None) -> Savepoint | None:
+def take(job: str, batch: int | Mapping[str, int] | None = None, at_ms: int | None = None, event_ms: int | None = None) -> Savepoint | None:
     """Takes a savepoint and shows it, or the error, on the job's page. None where it is still being taken, and where it failed."""
     began = time.perf_counter()
     try:

@@ -64,6 +64,8 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
         address.check_among("batch", [*map(batch_id, rows), *map(point_id, kept)], "batch")
         _list(rows, "")
         return
+    if of_row(kept, chosen) is None and chosen.batch in alive(kept, chosen.query, (chosen,)):
+        kept = _kept(name, age_ms=0)
     left, right = st.columns([3, 2], gap="medium")
     with left:
         _list(rows, batch_id(chosen))
@@ -103,10 +105,16 @@ def of_row(kept: Sequence[RetainedBatch], row: BatchRow) -> RetainedBatch | None
     return next((retained for retained in kept if (retained.query, retained.batch) == (row.query, row.batch)), None)
 
 
-def _kept(name: str) -> Sequence[RetainedBatch]:
+def alive(kept: Sequence[RetainedBatch], query: str, rows: Sequence[BatchRow]) -> frozenset[int]:
+    """The batches of a query that Spark keeps, with those of `rows` that were committed after it was asked; none where it did not tell."""
+    listed = frozenset(retained.batch for retained in kept if retained.query == query)
+    return listed | {row.batch for row in rows if listed and row.batch > max(listed)}
+
+
+def _kept(name: str, age_ms: float = KEPT_AGE_MS) -> Sequence[RetainedBatch]:
     """The batches that Spark still keeps; where the checkpoint does not tell, none, and why."""
     with errors_shown():
-        return session.shared(ListRetained(name), age_ms=KEPT_AGE_MS)
+        return session.shared(ListRetained(name), age_ms=age_ms)
     return ()
 
 
@@ -115,7 +123,7 @@ def _timelines(name: str, detail: JobDetail, rows: Sequence[BatchRow], kept: Seq
     taken, queries = session.shared(ListSavepoints(name)), sorted({row.query for row in rows})
     for query in queries:
         own = [row for row in rows if row.query == query]
-        batches = frozenset(retained.batch for retained in kept if retained.query == query)
+        batches = alive(kept, query, own)
         marks = [*saved_marks(taken, query), *marks_of(detail.runs, (), own[-1].at_ms)]
         failed = [run for run in failed_runs(detail.runs) if span is None or (run.ended_ms or 0) <= span.to_ms]
         chart = timeline(own, batches, failed, marks, session.selected("batch"))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 import streamlit as st
 
 from dashboard import navigation, permitted, session
 from dashboard.drawing.figures import TimeMark
-from dashboard.views.job import actions, batches
+from dashboard.views.job import batches, points
 from dashboard.widgets import errors_shown, facts, section
 from pipelines.domain.access import Role
 from pipelines.domain.errors import TidemarkError
@@ -84,29 +85,29 @@ def _ways(name: str, detail: JobDetail, row: BatchRow) -> None:
         link = escape(navigation.href("job", job=name, tab="Logs", run=log.id, since=str(row.at_ms)))
         says = "The driver's log from the batch's begin on"
         st.html(f'<a class="tm-open" href="{link}" target="_self" title="{escape(says)}">Log at that time</a>', width="content")
-    kept = _kept(name, row)
-    of_it = next((retained for retained in kept if retained.batch == row.batch), None)
+    kept = _kept(name)
+    own = [retained for retained in kept if retained.query == row.query]
+    of_it = batches.of_row(own, row)
     gone = None if of_it else "Spark no longer keeps this batch"
     if permitted.button(
         "Savepoint of this batch", Role.OPERATOR, icon=":material/bookmark_add:", key="moment_take", disabled=of_it is None, help=gone
     ):
-        _take(name, row.batch)
-    before = next((retained for retained in reversed(kept) if retained.batch < row.batch), None)
+        _take(name, of_it, kept)
+    before = next((retained for retained in reversed(own) if retained.batch < row.batch), None)
     saved = _saved_before(name, row)
     refused = None if before or saved else "Neither Spark nor a savepoint holds what was before this batch"
     if permitted.button(
         "Fork from before this batch", Role.AUTHOR, icon=":material/call_split:", key="moment_fork", disabled=bool(refused), help=refused
     ):
-        _fork(name, before, saved)
+        _fork(name, before, saved, kept)
 
 
-def _kept(name: str, row: BatchRow) -> list[RetainedBatch]:
-    """The batches of its query that Spark still keeps; none where the checkpoint cannot be read."""
+def _kept(name: str) -> Sequence[RetainedBatch]:
+    """The batches that Spark still keeps; none where the checkpoint cannot be read."""
     try:
-        kept = session.shared(ListRetained(name), age_ms=KEPT_AGE_MS)
+        return session.shared(ListRetained(name), age_ms=KEPT_AGE_MS)
     except TidemarkError:
-        return []
-    return [retained for retained in kept if retained.query == row.query]
+        return ()
 
 
 def _saved_before(name: str, row: BatchRow) -> Savepoint | None:
@@ -119,21 +120,20 @@ def _batch_of(savepoint: Savepoint, query: str) -> float:
     return next((image.batch for image in savepoint.queries if image.query == query), float("inf"))
 
 
-def _take(name: str, batch: int) -> None:
-    with errors_shown():
-        actions.take(name, batch=batch)
+def _take(name: str, batch: RetainedBatch | None, kept: Sequence[RetainedBatch]) -> None:
+    if batch:
+        points.take(name, batch, kept)
         st.rerun()
 
 
-def _fork(name: str, before: RetainedBatch | None, saved: Savepoint | None) -> None:
+def _fork(name: str, before: RetainedBatch | None, saved: Savepoint | None, kept: Sequence[RetainedBatch]) -> None:
     """Forks from the batch before, with a savepoint of it; where Spark has purged that, from the newest savepoint before."""
     if before is None and saved is not None:
         navigation.go("fork", savepoint=saved.id)
-    with errors_shown():
-        taken = actions.take(name, batch=before.batch) if before else None
-        if taken:
-            navigation.go("fork", savepoint=taken.id)
-        st.rerun()
+    taken = points.take(name, before, kept) if before else None
+    if taken:
+        navigation.go("fork", savepoint=taken.id)
+    st.rerun()
 
 
 def _run(detail: JobDetail, row: BatchRow) -> Run | None:

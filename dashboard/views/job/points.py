@@ -113,7 +113,7 @@ def act(name: str, detail: JobDetail, point: RetainedBatch | None, kept: Sequenc
             words = GONE if session.selected("batch") else HOW
             st.html(f'<p class="tm-hint">{words}</p>', width="stretch")
             return
-        st.html(_words(point, kept[-1]), width="stretch")
+        st.html(_words(point, kept), width="stretch")
         here = permitted.button("Savepoint here", Role.OPERATOR, icon=":material/bookmark_add:", key="point_take")
         target = resume.at_moment(kept, point, axis)
         refused = resume.why_not(detail) or (NOT_OF_ALL if target is None else "")
@@ -124,26 +124,32 @@ def act(name: str, detail: JobDetail, point: RetainedBatch | None, kept: Sequenc
     if back and target is not None:
         resume.ask_rewind(name, target)
     if here or fork:
-        taken = _take(name, point, axis, several=len({retained.query for retained in kept}) > 1)
+        taken = take(name, point, kept, axis)
         if taken and fork:
             navigation.go("fork", savepoint=taken.id)
         st.rerun()
 
 
-def _take(name: str, point: RetainedBatch, axis: Axis, *, several: bool) -> Savepoint | None:
-    """Takes a savepoint of the batch: by its number for one query, at its moment for several."""
+def take(name: str, point: RetainedBatch, kept: Sequence[RetainedBatch], axis: Axis = Axis.CLOCK) -> Savepoint | None:
+    """Takes a savepoint of the batch, and of each other query of `kept` of its newest batch at or before it. Where one keeps none as old it
+    is taken at the moment: a query that had not begun by then begins at its start."""
     with errors_shown():
-        if not several:
-            return actions.take(name, batch=point.batch)
+        batch = resume.at_moment(kept, point, axis)
+        if batch is not None:
+            return actions.take(name, batch=batch)
         if axis is Axis.EVENT:
             return actions.take(name, event_ms=point.watermark_ms)
         return actions.take(name, at_ms=point.timestamp_ms)
     return None
 
 
-def _words(point: RetainedBatch, newest: RetainedBatch) -> str:
-    back = formats.plural(newest.batch - point.batch, "batch", "batches")
-    place = "the newest batch" if newest.batch == point.batch else f"{back} before the newest"
-    committed = formats.exact(point.timestamp_ms, session.zone())
+def _words(point: RetainedBatch, kept: Sequence[RetainedBatch]) -> str:
+    """The batch, how far it is behind the newest of its query, and when it was; with several queries the name of its own."""
+    newest = max(retained.batch for retained in kept if retained.query == point.query)
+    several = any(retained.query != point.query for retained in kept)
+    back = formats.plural(newest - point.batch, "batch", "batches")
+    place = "the newest batch" if newest == point.batch else f"{back} before the newest"
+    of_query = f" of {escape(point.query)}" if several else ""
+    began = formats.exact(point.timestamp_ms, session.zone())
     watermark = f" · watermark {formats.exact(point.watermark_ms, session.zone())}" if point.watermark_ms > 0 else ""
-    return f'<p class="tm-point"><b>Batch {point.batch:,}</b> {place} · {committed}{watermark}</p>'
+    return f'<p class="tm-point"><b>Batch {point.batch:,}{of_query}</b> {place} · {began}{watermark}</p>'
