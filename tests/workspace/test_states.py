@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -65,6 +66,13 @@ def test_the_sizes_of_every_partition_are_told_of_savepoints_and_of_kept_batches
     assert sum(saved.bytes) == table.bytes and all(saved.bytes)
     assert sizes.written[-1].batch == NEWEST and all(sizes.written[-1].bytes)
     assert house.face.ask(ShowStateSizes("a", savepoints=0))[0].saved == ()
+
+
+def test_what_a_batch_writes_is_told_when_it_is_committed(house: House) -> None:
+    run = house.ran()
+    (Path(run.checkpoints) / "counts" / "commits" / str(NEWEST)).unlink()
+    (sizes,) = house.face.ask(ShowStateSizes("a"))
+    assert sizes.written[-1].batch == NEWEST - 1
 
 
 def test_the_tables_of_every_kind_of_state_are_listed_without_spark(house: House) -> None:

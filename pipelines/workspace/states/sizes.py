@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from pipelines.checkpoint import logs, operators
-from pipelines.checkpoint.listing import Listing, listed
-from pipelines.checkpoint.state_sizes import written
+from pipelines.checkpoint.closure import newest_committed
+from pipelines.checkpoint.listing import listed
+from pipelines.checkpoint.state_sizes import Written, written
 from pipelines.domain.ids import JobName, QueryName
 from pipelines.domain.savepoints import Manifest, Operator
 from pipelines.domain.state_sizes import OperatorSizes, SavedSizes, WrittenSizes, in_order, partition_bytes
@@ -20,6 +21,7 @@ from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
 
 Key = tuple[QueryName, int]
+Live = Mapping[Key, tuple[Operator, Mapping[int, Written]]]
 NEWEST = 1 << 62
 """A batch after all others: operators are read as they are now."""
 
@@ -35,11 +37,9 @@ def sizes(context: Context, question: ShowStateSizes) -> Sequence[OperatorSizes]
     return tuple(_sizes(context, key, known[key], manifests, live) for key in sorted(known))
 
 
-def _sizes(
-    context: Context, key: Key, operator: Operator, manifests: Sequence[Manifest], live: Mapping[Key, tuple[Operator, Listing]]
-) -> OperatorSizes:
+def _sizes(context: Context, key: Key, operator: Operator, manifests: Sequence[Manifest], live: Live) -> OperatorSizes:
     saved = tuple(_saved(context, manifest, key, own) for manifest in manifests for at, own in _operators(manifest) if at == key)
-    wrote = written(live[key][1], operator.id) if key in live else {}
+    wrote = live[key][1] if key in live else {}
     last = {batch: WrittenSizes(batch, some.at_ms, in_order(some.bytes, operator.partitions)) for batch, some in wrote.items()}
     return OperatorSizes(key[0], operator.id, operator.name, operator.partitions, saved, tuple(last.values()))
 
@@ -49,14 +49,16 @@ def _operators(manifest: Manifest) -> Iterator[tuple[Key, Operator]]:
         yield from (((image.query, operator.id), operator) for operator in image.operators)
 
 
-def _live(context: Context, job: JobName) -> Iterator[tuple[Key, tuple[Operator, Listing]]]:
-    """The operators of the live checkpoint, with a listing of their state."""
+def _live(context: Context, job: JobName) -> Iterator[tuple[Key, tuple[Operator, Mapping[int, Written]]]]:
+    """The operators of the live checkpoint, with what each committed batch wrote; the commits are read first, so all of it is there."""
     for place in sources.of_job(context, job).queries:
         storage = open_storage(place.checkpoint)
+        newest = newest_committed(storage)
         listing = listed(storage, operators.FOLDER)
         for operator in operators.read(storage, listing, NEWEST):
             partitions = max(logs.batch_ids(listing.subfolders(operators.folder(operator.id))), default=operator.partitions - 1) + 1
-            yield (place.query, operator.id), (Operator(operator.id, operator.name, partitions, operator.stores), listing)
+            wrote = {batch: some for batch, some in written(listing, operator.id).items() if newest is not None and batch <= newest}
+            yield (place.query, operator.id), (Operator(operator.id, operator.name, partitions, operator.stores), wrote)
 
 
 def _saved(context: Context, manifest: Manifest, key: Key, operator: Operator) -> SavedSizes:
