@@ -97,12 +97,12 @@ def empty_state(title: str, sentence: str, *, key: str) -> Iterator[None]:
 def message_box(title: str, text: str = "", *, tone: Tone = "red", tag: str = "") -> None:
     """A bordered note with a coloured edge."""
     label = chip(tag, tone, mono=True) if tag else ""
-    body = f"<p>{_with_code(text)}</p>" if text else ""
+    body = f"<p>{with_code(text)}</p>" if text else ""
     role = "alert" if tone == "red" else "status"
     st.html(f'<div class="tm-box {tone}" role="{role}"><div class="tm-box-head"><strong>{escape(title)}</strong>{label}</div>{body}</div>')
 
 
-def _with_code(text: str) -> str:
+def with_code(text: str) -> str:
     """`text` as HTML, with what stands in backticks as code."""
     return re.sub(r"`([^`]+)`", r'<code class="tm-mono">\1</code>', escape(text))
 

@@ -11,7 +11,7 @@ import streamlit as st
 
 from dashboard import progress, session
 from dashboard.components.frames import save_buttons
-from dashboard.widgets import chip, error_box, message_box
+from dashboard.widgets import chip, error_box, message_box, with_code
 from pipelines.domain.diagnosis import Diagnosis, Finding
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.operations import OperationState
@@ -70,7 +70,7 @@ def draw(every: Sequence[Diagnosis]) -> None:
             save_buttons(findings_frame(diagnosis.findings), name=f"damage_{diagnosis.query}", key=f"damage_{diagnosis.query}")
             message_box("What to do", diagnosis.advice, tone="blue")
         else:
-            st.html(f'<p class="tm-hint">{escape(diagnosis.advice)}</p>')
+            st.html(f'<p class="tm-hint">{with_code(diagnosis.advice)}</p>')
 
 
 def _head(diagnosis: Diagnosis) -> str:

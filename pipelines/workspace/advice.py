@@ -56,12 +56,20 @@ def of_job(job: JobName, queries: int, outlook: Outlook, good: Sequence[Good], *
     )
 
 
-def of_savepoint(savepoint: SavepointId, job: JobName, damaged: bool, good: Sequence[Good], live: Sequence[int]) -> str:
-    """For a savepoint; `live` are the batches that the job's own checkpoint can still restore."""
-    if not damaged:
-        return f"Nothing is damaged: start from it with `{RUN} fork {savepoint} --name NAME` or `{RUN} resume {job} --from {savepoint}`."
+def of_sound(savepoint: SavepointId, job: JobName) -> str:
+    """For a savepoint that is whole."""
+    return f"Nothing is damaged: start from it with `{RUN} fork {savepoint} --name NAME` or `{RUN} resume {job} --from {savepoint}`."
+
+
+def of_damaged(good: Sequence[Good], live: Sequence[int], job: JobName) -> str:
+    """For a damaged savepoint; `live` are the batches that the job's own checkpoint can still restore."""
     also = f" The job's own checkpoint can still restore batch {live[-1]}: `{RUN} savepoint {job} --batch {live[-1]}`." if live else ""
     return f"Do not start from it; put the damaged files back from a copy. {_others(good, f'{RUN} fork {{}} --name NAME')}{also}"
+
+
+def of_damaged_elsewhere() -> str:
+    """For a query of a damaged savepoint that is whole itself."""
+    return "Nothing of this query is damaged, but other files of the savepoint are: do not start from it."
 
 
 def of_checkpoint(place: str, outlook: Outlook) -> str:

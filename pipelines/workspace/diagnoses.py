@@ -122,11 +122,18 @@ def _savepoint(context: Context, savepoint: Savepoint, watch: Watch) -> list[Dia
         manifest = manifests.load(context.shelf(savepoint.id), savepoint.id)
     except (Corrupt, Unsupported) as error:
         broken = Finding(Damage(layout.MANIFEST, "unreadable", error.message), (savepoint.batch,), "manifest")
-        advised = advice.of_savepoint(savepoint.id, savepoint.job, True, good, live)
+        advised = advice.of_damaged(good, live, savepoint.job)
         nothing = Examined(0, 0, (), None, ())
         return [_diagnosis(savepoint.id, image.query, savepoint.path, nothing, (broken,), advised) for image in savepoint.queries]
     damages = _by_files(context, manifest, watch)
-    return [_image(context, manifest, image, damages, good, live, watch) for image in manifest.queries]
+    examinations = [_image(context, manifest, image, damages, watch) for image in manifest.queries]
+    damaged = bool(damages) or any(findings for _, _, findings in examinations)
+    sound = advice.of_damaged_elsewhere() if damaged else advice.of_sound(savepoint.id, savepoint.job)
+    harmed = advice.of_damaged(good, live, savepoint.job)
+    return [
+        _diagnosis(manifest.id, image.query, place, examined, findings, harmed if findings else sound)
+        for image, (place, examined, findings) in zip(manifest.queries, examinations, strict=True)
+    ]
 
 
 def _by_files(context: Context, manifest: Manifest, watch: Watch) -> list[Damage]:
@@ -142,14 +149,9 @@ def _by_files(context: Context, manifest: Manifest, watch: Watch) -> list[Damage
 
 
 def _image(
-    context: Context,
-    manifest: Manifest,
-    image: QueryImage,
-    damages: Sequence[Damage],
-    good: Sequence[Good],
-    live: Sequence[int],
-    watch: Watch,
-) -> Diagnosis:
+    context: Context, manifest: Manifest, image: QueryImage, damages: Sequence[Damage], watch: Watch
+) -> tuple[str, Examined, tuple[Finding, ...]]:
+    """Where the checkpoint of one of its queries is, what was read of it, and what is damaged."""
     shelf = context.shelf(manifest.id).url
     inner, sink = (layout.inside(manifest.id, folder(image.query)) for folder in (layout.checkpoint, layout.sink_log))
     has_log = bool(layout.below([file.path for file in manifest.files], layout.sink_log(image.query)))
@@ -158,8 +160,7 @@ def _image(
     findings = _merged(manifest, image, damages, examined)
     if any(finding.batches for finding in findings):
         examined = Examined(examined.files, examined.bytes, examined.findings, examined.newest_committed, ())
-    advised = advice.of_savepoint(manifest.id, manifest.job, bool(findings), good, live)
-    return _diagnosis(manifest.id, image.query, f"{shelf}/{inner}", examined, findings, advised)
+    return f"{shelf}/{inner}", examined, findings
 
 
 def _told(context: Context, manifest: Manifest, image: QueryImage) -> int:

@@ -15,7 +15,7 @@ from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.errors import Conflict, Corrupt, NotFound
 from pipelines.domain.jobs import Run
 from pipelines.domain.operations import DAMAGED, SOUND, OperationState
-from pipelines.domain.runs import PROGRESS_FILE
+from pipelines.domain.runs import PROGRESS_FILE, QUERIES_FILE
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
 from pipelines.savepoint import verify
@@ -27,7 +27,7 @@ from pipelines.verbs.take import Take
 from pipelines.workspace import operations
 from pipelines.workspace.tickets import Ticket
 from tests.waiting import until
-from tests.workspace.conftest import NEWEST, House, progress_line
+from tests.workspace.conftest import NEWEST, House, progress_line, query_line
 
 PATIENCE_S = 30
 
@@ -125,6 +125,21 @@ def test_what_only_the_seal_tells(house: House) -> None:
         ("code/job.py", "checksum", "code of the version")
     ]
     assert diagnosis.restorable == ()
+
+
+def test_a_whole_query_of_a_damaged_savepoint_is_not_advised_to_start_from(house: House) -> None:
+    run = house.ran("a")
+    late = Path(run.checkpoints) / "late"
+    shutil.copytree(Path(run.checkpoints) / "counts", late)
+    line = json.loads(query_line(str(late), "")) | {"query": "late", "sink": "foreachBatch"}
+    house.append(run, QUERIES_FILE, json.dumps(line) + "\n")
+    saved = take(house)
+    assert all(f"fork {saved.id} --name" in diagnosis.advice for diagnosis in do(house.face, Diagnose(saved.id)))
+    verify.verify(house.face.context.library, saved.id, Trust.INTACT, 1)
+    harm(house, saved, "queries/late/checkpoint/offsets/13")
+    counts, damaged = do(house.face, Diagnose(saved.id))
+    assert (len(counts.findings), len(damaged.findings)) == (0, 1)
+    assert "do not start from it" in counts.advice and saved.id not in counts.advice + damaged.advice
 
 
 def test_a_savepoint_without_a_readable_manifest(house: House) -> None:
