@@ -27,6 +27,8 @@ ORIGIN_HINTS: Mapping[Reason, str] = {
     Reason.SCHEDULED: "Taken by a schedule",
     Reason.IMPORTED: "Brought in from elsewhere; its manifest says why it was taken there",
 }
+BRIEFLY = 3
+"""So many batches stand in a cell."""
 FULL, FREES, SHARED = "Full size", "Frees if deleted", "Shared"
 """Titles of what a savepoint takes on disk."""
 SIZE_HINTS: Mapping[str, str] = {
@@ -102,6 +104,12 @@ def batches(newest: Mapping[str, int]) -> str:
 def column(savepoint: Savepoint) -> str:
     """Its batches in a list: `9`, or `9 of counts, 4 of clicks`; a dash where no query had begun."""
     return batches({image.query: image.batch for image in savepoint.queries if image.begun}) or formats.MISSING
+
+
+def numbers(savepoint: Savepoint) -> str:
+    """Its batches by themselves, where there is little room: `9`, or `9 · 4`; of many queries those of the first three: `9 · 4 · 7 · …`."""
+    begun = [f"{image.batch:,}" for image in savepoint.queries if image.begun]
+    return " · ".join([*begun[:BRIEFLY], *(["…"] if len(begun) > BRIEFLY else [])]) or formats.MISSING
 
 
 def choice(savepoint: Savepoint, now_ms: float) -> str:

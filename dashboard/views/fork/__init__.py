@@ -18,6 +18,7 @@ from pipelines.domain.savepoints import Manifest, Savepoint
 from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ShowSavepoint
 from pipelines.words import formats
+from pipelines.words.savepoints import numbers, points
 
 TEACHES = (
     "A fork is a new job that begins with the state of a savepoint: with the same code or with other code, in its own checkpoint "
@@ -46,7 +47,7 @@ def _choose() -> None:
         if not taken:
             command("python -m pipelines savepoint JOB", label="There is none yet. Take one on a job's page, or from a shell")
             return
-        words = {savepoint.id: f"{savepoint.id} · {savepoint.job} · batch {savepoint.batch:,} {savepoint.label}" for savepoint in taken}
+        words = {savepoint.id: f"{savepoint.id} · {savepoint.job} · {points(savepoint)} {savepoint.label}" for savepoint in taken}
         chosen = st.selectbox(
             "Savepoint", list(words), index=None, format_func=words.__getitem__, placeholder="Choose a savepoint", width=460
         )
@@ -104,7 +105,7 @@ def _settled(manifest: Manifest, draft: Draft, typed: tuple[Variant, bool]) -> D
 
 
 def _chips(savepoint: Savepoint) -> list[str]:
-    chips = [chip(savepoint.id, mono=True), chip(f"batch {savepoint.batch:,}", "blue")]
+    chips = [chip(savepoint.id, mono=True), chip(f"batch {numbers(savepoint)}", "blue", hint=points(savepoint))]
     return [*chips, chip("damaged", "red", dot=True)] if savepoint.damaged_files else chips
 
 

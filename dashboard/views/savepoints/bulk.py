@@ -20,6 +20,7 @@ from pipelines.domain.texts import LABEL
 from pipelines.domain.trust import Trust
 from pipelines.verbs.annotate import Annotate
 from pipelines.words import formats
+from pipelines.words.savepoints import points
 
 LEVELS = {**actions.LEVELS, Trust.PROVED: "Proof by Spark, one after the other"}
 NAMED = 4
@@ -48,7 +49,7 @@ def bulk(chosen: Sequence[Savepoint]) -> None:
 
 def _head(chosen: Sequence[Savepoint]) -> str:
     named = "".join(
-        chip(formats.short_id(savepoint.id), mono=True, hint=f"{savepoint.job}, batch {savepoint.batch:,}") for savepoint in chosen[:NAMED]
+        chip(formats.short_id(savepoint.id), mono=True, hint=f"{savepoint.job}, {points(savepoint)}") for savepoint in chosen[:NAMED]
     )
     more = f'<span class="tm-caption">and {len(chosen) - NAMED:,} more</span>' if len(chosen) > NAMED else ""
     words = escape(_held(chosen, session.spaces()))

@@ -18,7 +18,7 @@ from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.space import SavepointSpace
 from pipelines.words import formats
 from pipelines.words import holdings as held
-from pipelines.words.savepoints import FREES, FULL, ORIGIN_HINTS, ORIGINS, SIZE_HINTS
+from pipelines.words.savepoints import FREES, FULL, ORIGIN_HINTS, ORIGINS, SIZE_HINTS, column, numbers, points
 from pipelines.words.trust import LEVELS, best
 
 Spaces = Mapping[SavepointId, SavepointSpace]
@@ -107,7 +107,7 @@ def row(savepoint: Savepoint, own: SavepointSpace | None, now_ms: float, *, of_a
         shortened(savepoint.id, strong=True),
         *((Cell(savepoint.job),) if of_all else ()),
         Cell(label, muted=not savepoint.label, hint=savepoint.note, raw=savepoint.label or None),
-        Cell(f"{savepoint.batch:,}", sort=savepoint.batch),
+        _batches(savepoint),
         moment(savepoint.created_ms, now_ms),
         Cell(trust, tone=TONES[trust], hint=LEVELS[trust]),
         number(own.bytes if own else savepoint.bytes, formats.size),
@@ -119,6 +119,13 @@ def row(savepoint: Savepoint, own: SavepointSpace | None, now_ms: float, *, of_a
         _best_before(savepoint, now_ms),
     )
     return Row(savepoint.id, cells, navigation.href("savepoints", savepoint=savepoint.id))
+
+
+def _batches(savepoint: Savepoint) -> Cell:
+    """Of several queries the batch of each, with their names on hover; it is ordered by the first."""
+    if len(savepoint.queries) == 1:
+        return Cell(f"{savepoint.batch:,}", sort=savepoint.batch)
+    return Cell(numbers(savepoint), sort=savepoint.batch, hint=points(savepoint), raw=column(savepoint))
 
 
 def _best_before(savepoint: Savepoint, now_ms: float) -> Cell:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 
 import streamlit as st
 
@@ -23,6 +24,7 @@ from pipelines.verbs.shell import as_command
 from pipelines.verbs.state import ListStates
 from pipelines.verbs.take import Take
 from pipelines.words import formats, operators
+from pipelines.words.savepoints import points
 
 TEACHES = (
     "State is what a job keeps from batch to batch: one row for each key. Spark reads it from the savepoint, in a process of its own; "
@@ -97,7 +99,7 @@ def _savepoint(every: Sequence[Savepoint]) -> Savepoint | None:
 def _caption(savepoint: Savepoint) -> str:
     job = f'<a href="{navigation.href("job", job=savepoint.job)}" target="_self">{savepoint.job}</a>'
     at = f'<a href="{navigation.href("savepoints", savepoint=savepoint.id)}" target="_self">{formats.short_id(savepoint.id)}</a>'
-    return f"state of {job} at batch {savepoint.batch:,}, in savepoint {at}"
+    return f"state of {job} at {escape(points(savepoint))}, in savepoint {at}"
 
 
 def _commands(savepoint: Savepoint, tables: Sequence[StateTable]) -> None:

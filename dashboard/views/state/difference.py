@@ -28,6 +28,7 @@ from pipelines.verbs.state_difference import CompareState, QueryStateDifference,
 from pipelines.words import formats, operators
 from pipelines.words import state_differences as words
 from pipelines.words import state_keys as key_words
+from pipelines.words.savepoints import points
 
 EVERY = "every change"
 CHANGES = (EVERY, "added", "removed", "changed")
@@ -72,7 +73,7 @@ def _others(savepoint: Savepoint, every: Sequence[Savepoint]) -> dict[str, str]:
 def says(savepoint: Savepoint) -> str:
     """A savepoint in a list."""
     age = formats.ago(savepoint.created_ms, session.now_ms())
-    return " · ".join(filter(None, (formats.short_id(savepoint.id), f"batch {savepoint.batch:,}", age, savepoint.label)))
+    return " · ".join(filter(None, (formats.short_id(savepoint.id), points(savepoint), age, savepoint.label)))
 
 
 def _begin(savepoint: Savepoint, other: str) -> None:
