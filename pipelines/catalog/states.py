@@ -33,7 +33,7 @@ _COMMENTS = re.compile(r"--[^\n]*|/\*.*?\*/|;", re.DOTALL)
 Views = Mapping[str, Sequence[str]]
 """Parquet files by the name of the view over them."""
 Asks = QueryState | QueryStateDifference
-TEACHES = "The view `state` has the columns key and value (structs: key.post, value.*) and partition_id."
+TEACHES = "The view `state` has columns key and value (structs: key.NAME, value.NAME) and partition_id: `SELECT * FROM state` shows them."
 
 
 def query(views: Views, asked: Asks, *, seconds: float = SECONDS) -> StateRows:

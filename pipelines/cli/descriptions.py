@@ -85,7 +85,8 @@ def _record(items: Iterable[tuple[str, Any]], now_ms: int) -> str:
     lines, blocks = [], []
     for name, value in items:
         if _is_nested(value):
-            blocks.append(f"{_called(name)}:\n{text(value, now_ms)}")
+            block = text(value, now_ms)
+            blocks += [f"{_called(name)}:\n{block}"] if block else []
         elif value not in (None, "", (), [], {}):
             lines.append((_called(name), cell(name, value, now_ms)))
     return "\n\n".join(filter(None, [output.details(lines), *blocks]))

@@ -14,6 +14,8 @@ from pipelines.domain.errors import Invalid
 CODE = "command.usage"
 JSON = "--json"
 END_OF_OPTIONS = "--"
+NOT_OURS = "Value error, "
+"""What the parser's library puts before its reason."""
 
 
 def asks_for_json(typed: Sequence[str]) -> bool:
@@ -24,10 +26,11 @@ def asks_for_json(typed: Sequence[str]) -> bool:
 
 @contextmanager
 def told(*, as_json: bool) -> Iterator[None]:
-    """Within it, a usage error ends the command with its JSON on stderr where that is asked for; else it is raised as it is."""
+    """Within it, a usage error ends the command with its JSON on stderr where that is asked for; else it is raised."""
     try:
         yield
     except UsageError as error:
+        error.message = error.message.replace(NOT_OURS, "", 1)
         if not as_json:
             raise
         output.print_error(_invalid(error), as_json=True)

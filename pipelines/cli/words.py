@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from pipelines.client.scripts import read_code, read_file
+from pipelines.domain.migrations import COLUMNS
 from pipelines.domain.moments import best_before_ms, duration_ms, moment_ms
 from pipelines.domain.resources import size_bytes
 from pipelines.verbs.reads import Reads
@@ -156,10 +157,10 @@ def files(texts: list[str] | None) -> dict[str, str | None]:
 
 
 def function(text: str) -> dict[str, str]:
-    """`FILE:function` as the function's name -> the text of its file; a word without a file as that word -> nothing."""
-    path, colon, name = text.rpartition(":")
-    if not colon:
+    """`FILE:function` as the function's name -> the text of its file; `columns` as that word -> nothing."""
+    if text == COLUMNS:
         return {text: ""}
+    path, _, name = text.rpartition(":")
     if not path or not name:
         raise typer.BadParameter(f"{text!r} is neither FILE:function nor columns", param_hint="--migrate")
     return {name: read_code(Path(path).expanduser())}

@@ -63,7 +63,7 @@ class QueryState(Question[StateRows], TableNamed):
     or that of one SELECT over the view `state`, whose columns are `key`, `value` (structs) and `partition_id`. Times are epoch ms."""
 
     savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
-    sort: str = option("Order by this column (key.post).", "")
+    sort: str = option("Order by this column (key.NAME).", "")
     descending: bool = option("The greatest first.", False, shell=Shell.ABSENT)
     filter: str = option("Only rows that hold this text.", "")
     sql: str = option("One SELECT over the view 'state': key and value (structs), partition_id.", "", text=QUERY)

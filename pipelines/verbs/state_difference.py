@@ -78,7 +78,7 @@ class QueryStateDifference(Question[StateRows], TableNamed):
     side. Times are epoch ms."""
 
     difference: str = named(DIFFERENCE)
-    sort: str = option("Order by this column (key.post).", "")
+    sort: str = option("Order by this column (key.NAME).", "")
     descending: bool = option("The greatest first.", False, shell=Shell.ABSENT)
     filter: str = option("Only rows that hold this text.", "")
     sql: str = option("One SELECT over the views difference, a and b.", "", text=QUERY)

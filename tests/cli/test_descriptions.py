@@ -15,6 +15,7 @@ from pipelines.cli import commands
 from pipelines.cli.descriptions import described, text
 from pipelines.cli.output import Table
 from pipelines.cli.session import Session
+from pipelines.domain.resources import ALL, Resources
 from pipelines.domain.trust import Trust
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.verb import Begun, Change, Http, argument, named, option
@@ -140,3 +141,14 @@ def test_a_declaration_is_enough_for_a_command() -> None:
     assert run("a", "--until", "soon").exit_code == 2 and run().exit_code == 2
     helped = " ".join(run("--help").stdout.split())
     assert "Polish a job's parts. Nothing is lost. Prints what shines." in helped and "Without force." in helped
+
+
+@dataclass(frozen=True)
+class Bounded:
+    job: str
+    resources: Resources
+
+
+def test_a_record_without_anything_in_it_has_no_heading() -> None:
+    assert text(Bounded("a", ALL), NOW_MS) == "job  a"
+    assert "resources:" in text(Bounded("a", Resources(memory_bytes=1)), NOW_MS)

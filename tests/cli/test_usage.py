@@ -14,6 +14,7 @@ WRONG = {
     ("savepoint",): "Missing argument 'JOB'.",
     ("schedule", "engagement", "--every", "1h", "--cron", "0 * * * *"): "--every",
     ("state", "sp-1", "--limit", "many"): "Invalid value for '--limit'",
+    ("savepoints", "--trust", "sure"): "Invalid value for '--trust': 'sure' is not one of 'complete', 'intact', 'proved'.",
     ("alert", "nope"): "No such command 'nope'",
 }
 

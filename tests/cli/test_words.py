@@ -83,6 +83,6 @@ def test_a_function_is_named_with_its_file_or_by_a_word_of_ours(tmp_path: Path) 
     assert words.function(f"{file}:f") == {"f": "def f(): ...\n"}
     with pytest.raises(NotFound, match="cannot be read"):
         words.function("gone.py:f")
-    for text in (":f", "a.py:"):
+    for text in (":f", "a.py:", "colums"):
         with pytest.raises(typer.BadParameter):
             words.function(text)

@@ -24,7 +24,7 @@ from pipelines.verbs.state_key import LookUpKey
 from pipelines.words import formats
 from pipelines.words import state_keys as words
 
-EXAMPLE = "post=p1"
+EXAMPLE = "COLUMN=VALUE"
 HELP = (
     "Each column of the key as COLUMN=VALUE, one a line, or COLUMN alone for null; of a window window.start and window.end. Times as "
     "2027-01-15T08:00:00Z, bytes in base64, arrays in JSON."

@@ -31,7 +31,7 @@ def state_difference(
     variable: Annotated[str, typer.Option("--variable", help="The state variable of a transformWithState.")] = "",
     sql: Annotated[str, typer.Option("--sql", help="One SELECT over the views difference, a and b.")] = "",
     filter: Annotated[str, typer.Option("--filter", help="Only rows that hold this text.")] = "",
-    sort: Annotated[str, typer.Option("--sort", help="Order by this column (key.post), '-' before it for the greatest first.")] = "",
+    sort: Annotated[str, typer.Option("--sort", help="Order by this column (key.NAME), '-' before it for the greatest first.")] = "",
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many keys to print.")] = 10,
     dry_run: DryRun = False,
 ) -> None:

@@ -33,7 +33,7 @@ def state(
     variable: Annotated[str, typer.Option("--variable", help="The state variable of a transformWithState.")] = "",
     sql: Annotated[str, typer.Option("--sql", help="One SELECT over the view 'state': key and value (structs), partition_id.")] = "",
     filter: Annotated[str, typer.Option("--filter", help="Only rows that hold this text.")] = "",
-    sort: Annotated[str, typer.Option("--sort", help="Order by this column (key.post), '-' before it for the greatest first.")] = "",
+    sort: Annotated[str, typer.Option("--sort", help="Order by this column (key.NAME), '-' before it for the greatest first.")] = "",
     limit: Annotated[int, typer.Option("--limit", min=1, help="How many rows to print.")] = 20,
     read_rows: Annotated[int, typer.Option("--read-rows", min=1, help="How many rows Spark shall read and keep at most.")] = MOST_ROWS,
     tables: Annotated[bool, typer.Option("--tables", help="List the savepoint's tables of state, and read nothing.")] = False,
