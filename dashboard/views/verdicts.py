@@ -35,10 +35,14 @@ PREVIOUS = "Of the text before the last change; the present one is not checked y
 HELP = "Spark plans both codes in the sandbox and says what becomes of the state. Nothing runs, and nothing is written."
 
 
-def draw(verdict: Verdict | PlanDifference, *, title: str = "State", is_open: bool = False) -> None:
-    """The outcome, a box for each part that is not the same, what depends on the clock, and the operators of both codes."""
-    whole = chip(verdict.outcome, TONES[verdict.outcome], dot=True, hint=words.SENTENCES[verdict.outcome])
+def draw(verdict: Verdict | PlanDifference, *, title: str = "State", is_open: bool = False, is_previous: bool = False) -> None:
+    """The outcome, a box for each part that is not the same, what depends on the clock, and the operators of both codes. One of a text
+    that was changed since says so, and has no colour."""
+    tone = "gray" if is_previous else TONES[verdict.outcome]
+    whole = chip(verdict.outcome, tone, dot=True, hint=words.SENTENCES[verdict.outcome])
     st.html(f'<div class="tm-section"><h2>{title}</h2>{whole}</div>')
+    if is_previous:
+        st.caption(PREVIOUS)
     for part in verdict.parts:
         if part.outcome is not Outcome.SAME:
             message_box(words.subject(part), _text(part), tone=TONES[part.outcome], tag=part.outcome)
@@ -87,8 +91,7 @@ def of_plan(plan: RestorePlan, variant: fork.Variant) -> None:
     if plan.verdict is not None:
         st.session_state[last] = plan.verdict
     elif last in st.session_state:
-        st.caption(PREVIOUS)
-        draw(st.session_state[last])
+        draw(st.session_state[last], is_previous=True)
     _ask(check, is_known=plan.verdict is not None and plan.verdict.told == (check.map or {}))
 
 

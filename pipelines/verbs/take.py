@@ -30,7 +30,7 @@ class Take(Change[Savepoint, TakePlan]):
         least=0,
     )
     at_ms: int | None = option(
-        "Take it of the newest batch at or before: 2027-01-15T08:00, 08:00:30 (today) or -10m.",
+        "Take it of the newest batch that was committed at or before: 2027-01-15T08:00, 08:00:30 (today) or -10m.",
         None,
         flag="--at",
         metavar="TIME",

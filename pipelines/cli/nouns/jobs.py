@@ -72,8 +72,10 @@ def batches(
 ) -> None:
     """List a job's latest batches."""
     if retained:
-        retained_rows = here.face.ask(ListRetained(job))[-limit:]
-        here.show(retained_rows, _retained_table(retained_rows, here.session.now_ms))
+        every = here.face.ask(ListRetained(job))
+        here.show(every[-limit:], _retained_table(every[-limit:], here.session.now_ms))
+        if len(every) > limit:
+            output.tell(f"the newest {formats.count(limit)} of {formats.count(len(every))} batches; --limit shows more")
     else:
         rows = here.face.ask(ListBatches(job, limit))
         here.show(rows, _batches_table(rows, here.session.now_ms))
