@@ -26,6 +26,7 @@ from pipelines.verbs.jobs import ListRetained
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ShowSavepoint
 from pipelines.verbs.system import ShowSpace
 from pipelines.verbs.take import Take
+from pipelines.words import formats
 from pipelines.words import savepoints as words
 from pipelines.workspace import cluster_copies, events, homes, job_places, kept_differences, readings, runs, sources, versions
 from pipelines.workspace.context import Context, Shelves
@@ -80,7 +81,7 @@ def publish(context: Context, planned: PlannedTake, watch: Watch) -> Savepoint:
     record(context, savepoint)
     context.unsealed.put(savepoint.id)
     label = f" ({savepoint.label})" if savepoint.label else ""
-    message = f"savepoint {savepoint.id}{label} of {words.points(savepoint)} in {savepoint.took_ms:.0f} ms"
+    message = f"savepoint {savepoint.id}{label} of {words.points(savepoint)} in {formats.duration(savepoint.took_ms)}"
     events.say(context, "savepoint.taken", savepoint.job, savepoint.id, message)
     return savepoint
 

@@ -93,7 +93,7 @@ def _recorded(context: Context, savepoint: Savepoint, verification: Verification
     savepoints.refresh(context, savepoint.id)
     if answer.damages:
         worst = answer.damages[0]
-        message = f"{len(answer.damages)} damages in {savepoint.id}, the first: {worst.path}: {worst.message}"
+        message = f"{formats.plural(len(answer.damages), 'damaged file')} in {savepoint.id}, the first: {worst.path}: {worst.message}"
         events.say(context, "savepoint.damaged", savepoint.job, savepoint.id, message)
     return answer
 

@@ -123,10 +123,9 @@ def _timelines(name: str, detail: JobDetail, rows: Sequence[BatchRow], kept: Seq
     taken, queries = session.shared(ListSavepoints(name)), sorted({row.query for row in rows})
     for query in queries:
         own = [row for row in rows if row.query == query]
-        batches = alive(kept, query, own)
         marks = [*saved_marks(taken, query), *marks_of(detail.runs, (), own[-1].at_ms)]
         failed = [run for run in failed_runs(detail.runs) if span is None or (run.ended_ms or 0) <= span.to_ms]
-        chart = timeline(own, batches, failed, marks, session.selected("batch"))
+        chart = timeline(own, alive(kept, query, own), failed, marks, session.selected("batch"))
         title = f"Batches of {query}" if len(queries) > 1 else chart.title
         clicked = panel(
             replace(chart, title=title),
