@@ -52,11 +52,13 @@ def way(how: str) -> str:
 
 
 def take(plan: TakePlan) -> Facts:
-    """Batches, files, new bytes, and where it goes."""
+    """Batches, files, new bytes without those of the manifest, which is written last, and where it goes."""
+    state, (name, cost) = _cost(plan.files, plan.bytes, plan.new_bytes, plan.how)
     return [
         *(("batch", f"{batch:,} of {query}") for query, batch in plan.batches.items()),
         *(("not begun", query) for query in plan.not_begun),
-        *_cost(plan.files, plan.bytes, plan.new_bytes, plan.how),
+        state,
+        (name, f"{cost}, and the manifest"),
         *_through_server(plan),
         *([("to", plan.to)] if plan.to else []),
         *([("home", plan.home)] if plan.home else []),

@@ -50,12 +50,15 @@ def test_ways(how: str, words: str) -> None:
 def test_a_take_names_the_batch_of_each_query() -> None:
     plan = TakePlan(JobName("a"), {"counts": 1_234, "late": 7}, 3, 900, 0, "link", "s3://b")
     assert plans.take(plan)[:2] == [("batch", "1,234 of counts"), ("batch", "7 of late")]
-    assert plans.take(plan)[2:] == [("state", "3 files, 900 B"), ("new bytes", "0 B (hard-linked)"), ("to", "s3://b")]
+    assert plans.take(plan)[2:] == [("state", "3 files, 900 B"), ("new bytes", "0 B (hard-linked), and the manifest"), ("to", "s3://b")]
 
 
 def test_what_is_copied_elsewhere_says_how_much_passes_through_the_server() -> None:
     plan = TakePlan(JobName("a"), {}, 3, 900, 900, "cluster-copy", server_bytes=40)
-    assert plans.take(plan)[1:] == [("new bytes", "900 B (copied by a Spark job on the cluster)"), ("through the server", "40 B")]
+    assert plans.take(plan)[1:] == [
+        ("new bytes", "900 B (copied by a Spark job on the cluster), and the manifest"),
+        ("through the server", "40 B"),
+    ]
     assert "through the server" not in dict(plans.take(replace(plan, how="copy", server_bytes=900)))
 
 
