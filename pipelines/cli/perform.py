@@ -33,16 +33,12 @@ def perform(here: Here, change: Change[Any, Any]) -> None:
 
 
 def _tell_warnings(here: Here, change: Change[Any, Any]) -> None:
-    """Says the warnings of the plan of what goes on with state and other confs: Spark passes over some of those without a word."""
-    if not getattr(change, "conf", None):
+    """Says what the plan warns of, where confs are given: Spark passes over some of them without a word."""
+    if not (change.has_pinned_confs and getattr(change, "conf", None)):
         return
-    from pipelines.domain.restores import RestorePlan
-    from pipelines.verbs.fork import Fork
-    from pipelines.verbs.resume import Resume
     from pipelines.words import plans
 
-    plan = here.face.plan(change) if isinstance(change, Fork | Resume) else None
-    for warning in plans.warnings(plan) if isinstance(plan, RestorePlan) else ():
+    for warning in plans.warnings(here.face.plan(change)):
         output.tell(f"warning: {warning}")
 
 

@@ -79,6 +79,7 @@ class Fork(Change[Run, RestorePlan], Variant):
     refuses = (NotFound, AlreadyExists, Conflict, Incompatible, Corrupt, Unsupported, Unavailable)
     kinds = {"fork": FORKING}
     prints = "{0.job} {0.id}"
+    has_pinned_confs = True
 
     def works_as(self, plan: RestorePlan) -> Works:
         return Works("fork", plan.job, plan.savepoint)

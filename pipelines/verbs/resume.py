@@ -59,6 +59,7 @@ class Resume(Change[Run, RestorePlan], OnProbation, Migrating, Taking, Revision)
     refuses = (NotFound, AlreadyExists, Conflict, Incompatible, Corrupt, Unsupported, Unavailable)
     kinds = {"resume": RESUMING}
     prints = "{0.job} {0.id}"
+    has_pinned_confs = True
 
     def needs(self) -> Role:
         """Whoever changes what runs is its author; going on with what ran before takes an operator."""

@@ -183,6 +183,8 @@ class Change(Asked[A], Generic[A, P]):
     """Whether it also works on a workspace whose catalog cannot be read."""
     makes_workspace: ClassVar[bool] = False
     """Whether its command makes the workspace that it is given, where there is none."""
+    has_pinned_confs: ClassVar[bool] = False
+    """Whether what it begins goes on with state, so that Spark passes over some of its confs, which its plan warns of."""
 
     def unchanged(self) -> Question[Any] | None:
         """The question that its command asks instead, where nothing is given that would change anything; None where that is an error."""
