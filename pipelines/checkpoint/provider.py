@@ -6,10 +6,9 @@ import enum
 
 from pipelines.checkpoint import damage, offsets
 from pipelines.checkpoint.offsets import Offsets
+from pipelines.domain.pinned_confs import PROVIDER_CONF, ROCKSDB
 
-CONF = "spark.sql.streaming.stateStore.providerClass"
 HDFS_CLASS = "HDFSBackedStateStoreProvider"
-ROCKSDB_CLASS = "RocksDBStateStoreProvider"
 
 
 class Provider(enum.StrEnum):
@@ -24,9 +23,9 @@ def provider(entry: Offsets, stateful: bool) -> Provider:
     """The provider that `entry` pins, Spark's default where it pins none; raises Unsupported for any other class."""
     if not stateful:
         return Provider.NONE
-    name = entry.conf.get(CONF, HDFS_CLASS).rpartition(".")[2]
+    name = entry.conf.get(PROVIDER_CONF, HDFS_CLASS).rpartition(".")[2]
     if name == HDFS_CLASS:
         return Provider.HDFS
-    if name == ROCKSDB_CLASS:
+    if name == ROCKSDB:
         return Provider.ROCKSDB
     raise damage.not_supported(offsets.path(entry.batch), f"the state store is {name}")

@@ -115,8 +115,8 @@ def carry(records: Records, query: str, source: Place, sink: Place, checkpoint: 
     if decision is Carry.REPLACE and before.exists():
         remove(log)
     elif decision is Carry.REPLACE:
-        _rename(log, before)
-    _rename(copy, log)
+        log.rename(str(before))
+    copy.rename(str(log))
     if newest(log) < 0:
         records.event("sink.anew", f"{sink} begins anew, as it was before the query's first batch: what it held is set aside.", query)
         return
@@ -178,14 +178,6 @@ def _refuse_elsewhere(query: str, root: Place | None, sink: Place) -> None:
 def _moved(root: Place | None, sink: Place) -> History | None:
     """The history that moves from `root` into another directory of this machine; at a home the server has copied it there already."""
     return History(root, sink) if isinstance(root, Path) and isinstance(sink, Path) and root != sink else None
-
-
-def _rename(old: Place, new: Place) -> None:
-    """Both are of one sink."""
-    if isinstance(old, HadoopPath):
-        old.rename(str(new))
-    else:
-        old.rename(str(new))
 
 
 def _root(source: Place) -> Place | None:

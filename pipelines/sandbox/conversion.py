@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.domain.conversions import Shape
+from pipelines.domain.pinned_confs import PROVIDER_CONF
 from pipelines.hadoop.paths import Place
 from pipelines.sandbox import delta_files, places
 from pipelines.sandbox.conversions import ConversionTask
 from pipelines.sandbox.counting import FAMILY
 from pipelines.sandbox.counts import Store
-from pipelines.sandbox.partition_writer import PROVIDER_CONF, ROCKSDB_CLASS, PartitionWriter
+from pipelines.sandbox.partition_writer import ROCKSDB_CLASS, PartitionWriter
 from pipelines.sandbox.reading import followed
 from pipelines.sandbox.rewrites import Contents, Rewritten, RewrittenStore
 from pipelines.sandbox.undecoded import contents, summed
