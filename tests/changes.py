@@ -21,7 +21,7 @@ from pipelines.domain.jobs import Job
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.resources import ALL, Means
 from pipelines.domain.resources import changed as taking
-from pipelines.domain.restart_strategies import USUAL
+from pipelines.domain.restart_strategies import RestartStrategy
 from pipelines.domain.restart_strategies import changed as restarting
 from pipelines.domain.restarts import FailedBatch
 from pipelines.domain.restores import RestorePlan
@@ -78,6 +78,7 @@ if TYPE_CHECKING:
 
 RUN, SAVEPOINT, VERSION = "r-000000000100", "sp-000000000100", VersionId("v-100")
 """What begins, is taken, is planned."""
+USUAL = RestartStrategy()
 EXAMPLE = ("example_events", "example_counts")
 COUNTED = Part("engagement", 0, "stateStoreSave", Outcome.CHANGED_MEANING, ("computes: sum(v) before, count(v) now",))
 GOES_ON = (Step(Does.UNMARK, "It is marked as dropped no more."), Step(Does.LEAVE, "It stays as it is."))

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 BLUE, ORANGE, GREEN, VIOLET, RED, CYAN, PINK, GRAY = (f"$c{i}" for i in range(8))
-MAX_POINTS = 1_000
 Floats = NDArray[np.float64]
 Numbers = Sequence[float | None] | NDArray[np.floating[Any]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pipelines.catalog.connection import Reader, Writer
-from pipelines.catalog.tables import TEXT, WHOLE, replace, row
+from pipelines.catalog.tables import TEXT, WHOLE, replace
 
 _COLUMNS = {"path": TEXT, "byte_offset": WHOLE}
 
@@ -13,12 +13,6 @@ _COLUMNS = {"path": TEXT, "byte_offset": WHOLE}
 def positions(reader: Reader) -> dict[str, int]:
     """File (relative to the workspace) -> bytes of it that are in the catalog."""
     return dict(reader.execute("SELECT path, byte_offset FROM tails").fetchall())
-
-
-def position(reader: Reader, path: str) -> int:
-    """Bytes of the file `path` that are in the catalog; 0 for one never read."""
-    offset_row = row(reader, "SELECT byte_offset FROM tails WHERE path = ?", [path])
-    return int(offset_row[0]) if offset_row else 0
 
 
 def advance(writer: Writer, consumed: Mapping[str, int]) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from pipelines.catalog.connection import Reader, Writer
 from pipelines.catalog.tables import TEXT, WHOLE, document, first, read, replace
-from pipelines.domain.errors import NotFound
 from pipelines.domain.versions import Version
 
 _COLUMNS = {"id": TEXT, "created_ms": WHOLE, "document": TEXT}
@@ -25,11 +24,3 @@ def listed(reader: Reader) -> list[Version]:
 def find(reader: Reader, version: str) -> Version | None:
     """The version of that id, None if there is none."""
     return first(Version, reader, "SELECT document FROM versions WHERE id = ?", [version], "version")
-
-
-def get(reader: Reader, version_id: str) -> Version:
-    """The version of that id; NotFound (`version.not_found`) if there is none."""
-    version = find(reader, version_id)
-    if version is None:
-        raise NotFound("version.not_found", f"There is no version {version_id!r}", "See a job's versions with `show`.")
-    return version

@@ -130,11 +130,6 @@ def instead_of(old: Iterable[str], new: Mapping[str, str | None]) -> dict[str, s
     return {**dict.fromkeys(old), **new}
 
 
-def names(paths: Iterable[str]) -> str:
-    """Paths for people, in order."""
-    return ", ".join(sorted(paths))
-
-
 def _folders(path: str) -> list[str]:
     parts = path.split("/")
     return ["/".join(parts[:end]) for end in range(1, len(parts))]

@@ -21,7 +21,6 @@ TELL_WHICH = "Say which goes on as which (--map OLD=NEW), or drop what is gone (
 START = "Correct the code, or begin a new job, without the state."
 REWRITTEN = ("STATE_STORE_KEY_SCHEMA", "STATE_STORE_VALUE_SCHEMA", "STREAMING_STATEFUL_OPERATOR", "STATE_STORE_COLUMN")
 """Error classes (their beginnings) of state that is there, and is another than the code keeps."""
-SQL = "spark.sql."
 WITHOUT_MEANING = (
     "spark.sql.warehouse",
     "spark.sql.streaming.metrics",

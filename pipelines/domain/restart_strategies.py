@@ -71,7 +71,6 @@ class RestartStrategy:
         return Strategy.NONE if ends else Strategy.EXPONENTIAL_DELAY
 
 
-USUAL = RestartStrategy()
 _EXPONENTIAL = {"attempts", "initial_backoff_ms", "max_backoff_ms", "backoff_multiplier", "reset_backoff_ms", "jitter_factor"}
 OPTIONS: dict[Strategy, set[str]] = {
     Strategy.USUAL: set(),

@@ -58,14 +58,9 @@ class Look:
         return [query.image for query in self.gathered]
 
 
-def plan(job: JobSource, choice: BatchChoice, library: Storage) -> TakePlan:
-    """The plan of `take` as of now. Raises Conflict `savepoint.no_batch`, NotFound `savepoint.not_retained`, Invalid, Corrupt; Unavailable
-    `savepoint.moving` where files kept vanishing."""
-    return look(job, choice, library).plan
-
-
 def look(job: JobSource, choice: BatchChoice, library: Storage, clock: Callable[[], float] = time.perf_counter) -> Look:
-    """The plan of `take`, with the contents that `take` uses for its first try."""
+    """The plan of `take` as of now, with the contents that `take` uses for its first try. Raises Conflict `savepoint.no_batch`, NotFound
+    `savepoint.not_retained`, Invalid, Corrupt; Unavailable `savepoint.moving` where files kept vanishing."""
     began = clock()
     gathered = _tried(job, choice, lambda _: gather(job, choice, library))
     took_ms = (clock() - began) * 1000
@@ -104,7 +99,7 @@ def take(
 
     The `first` try takes the contents of a look, each later one lists them anew. `watch` hears of each try.
 
-    Raises what `plan` raises, and what `watch` raises; AlreadyExists for an id in use.
+    Raises what `look` raises, and what `watch` raises; AlreadyExists for an id in use.
     """
     began, before_ms = clock(), first.took_ms if first is not None else 0.0
     if next(iter(library.list(naming.id)), None) is not None:

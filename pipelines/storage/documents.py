@@ -64,13 +64,8 @@ def compact(value: Any) -> str:
     return to_json(value).decode()
 
 
-def checked(value: T, name: str) -> T:
-    """`value`, made by hand of what was read, with its types and bounds checked; Corrupt like `decode`."""
-    return cast(T, _validated(name, lambda: _adapter(type(value)).validate_python(value)))
-
-
 def made(kind: type[T], fields: Mapping[str, Any], name: str) -> T:
-    """The `kind` with those fields, checked like `checked`, in less time than making it first."""
+    """The `kind` with those fields, their types and bounds checked; Corrupt like `decode`."""
     return cast(T, _validated(name, lambda: _adapter(kind).validate_python(fields)))
 
 

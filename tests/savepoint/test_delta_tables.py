@@ -147,7 +147,7 @@ def test_a_table_with_nothing_later_stays_whoever_writes_to_it(bench: Bench, tab
 
 def test_what_cannot_be_kept_is_said_and_refused(bench: Bench, table: Path) -> None:
     (table / "part-3").unlink()
-    (warning,) = take.plan(source(bench, table), OfBatch(9), bench.library).warnings
+    (warning,) = take.look(source(bench, table), OfBatch(9), bench.library).plan.warnings
     assert "version 9 of" in warning and "are gone, as after a vacuum" in warning
     manifest = taken(bench, table, OfBatch(9))
     image = manifest.queries[0].table

@@ -107,7 +107,7 @@ def test_every_golden_job_is_saved_in_s3_and_comes_back(name: str, s3_url: str, 
 def test_from_anywhere_to_anywhere(checkpoint: str, savepoints: str, how: How, s3_url: str, bench: Bench) -> None:
     """Taken, verified, restored to both places, disposed of; then nothing is left of it."""
     job = setting(bench, s3_url, checkpoint, savepoints)
-    assert take.plan(job.source(), Newest(), job.library).how == how
+    assert take.look(job.source(), Newest(), job.library).plan.how == how
     taken = job.take()
     manifest = library.manifest(job.library, SP)
     assert manifest.how == {how: sum(manifest.how.values()) - manifest.how["written"], "written": manifest.how["written"]}

@@ -37,7 +37,7 @@ def test_every_golden_job_can_be_taken(name: str, tmp_path: Path) -> None:
 
 
 def test_files_of_spark_are_linked_and_cost_nothing(bench: Bench) -> None:
-    planned = take.plan(bench.source(), Newest(), bench.library)
+    planned = take.look(bench.source(), Newest(), bench.library).plan
     taken = bench.take()
     clone = bench.folder / "savepoints" / "sp-1" / "queries" / "counts" / "checkpoint" / "metadata"
     assert os.path.samefile(clone, bench.checkpoint / "metadata")
@@ -102,9 +102,9 @@ def test_what_cannot_be_taken(bench: Bench) -> None:
         point(3, 1000)
     two = (*bench.source().queries, QueryLocation(QueryName("other"), str(bench.checkpoint), "noop", ""))
     with pytest.raises(Invalid):
-        take.plan(replace(bench.source(), queries=two), OfBatch(3), bench.library)
+        take.look(replace(bench.source(), queries=two), OfBatch(3), bench.library)
     with pytest.raises(Conflict) as early:
-        take.plan(replace(bench.source(), queries=()), Newest(), bench.library)
+        take.look(replace(bench.source(), queries=()), Newest(), bench.library)
     assert early.value.code == "savepoint.no_batch"
     assert bench.files() == set()
 
@@ -113,13 +113,13 @@ def test_a_batch_of_each_query_by_its_name(bench: Bench) -> None:
     """Of a query that is not named it is the newest; a name in any script has folders that every path can carry."""
     other = QueryName("zähler 1")
     source = replace(bench.source(), queries=(*bench.source().queries, QueryLocation(other, str(bench.checkpoint), "noop", "")))
-    assert take.plan(source, OfBatches({"counts": 3, other: 5}), bench.library).batches == {"counts": 3, other: 5}
-    assert take.plan(source, OfBatches({other: 5}), bench.library).batches == {"counts": NEWEST, other: 5}
+    assert take.look(source, OfBatches({"counts": 3, other: 5}), bench.library).plan.batches == {"counts": 3, other: 5}
+    assert take.look(source, OfBatches({other: 5}), bench.library).plan.batches == {"counts": NEWEST, other: 5}
     with pytest.raises(Invalid, match="no query 'nobody': it has counts, zähler 1") as unknown:
-        take.plan(source, OfBatches({"nobody": 1}), bench.library)
+        take.look(source, OfBatches({"nobody": 1}), bench.library)
     assert unknown.value.code == "savepoint.unknown_query"
     with pytest.raises(NotFound) as gone:
-        take.plan(source, OfBatches({"counts": 99}), bench.library)
+        take.look(source, OfBatches({"counts": 99}), bench.library)
     assert gone.value.code == "savepoint.not_retained"
     taken = take.take(source, OfBatches({other: 5}), bench.library, take.Naming(SavepointId("sp-1"), 1))
     assert [(image.query, image.batch) for image in taken.queries] == [("counts", NEWEST), (other, 5)]
@@ -196,10 +196,10 @@ def test_a_look_at_files_that_vanish_is_another_look(failures: int, bench: Bench
 
     monkeypatch.setattr(take, "gather", purged)
     if failures < take.TRIES:
-        assert take.plan(bench.source(), Newest(), bench.library).batches == {"counts": NEWEST}
+        assert take.look(bench.source(), Newest(), bench.library).plan.batches == {"counts": NEWEST}
         return
     with pytest.raises(Unavailable, check=lambda error: error.code == "savepoint.moving"):
-        take.plan(bench.source(), Newest(), bench.library)
+        take.look(bench.source(), Newest(), bench.library)
 
 
 def test_a_batch_that_is_purged_once_it_was_chosen_is_not_kept_any_more(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,7 +213,7 @@ def test_a_batch_that_is_purged_once_it_was_chosen_is_not_kept_any_more(bench: B
 
     monkeypatch.setattr(batch_choice, "choose", purged)
     with pytest.raises(NotFound, check=lambda error: error.code == "savepoint.not_retained"):
-        take.plan(bench.source(), OfBatch(oldest), bench.library)
+        take.look(bench.source(), OfBatch(oldest), bench.library)
 
 
 def test_the_look_counts_to_the_time_that_a_savepoint_took(bench: Bench) -> None:

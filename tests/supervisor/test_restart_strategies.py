@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pipelines.domain.errors import Invalid
 from pipelines.domain.ids import QueryName
-from pipelines.domain.restart_strategies import USUAL, RestartStrategy, Strategy, changed
+from pipelines.domain.restart_strategies import RestartStrategy, Strategy, changed
 from pipelines.domain.restarts import FailedBatch, Failure, RestartDecision, decide, worth
 
 HOUR_MS = 3_600_000
@@ -87,7 +87,7 @@ def test_no_exponential_delay_is_out_of_its_bounds(
 ) -> None:
     longest_ms = initial_ms + more_ms
     options = {"initial_backoff_ms": initial_ms, "max_backoff_ms": longest_ms, "backoff_multiplier": multiplier, "jitter_factor": jitter}
-    strategy = changed(USUAL, Strategy.EXPONENTIAL_DELAY, options)
+    strategy = changed(RestartStrategy(), Strategy.EXPONENTIAL_DELAY, options)
     decisions = life(strategy, ran_ms, chance=chance)
     assert len(decisions) == len(ran_ms), "it never gives up"
     for decision, delay_ms, lasted_ms in zip(decisions, delays(decisions, ran_ms), ran_ms, strict=True):
@@ -126,8 +126,8 @@ def test_failure_rate_gives_up_exactly_where_an_interval_has_more(most: int, ran
 
 
 def test_what_is_usual() -> None:
-    assert life(USUAL, [DRIVER_MS])[0].at_ms is not None
-    assert life(USUAL, [DRIVER_MS], ends=True)[0].at_ms is None
+    assert life(RestartStrategy(), [DRIVER_MS])[0].at_ms is not None
+    assert life(RestartStrategy(), [DRIVER_MS], ends=True)[0].at_ms is None
     assert life(RestartStrategy(Strategy.NONE), [DRIVER_MS])[0].why == "its restart strategy is none"
 
 
@@ -164,12 +164,12 @@ def test_what_is_worth_a_restart(error: str, ran: bool, is_worth: bool) -> None:
 
 
 def test_changes_of_a_strategy() -> None:
-    fixed = changed(USUAL, Strategy.FIXED_DELAY, {"attempts": 3, "poison_after": 5})
+    fixed = changed(RestartStrategy(), Strategy.FIXED_DELAY, {"attempts": 3, "poison_after": 5})
     assert fixed == RestartStrategy(Strategy.FIXED_DELAY, attempts=3, poison_after=5)
     assert changed(fixed, None, {"delay_ms": 10_000}) == RestartStrategy(Strategy.FIXED_DELAY, attempts=3, delay_ms=10_000, poison_after=5)
     assert changed(fixed, None, {"attempts": 0}) == RestartStrategy(Strategy.FIXED_DELAY, poison_after=5)
     assert changed(fixed, Strategy.FAILURE_RATE, {}) == RestartStrategy(Strategy.FAILURE_RATE, poison_after=5)
-    assert changed(USUAL, Strategy.EXPONENTIAL_DELAY, {"jitter_factor": 0.0}).jitter_factor == 0
+    assert changed(RestartStrategy(), Strategy.EXPONENTIAL_DELAY, {"jitter_factor": 0.0}).jitter_factor == 0
     assert str(changed(fixed, None, {"delay_ms": 10_000})) == "fixed-delay --attempts 3 --delay 10s --poison-after 5"
 
 
@@ -178,5 +178,5 @@ def test_changes_of_a_strategy() -> None:
 )
 def test_bounds(given_options: dict[str, int | float]) -> None:
     with pytest.raises(Invalid) as refused:
-        changed(USUAL, Strategy.EXPONENTIAL_DELAY, given_options)
+        changed(RestartStrategy(), Strategy.EXPONENTIAL_DELAY, given_options)
     assert refused.value.code == "restarts.bounds"

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 
 from pipelines.domain.errors import Invalid
 
-SCHEMES = ("hdfs", "webhdfs", "swebhdfs")
 VARIABLE = "TIDEMARK_WEBHDFS"
 """`host:8020=http://host:9870`, several by commas; those of one name are the NameNodes of one HDFS."""
 CONF_VARIABLE = "HADOOP_CONF_DIR"
