@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+
 import pytest
 
 from dashboard import navigation, session
 from pipelines.domain.access import Access, Caller, Role
 from pipelines.domain.errors import Forbidden, Unauthenticated
+from pipelines.storage import users
+from pipelines.storage.users import Other, User
 from pipelines.verbs.face import do
 from pipelines.verbs.standby import Standby
 from pipelines.verbs.stop import Stop
 from pipelines.verbs.take import Take
-from tests.dashboard.opening import Opener
+from tests.dashboard.opening import Opener, texts
 from tests.entering import TOKEN
 from tests.faces import FakeFace
 
 JOB = "post_engagement"
+OTHER = Other(User("jobs", 4_000, 4_000, (4_000,), "/nonexistent"), Path("/nonexistent"))
 
 
 @pytest.mark.parametrize(
@@ -28,6 +34,28 @@ def test_a_button_that_a_role_may_not_press(opened: Opener, monkeypatch: pytest.
     buttons = {key: app.button(key=key) for key in ("take", "fork", "stop")}
     assert {key for key, button in buttons.items() if button.disabled} == disabled
     assert all(buttons[key].help == f"Takes the role {'author' if key == 'fork' else 'operator'}; yours is {role}" for key in disabled)
+
+
+def test_a_file_of_the_servers_machine_is_read_for_whose_code_has_its_rights(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The workspace's key is such a file: who reads it is the owner. Under `--run-as` an author's code cannot read it."""
+    (tmp_path / "access.key").write_text(TOKEN)
+    for as_other, role, reads in [
+        (None, Role.VIEWER, False),
+        (None, Role.OPERATOR, False),
+        (None, Role.AUTHOR, True),
+        (OTHER, Role.AUTHOR, False),
+        (OTHER, Role.ADMIN, True),
+    ]:
+        monkeypatch.setattr(session, "caller", partial(Caller, "ci", role))
+        users.assume(as_other)
+        try:
+            app = opened(FakeFace(), "new_job", source="File", path=str(tmp_path / "access.key"))
+        finally:
+            users.assume(None)
+        assert ("new_job" in app.session_state and app.session_state["new_job"].code == TOKEN) == reads, (as_other, role)
+        assert (f"may not do this; an {'admin' if as_other else 'author'} may" in texts(app)) == (not reads)
 
 
 def test_a_page_does_as_its_browsers_token_may(monkeypatch: pytest.MonkeyPatch) -> None:

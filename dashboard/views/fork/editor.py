@@ -10,7 +10,7 @@ import streamlit as st
 
 from dashboard import gallery, session, undo
 from dashboard.components.code_editor import code_editor, syntax_diagnostics
-from dashboard.views import code_files
+from dashboard.views import code_files, server_scripts
 from dashboard.views.fork.code_changes import changed_files, difference
 from dashboard.views.fork.drafts import Variant
 from dashboard.widgets import chip, close, errors_shown, popover
@@ -86,7 +86,7 @@ def _load(original: Version, whose: str, variant: Variant, keep: Keep) -> None:
         path = st.text_input("or a file on the server's machine", placeholder="/home/me/job.py", key="fork_path")
         with st.container(horizontal=True):
             if st.button("Load", type="primary", key="fork_load_now", disabled=not (path or chosen)):
-                script = gallery.from_path(path) if path else gallery.from_gallery(str(chosen))
+                script = server_scripts.read(path) if path else gallery.from_gallery(str(chosen))
                 _replace(variant, script.name, script.code, script.files, keep)
                 close("fork_load")
                 st.rerun()

@@ -10,8 +10,9 @@ from typing import Literal
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dashboard import gallery, navigation, once, permitted
+from dashboard import navigation, once, permitted
 from dashboard.typed import words
+from dashboard.views import server_scripts
 from dashboard.views.commands import commands
 from dashboard.widgets import error_box, errors_shown, page_header, section
 from pipelines.domain.access import Role
@@ -196,7 +197,7 @@ def _code() -> tuple[str, str, Mapping[str, str | None] | None, tuple[str, ...]]
         files: Mapping[str, str | None] | None = None
         if path:
             try:
-                read = gallery.from_path(path)
+                read = server_scripts.read(path)
                 script, code, files = read.name, read.code, dict(read.files) or None
             except TidemarkError as error:
                 _error_line(f"{error.message}. {error.hint}")

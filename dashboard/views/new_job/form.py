@@ -13,6 +13,7 @@ import streamlit as st
 from dashboard import gallery, session, undo
 from dashboard.gallery import Script
 from dashboard.typed import Limits, free_name, names, words
+from dashboard.views import server_scripts
 from dashboard.views.code_rights import code_rights
 from dashboard.views.homes import HOME_HELP
 from dashboard.views.job import event_log, resources
@@ -100,7 +101,7 @@ def _file() -> Draft:
     )  # fmt: skip
     if not path:
         return _draft("file:", Script("job.py", ""))
-    return _draft(f"file:{path}", gallery.from_path(path))
+    return _draft(f"file:{path}", server_scripts.read(path))
 
 
 def _draft(origin: str, script: Script) -> Draft:
