@@ -9,12 +9,13 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import PurePosixPath
 
-from pipelines.domain.errors import Corrupt, TidemarkError
+from pipelines.domain.errors import Corrupt, NotFound, TidemarkError
 from pipelines.domain.files import outside_changed, outside_gone
 from pipelines.domain.savepoints import Manifest, StoredFile
 from pipelines.savepoint import layout
 from pipelines.savepoint.contents import Part
 from pipelines.savepoint.source import JobSource
+from pipelines.storage import file_objects
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Clone
 
@@ -61,7 +62,8 @@ def check(manifest: Manifest, sealed: Mapping[str, str]) -> None:
 
 
 def refuse(outside: Mapping[str, str]) -> None:
-    """Raises NotFound (`code.outside_gone`) or Conflict (`code.outside_changed`) for the first that is not on this machine as it was."""
+    """Raises NotFound (`code.outside_gone`) or Conflict (`code.outside_changed`) for the first that is not on this machine as it was, and
+    Unavailable or Corrupt (`storage.not_a_file`) for one that a job's code cannot read."""
     for problem in _problems(outside):
         raise problem
 
@@ -80,12 +82,14 @@ def _problem(path: str, digest: str) -> TidemarkError | None:
     try:
         there = os.stat(path)
         current_digest = _digest(path, there.st_size, there.st_mtime_ns)
-    except OSError:
+    except (OSError, NotFound):
         return outside_gone(path, digest)
+    except TidemarkError as error:
+        return error
     return None if current_digest == digest else outside_changed(path, current_digest, digest)
 
 
 @lru_cache(KEPT)
 def _digest(path: str, size: int, modified_ns: int) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    with file_objects.opened_for_job(path) as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]

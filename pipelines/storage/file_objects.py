@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, cast
 
 from pipelines.domain.errors import Corrupt
-from pipelines.storage import handover
+from pipelines.storage import handover, users
 from pipelines.storage.errors import typed_errors
 
 KINDS = (
@@ -74,14 +74,25 @@ def opened(at: str, mode: str, path: str) -> BinaryIO:
             return guarded(open(at, mode), path)
         more = handover.refuse_link(at)
         _refuse_irregular(os.stat(at), path)
-        descriptor = os.open(at, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | more)
-        file = os.fdopen(descriptor, mode)
-        try:
-            _refuse_irregular(os.fstat(descriptor), path)  # it may have been replaced meanwhile
-        except Corrupt:
-            file.close()
-            raise
-        return guarded(file, path)
+        return _plain(os.open(at, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | more), path)
+
+
+def opened_for_job(path: str) -> BinaryIO:
+    """The local file `path`, which somebody names for a job, for reading: with the rights of the job's code, so that a job brings nobody
+    what its code may not read. Errors as those of `opened`."""
+    with typed_errors(path):
+        return _plain(users.open_for_job(path), path)
+
+
+def _plain(descriptor: int, path: str) -> BinaryIO:
+    """The file of a descriptor; Corrupt for what is no plain file: another one may have taken its place before it was opened."""
+    file = os.fdopen(descriptor, "rb")
+    try:
+        _refuse_irregular(os.fstat(descriptor), path)
+    except Corrupt:
+        file.close()
+        raise
+    return guarded(file, path)
 
 
 def _refuse_irregular(seen: os.stat_result, path: str) -> None:

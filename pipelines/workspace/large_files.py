@@ -28,7 +28,7 @@ def keep(context: Context, version: Version, watch: Watch) -> None:
     watch.step("keeping large files", sum(Path(path).stat().st_size for path in missing))
     store = open_storage(str(context.layout.large_files))
     for path, digest in missing.items():
-        with file_objects.opened(path, "rb", path) as source, copies.writing(store, outside.name(path, digest)) as target:
+        with file_objects.opened_for_job(path) as source, copies.writing(store, outside.name(path, digest)) as target:
             copied_digest = _poured(source, target, watch)
             if copied_digest != digest:
                 raise outside_changed(path, copied_digest, digest)
@@ -54,7 +54,7 @@ def places_of(version: Version, places: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def refuse(context: Context, version: Version) -> None:
-    """Raises NotFound (`code.outside_gone`) or Conflict (`code.outside_changed`) for the first that is neither kept nor where it was."""
+    """Raises what `outside.refuse` raises for the first that is neither kept nor where it was."""
     outside.refuse(_missing(context, version))
 
 

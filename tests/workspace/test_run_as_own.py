@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import subprocess
 import sys
@@ -10,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.errors import Invalid
+from pipelines.domain.errors import Invalid, Unavailable
 from pipelines.domain.runs import QUERIES_FILE, RunState
-from pipelines.storage import users
+from pipelines.storage import keys, users
 from pipelines.verbs.bisect import Bisect
 from pipelines.verbs.face import do
 from pipelines.verbs.run import RunScript
@@ -61,6 +62,26 @@ def test_packages_are_installed_by_the_user_and_belong_to_the_server(folder: Pat
     with pytest.raises(Invalid) as refused:
         do(house.face, RunScript(name="b", script="job.py", code=CODE, requirements=requirements(folder / "wheels", "tiny")))
     assert refused.value.code == "environment.closed" and f"{NAME} installs it" in refused.value.hint
+    house.face.close()
+
+
+def test_a_large_file_comes_to_a_job_where_the_user_can_read_it(folder: Path) -> None:
+    """The server can read its own key, and every other user's files; neither their content nor their hash is for who names them."""
+    if folder == Path():
+        return
+    house, model = House(folder / "ws"), folder / "model.bin"
+    model.write_bytes(b"weights")
+    keys.kept_key(house.face.layout.key_file)
+    for path in (house.face.layout.key_file, model):
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        for named in (digest, "0" * 64):
+            path.chmod(0o600)
+            with pytest.raises(Unavailable, match="permission denied") as refused:
+                do(house.face, RunScript(name="a", script="job.py", code=CODE, outside={str(path): named}))
+            assert digest not in f"{refused.value.message} {refused.value.hint}"
+    model.chmod(0o644)
+    do(house.face, RunScript(name="a", script="job.py", code=CODE, outside={str(model): digest}))
+    assert (house.face.layout.large_files / digest / model.name).read_bytes() == b"weights"
     house.face.close()
 
 
