@@ -24,10 +24,10 @@ from pipelines import verbs
 from pipelines.api import metrics, server, stream
 from pipelines.cli import additions, commands
 from pipelines.domain.errors import Invalid, TidemarkError
-from pipelines.verbs import docs
 from pipelines.verbs.declaration import summary
 from pipelines.verbs.verb import Asked
 from pipelines.words.figures import OF_ALERTS
+from tests.contracts import tables
 
 B = TypeVar("B")
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,12 +38,12 @@ COMMON = {"ctx", "workspace", "as_json", "dry_run"}
 
 def blocks() -> dict[str, str]:
     """Name -> Markdown of each block."""
-    declared = [call for kind in verbs.every() for call in docs.calls_of(kind)]
+    declared = [call for kind in verbs.every() for call in tables.calls_of(kind)]
     return {
-        "commands": docs.commands(_command(word, function) for word, function in commands.every()),
-        "calls": docs.calls([*declared, *_calls_by_hand()]),
-        "roles": docs.roles(verbs.every()),
-        "refusals": docs.refusals(verbs.every()),
+        "commands": tables.commands(_command(word, function) for word, function in commands.every()),
+        "calls": tables.calls([*declared, *_calls_by_hand()]),
+        "roles": tables.roles(verbs.every()),
+        "refusals": tables.refusals(verbs.every()),
         "metrics": _metrics(),
         "floors": _floors(),
     }
@@ -75,11 +75,11 @@ def _code(name: str) -> str:
 
 
 # commands
-def _command(word: str, function: Callable[..., None]) -> docs.Command:
+def _command(word: str, function: Callable[..., None]) -> tables.Command:
     kinds = kinds_of(word)
     first = summary(kinds[0]) if len(kinds) == 1 and kinds[0].command == word else (function.__doc__ or "").split(".")[0]
     refuses = {error for kind in kinds for error in kind.refuses} | _raised(word)
-    return docs.Command(" ".join([word, *_usage(function)]), " ".join(first.split()), refuses)
+    return tables.Command(" ".join([word, *_usage(function)]), " ".join(first.split()), refuses)
 
 
 def _usage(function: Callable[..., None]) -> Iterator[str]:
@@ -158,12 +158,12 @@ def _names(code: CodeType) -> Iterator[str]:
 
 
 # calls
-def _calls_by_hand() -> Iterator[docs.Call]:
+def _calls_by_hand() -> Iterator[tables.Call]:
     for route in (*server.router.routes, *stream.router.routes):
         known: Any = route
         for method in sorted(known.methods):
             path, status = known.path.replace(":path", ""), known.status_code or 200
-            yield docs.Call(known.tags[0], method, path, status, known.name, known.summary)
+            yield tables.Call(known.tags[0], method, path, status, known.name, known.summary)
 
 
 # floors

@@ -1,4 +1,4 @@
-"""Tables of the documentation, as Markdown, made from the declarations: commands, REST calls, refusals."""
+"""Tables of the documentation, as Markdown, made from the declarations: commands, REST calls, roles, refusals."""
 
 from __future__ import annotations
 
