@@ -71,16 +71,16 @@ def need(venv: Path, want: Wanted) -> Need:
     return Need.CREATE if stamp and stamp.get("folder") != want.folder else Need.INSTALL
 
 
-def enter(module: str, arguments: list[str], say: Say, venv: Path = VENV, requirements: Path = REQUIREMENTS) -> None:
+def enter(module: str, arguments: list[str], say: Say) -> None:
     """Returns if this process runs in a ready environment, else makes it ready and becomes `python -m module` in it."""
     entered = os.environ.pop(ENTERED, "") == str(os.getpid())
-    if need(venv, wanted(venv, requirements)) is not Need.NOTHING:
-        prepare(venv, requirements, say)
-    elif Path(sys.prefix).resolve() == venv.resolve():
+    if need(VENV, wanted(VENV, REQUIREMENTS)) is not Need.NOTHING:
+        prepare(VENV, REQUIREMENTS, say)
+    elif Path(sys.prefix).resolve() == VENV.resolve():
         return
     elif entered:
-        raise SetupFailed(f"{sys.executable} does not run in {venv} but in {sys.prefix}. Is PYTHONHOME set? Unset it, or delete {venv}.")
-    python = str(venv / "bin" / "python")
+        raise SetupFailed(f"{sys.executable} does not run in {VENV} but in {sys.prefix}. Is PYTHONHOME set? Unset it, or delete {VENV}.")
+    python = str(VENV / "bin" / "python")
     os.environ[ENTERED] = str(os.getpid())
     os.execv(python, [python, "-m", module, *arguments])
 

@@ -7,18 +7,16 @@ happened in the workspace also its `event` (`run.failed`), `subject` and `actor`
 from __future__ import annotations
 
 import logging
-import sys
-from typing import TextIO
 
 NAMES = {"levelname": "level", "name": "logger"}
 
 
-def structured(stream: TextIO | None = None) -> None:
-    """Has this process log so from now on, from level INFO, to `stream` (stderr unless given)."""
+def structured() -> None:
+    """Has this process log so from now on, from level INFO, to stderr."""
     from pythonjsonlogger.json import JsonFormatter
     from streamlit import logger
 
-    handler = logging.StreamHandler(stream or sys.stderr)
+    handler = logging.StreamHandler()
     handler.setFormatter(JsonFormatter(["levelname", "name", "message"], rename_fields=NAMES, timestamp=True, defaults={"job": None}))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logger.setup_formatter = _leave_to_root

@@ -157,11 +157,11 @@ def draw_again(changed: bool, *buttons: str) -> None:
         st.rerun()
 
 
-def command(text: str, *, label: str = "", wide: bool = False) -> None:
-    """A command to copy, with the button that copies it; as wide as its text unless `wide`."""
+def command(text: str, *, label: str = "") -> None:
+    """A command to copy, with the button that copies it."""
     if label:
-        st.caption(label, width="stretch" if wide else "content")
-    st.code(text, language="bash", wrap_lines=True, width="stretch" if wide else "content")
+        st.caption(label, width="content")
+    st.code(text, language="bash", wrap_lines=True, width="content")
 
 
 def confirm(title: str, says: str, action: str, act: Callable[[], Any], *, details: str = "", danger: bool = False) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -42,7 +42,6 @@ def code_editor(
     revision: int = 0,
     label: str = "Code",
     script: str = "job.py",
-    on_change: Callable[[], None] | None = None,
 ) -> str:
     """The text as it stands now; `value` is only where it begins.
 
@@ -65,7 +64,7 @@ def code_editor(
         "language": "sql" if sql_jobs.is_sql(script) else "python",
         "pauseMs": 400,
     }
-    result = _mount(data=data, key=f"{key}.{revision}", default={"value": text}, on_value_change=on_change or _ignore)
+    result = _mount(data=data, key=f"{key}.{revision}", default={"value": text}, on_value_change=_ignore)
     now = getattr(result, "value", None)
     return text if now is None else str(now)
 

@@ -17,10 +17,10 @@ KEPT = 32
 """Files that are kept for the next refresh, of all browsers together."""
 
 
-def shown(frame: pd.DataFrame, *, name: str, key: str, saved: pd.DataFrame | None = None, **options: Any) -> None:
-    """Draws `frame` with the way to take it along (or `saved`, where what is drawn is no plain number); `options` are `st.dataframe`'s."""
+def shown(frame: pd.DataFrame, *, name: str, key: str, **options: Any) -> None:
+    """Draws `frame` with the way to take it along; `options` are `st.dataframe`'s."""
     st.dataframe(frame, hide_index=True, **options)
-    save_buttons(frame if saved is None else saved, name=name, key=key)
+    save_buttons(frame, name=name, key=key)
 
 
 def save_buttons(frame: pd.DataFrame, *, name: str, key: str) -> None:

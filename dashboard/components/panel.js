@@ -133,7 +133,7 @@ class Panel {
     if (this.chart?._dragging) return;
     this.reset.hidden = !this.group.range && !this.data.ranged;
     const { data, layout } = figureOf(this.data, themeOf(this.host), this.group.range, this.plot.clientWidth);
-    await this.plotly.react(this.canvas(), data, layout, { displayModeBar: false, showTips: false, responsive: false, doubleClick: false, ...this.data.config });
+    await this.plotly.react(this.canvas(), data, layout, { displayModeBar: false, showTips: false, responsive: false, doubleClick: false });
     if (!this.drawn && !this.gone) this.listen();
     this.drawn = true;
     this.keepAxis();

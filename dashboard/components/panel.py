@@ -26,28 +26,24 @@ def panel(
     *,
     key: str,
     group: str = "",
-    on_click: Callable[[], None] | None = None,
     clickable: bool = False,
-    border: bool = True,
-    height: int | None = None,
-    config: dict[str, Any] | None = None,
     ranged: str = "",
     on_range: Callable[[str], None] | None = None,
     on_moment: Callable[[str], None] | None = None,
 ) -> str | None:
     """Draws `chart`; panels with one `group` share crosshair and zoom.
 
-    `key` is the panel's identity across refreshes. With `clickable` (or `on_click`) a click on a mark reruns the page and is
+    `key` is the panel's identity across refreshes. With `clickable` a click on a mark reruns the page and is
     returned once as the mark's id. `on_range` is told which range somebody brushed (`FROM_TO` in epoch ms, empty for all again),
     `on_moment` which point was clicked (epoch ms); `ranged` is the range that the chart is of where somebody brushed it before.
     """
-    data = _payload(chart, key, group, clickable or on_click is not None, height, config)
+    data = _payload(chart, key, group, clickable)
     data |= {"brush": on_range is not None, "ranged": ranged, "moments": on_moment is not None}
     heard: dict[str, Any] = {
         f"on_{name}_change": partial(_tell, key, name, act) for name, act in (("range", on_range), ("moment", on_moment)) if act
     }
-    with st.container(border=border, key=f"panel_{key}"):
-        result = _mount(data=data, key=key, on_click_change=on_click or _ignore, **heard)
+    with st.container(border=True, key=f"panel_{key}"):
+        result = _mount(data=data, key=key, on_click_change=_ignore, **heard)
     return getattr(result, "click", None)
 
 
@@ -57,11 +53,11 @@ def _tell(key: str, name: str, act: Callable[[str], None]) -> None:
         act(str(value))
 
 
-def folded_charts(charts: Mapping[str, Chart], *, group: str, columns: int = 3) -> None:
-    """Panels beside each other; those without anything to draw are named in one line instead."""
+def folded_charts(charts: Mapping[str, Chart], *, group: str) -> None:
+    """Panels beside each other, three in a row; those without anything to draw are named in one line instead."""
     drawn = {key: chart for key, chart in charts.items() if chart.traces}
     if drawn:
-        grid = st.grid(min(columns, len(drawn)), gap=12, min_column_width=340)
+        grid = st.grid(min(3, len(drawn)), gap=12, min_column_width=340)
         for key, chart in drawn.items():
             with grid.cell():
                 panel(chart, key=key, group=group)
@@ -71,7 +67,7 @@ def folded_charts(charts: Mapping[str, Chart], *, group: str, columns: int = 3) 
         st.caption(f"Nothing to draw yet: {names}.")
 
 
-def _payload(chart: Chart, key: str, group: str, clickable: bool, height: int | None, config: dict[str, Any] | None) -> dict[str, Any]:
+def _payload(chart: Chart, key: str, group: str, clickable: bool) -> dict[str, Any]:
     return {
         "name": key,
         "title": chart.title,
@@ -82,10 +78,9 @@ def _payload(chart: Chart, key: str, group: str, clickable: bool, height: int | 
         "empty": chart.empty,
         "summary": chart.summary,
         "zone": str(session.zone()),
-        "height": height or chart.height,
+        "height": chart.height,
         "group": group,
         "clickable": clickable,
-        "config": config or {},
         "plotly": asset_url(PLOTLY),
     }
 

@@ -39,9 +39,9 @@ def dots(places: Iterable[float], y: float = 46, radius: float = 3.5, color: str
     return [f'<circle cx="{x}" cy="{y}" r="{radius}" fill="{color}"/>' for x in places]
 
 
-def rings(places: Iterable[float], y: float = 46, color: str = QUIET) -> list[str]:
+def rings(places: Iterable[float], y: float) -> list[str]:
     """Rows that are not taken."""
-    return [f'<circle cx="{x}" cy="{y}" r="3.5" fill="none" stroke="{color}" stroke-dasharray="2 2"/>' for x in places]
+    return [f'<circle cx="{x}" cy="{y}" r="3.5" fill="none" stroke="{QUIET}" stroke-dasharray="2 2"/>' for x in places]
 
 
 def box(x: float, y: float, width: float, height: float, fill: str = KEPT, edge: str = ROW) -> str:

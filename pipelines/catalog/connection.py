@@ -120,10 +120,10 @@ BROKEN_OPTIMIZER = "unused_columns"
 
 
 @contextmanager
-def sealed(files: Sequence[str], *, memory_limit: str = "512MB") -> Iterator[DuckDBPyConnection]:
+def sealed(files: Sequence[str]) -> Iterator[DuckDBPyConnection]:
     """A database in memory that can read `files` and nothing else: no other file, no network, no extension, no spilling, for good."""
     with translated("The question"):
-        connection = connect(":memory:", memory_limit)
+        connection = connect(":memory:", "512MB")
         try:
             connection.execute("SET TimeZone = 'UTC'")
             connection.execute("SET temp_directory = ''")

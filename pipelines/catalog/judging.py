@@ -50,12 +50,12 @@ def as_parquet(rows: Rows, path: str) -> Rows:
     return replace(rows, format="parquet", files=(path,), like=())
 
 
-def judge(rows: Rows, sql: str, limit: int, *, seconds: float = states.SECONDS) -> StateRows:
+def judge(rows: Rows, sql: str, limit: int) -> StateRows:
     """The rows that `sql` gives, at most `limit`. Raises what `states.query` raises, and Corrupt (`compare.file_missing`,
     `compare.file_damaged`)."""
     began = time.perf_counter()
     files = [*rows.files, *rows.like]
-    with sealed(files) as db, states.limited(db, seconds), _viewed(db, rows), states.refused((rows.view,)):
+    with sealed(files) as db, states.limited(db, states.SECONDS), _viewed(db, rows), states.refused((rows.view,)):
         answer = states.free(db, sql, limit, views=(rows.view,))
     return replace(answer, took_ms=(time.perf_counter() - began) * 1000)
 

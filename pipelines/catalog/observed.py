@@ -21,7 +21,7 @@ _ANY = "SELECT 1 FROM progress WHERE job = $job AND at_ms BETWEEN $begin AND $en
 _OVER_TIME = """
 WITH told AS (
     SELECT query, batch, at_ms, {moment} AS moment, observed FROM progress
-    WHERE job = $job AND at_ms BETWEEN $begin AND $end AND $query IN ('', query) AND {moment} IS NOT NULL AND observed IS NOT NULL
+    WHERE job = $job AND at_ms BETWEEN $begin AND $end AND {moment} IS NOT NULL AND observed IS NOT NULL
     {newest}
 ), numbers AS (
     SELECT query, one.name AS name, moment, one.value AS value
@@ -76,7 +76,7 @@ def now(cells: Sequence[Mapping[str, Any]] | None) -> tuple[ObservedNow, ...]:
 
 
 def over_time(reader: Reader, of: Mapping[str, Any], points: int, *, moment: str, newest: str) -> tuple[ObservedSeries, ...]:
-    """Each number of a job over the batches that a series is of (`of`: job, query, begin and end), at most `points` of it."""
+    """Each number of a job over the batches that a series is of (`of`: job, begin and end), at most `points` of it."""
     if row(reader, _ANY, {name: of[name] for name in ("job", "begin", "end")}) is None:
         return ()  # planning the other one takes longer
     sizes = {"points": points, "buckets": points // _KEPT_A_BUCKET, "most": MOST}

@@ -24,9 +24,9 @@ def open_catalog(path: Path, *, memory_limit: str = "1GB") -> Catalog:
     return _migrated(Catalog(path, root))
 
 
-def open_in_memory(path: Path, *, memory_limit: str = "1GB") -> Catalog:
+def open_in_memory(path: Path) -> Catalog:
     """An empty catalog that is in no file, in place of the one at `path`, for a disk that takes nothing any more."""
-    return _migrated(Catalog(path, connect(":memory:", memory_limit, threads=_THREADS, temp_directory="")))
+    return _migrated(Catalog(path, connect(":memory:", "1GB", threads=_THREADS, temp_directory="")))
 
 
 def _migrated(catalog: Catalog) -> Catalog:

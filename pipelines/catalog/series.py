@@ -25,7 +25,7 @@ WITH chosen AS MATERIALIZED (
     SELECT rowid AS place_in_table, at_ms, batch_ms, input_rate, late_rows, {moment} AS moment,
            if(event_max_ms IS NULL, NULL, greatest(at_ms + batch_ms - event_max_ms, 0)) AS event_lag_ms
     FROM progress
-    WHERE job = $job AND at_ms BETWEEN $begin AND $end AND $query IN ('', query) AND {moment} IS NOT NULL
+    WHERE job = $job AND at_ms BETWEEN $begin AND $end AND {moment} IS NOT NULL
     {newest}
 ), extent AS (
     SELECT count(*) AS n, min(moment) AS first, greatest(max(moment) - min(moment), 1) AS span FROM chosen
@@ -59,16 +59,16 @@ ORDER BY place
 _NEWEST = "QUALIFY row_number() OVER (PARTITION BY query, batch ORDER BY at_ms DESC) = 1"
 
 
-def series(reader: Reader, job: str, *, from_ms: int, to_ms: int, points: int = 600, query: str = "") -> Series:
-    """Batches triggered from `from_ms` to `to_ms`, at most `points` of them; of all the job's queries unless one is named."""
-    return _series(reader, job, {"begin": from_ms, "end": to_ms, "query": query}, points, moment="(at_ms + batch_ms)", newest="")
+def series(reader: Reader, job: str, *, from_ms: int, to_ms: int, points: int = 600) -> Series:
+    """Batches triggered from `from_ms` to `to_ms`, at most `points` of them."""
+    return _series(reader, job, {"begin": from_ms, "end": to_ms}, points, moment="(at_ms + batch_ms)", newest="")
 
 
-def event_series(reader: Reader, job: str, *, points: int = 600, query: str = "") -> Series:
+def event_series(reader: Reader, job: str, *, points: int = 600) -> Series:
     """The same over event time: `t` is a batch's greatest event time; batches without events are left out."""
     newest_ms = row(reader, "SELECT max(at_ms) FROM latest_progress WHERE job = ?", [job])
     last = newest_ms[0] if newest_ms and newest_ms[0] is not None else 0
-    span = {"begin": last - EVENT_SPAN_MS, "end": last, "query": query}
+    span = {"begin": last - EVENT_SPAN_MS, "end": last}
     return _series(reader, job, span, points, moment="event_max_ms", newest=_NEWEST)
 
 

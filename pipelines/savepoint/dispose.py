@@ -23,7 +23,7 @@ class Look:
     held: Held
 
 
-def look(library: Storage, savepoint: SavepointId, now_ms: int, lives: process_marks.Lives = process_marks.lives) -> Look:
+def look(library: Storage, savepoint: SavepointId, now_ms: int) -> Look:
     """Plans `dispose`: what it deletes and frees. A damaged savepoint can be disposed of too."""
     entries, held = _entries(library, savepoint), space.held(library, savepoint)
     plan = DisposePlan(
@@ -31,7 +31,7 @@ def look(library: Storage, savepoint: SavepointId, now_ms: int, lives: process_m
         files=len(entries),
         bytes=sum(entry.bytes for entry in entries),
         frees_bytes=held.frees_bytes,
-        blockers=leases.held(library, savepoint, now_ms, lives),
+        blockers=leases.held(library, savepoint, now_ms, process_marks.lives),
     )
     return Look(plan, held)
 

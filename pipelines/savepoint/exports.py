@@ -39,9 +39,9 @@ def target(at: Address, as_archive: bool | None, unique: str) -> Target:
     return Target(at.url, at.name, packed, f".{at.name}.exporting-{unique}" if folders.local(at.parent) else "")
 
 
-def plan(library: Storage, savepoint: SavepointId, to: Target, disposes: bool, open_at: Open = open_storage) -> ExportPlan:
+def plan(library: Storage, savepoint: SavepointId, to: Target, disposes: bool) -> ExportPlan:
     """The plan of `export`; raises what `export` raises before it writes."""
-    parent = address(to.url, open_at).parent
+    parent = address(to.url, open_storage).parent
     manifest = _refused(library, savepoint, parent, to)
     how = "archive" if to.archive else folders.expected_how(library, parent).value
     return ExportPlan(
@@ -98,9 +98,9 @@ def check(parent: Storage, to: Target, manifest: Manifest, seal: Seal, watch: Wa
         raise _damaged(to, "it is another savepoint's")
 
 
-def clean(to: Target, open_at: Open = open_storage) -> None:
+def clean(to: Target) -> None:
     """Removes the rest of an interrupted export to `to`; a published one stays."""
-    _remove(address(to.url, open_at).parent, to)
+    _remove(address(to.url, open_storage).parent, to)
 
 
 def _refused(library: Storage, savepoint: SavepointId, parent: Storage, to: Target) -> Manifest:

@@ -102,12 +102,12 @@ def unfinished(checkpoints: str) -> str:
     return f"{checkpoints}{UNFINISHED}{hashlib.sha256(checkpoints.encode()).hexdigest()[:12]}"
 
 
-def clean(parent: str, now_ms: int, lives: process_marks.Lives = process_marks.lives, open_target: Open = open_storage) -> tuple[str, ...]:
+def clean(parent: str, now_ms: int, lives: process_marks.Lives = process_marks.lives) -> tuple[str, ...]:
     """Removes restores below `parent` (a folder of checkpoints) whose process died; returns the folders that were removed.
 
     One that was published stays, without its process mark: all but those that were built in place, which taking the mark away publishes.
     """
-    storage = open_target(parent)
+    storage = open_storage(parent)
     removed = [name for name in folders.children(storage) if UNFINISHED in name and not _lives(storage, name, now_ms, lives)]
     for name in removed:
         folders.remove(storage, name)

@@ -13,6 +13,8 @@ from pipelines.domain.schedules import Outcome
 from pipelines.words import backlog, catching_up, formats, holdings, limits, probations, restarts
 
 _BEHIND = 1.15
+MOST_CHARS = 150
+"""Of a reason that stands in a line."""
 
 
 def of_job(job: JobSummary, now_ms: float) -> list[Finding]:
@@ -214,5 +216,5 @@ def _behind(job: JobSummary) -> str:
     return f" · processed rate {share:.0f} % below input" if share >= 1 else ""
 
 
-def _short(text: str, most: int = 150) -> str:
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+def _short(text: str) -> str:
+    return text if len(text) <= MOST_CHARS else text[: MOST_CHARS - 1].rstrip() + "…"

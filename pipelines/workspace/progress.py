@@ -23,10 +23,10 @@ PATIENCE_S = 2.0
 PAUSE_S = 0.05
 
 
-def keep(context: Context, shelf: Storage, manifest: Manifest, patience_s: float = PATIENCE_S) -> None:
+def keep(context: Context, shelf: Storage, manifest: Manifest) -> None:
     """Writes `progress.json` of a savepoint that is not sealed yet; one that is sealed stays as it is."""
     if checksums.read(shelf, manifest.id) is None and not progress_file.read(shelf, manifest.id):
-        progress_file.write(shelf, manifest.id, find(context, manifest, patience_s))
+        progress_file.write(shelf, manifest.id, find(context, manifest, PATIENCE_S))
 
 
 def find(context: Context, manifest: Manifest, patience_s: float = 0) -> Mapping[QueryName, dict[str, Any]]:

@@ -79,7 +79,6 @@ def test_a_series_of_one_query(catalog: Catalog) -> None:
         progress.append(writer, [batch(n, n, query=name, query_id=name) for n in range(5) for name in "pq"])
     with catalog.reading() as reader:
         assert len(series.series(reader, "a", from_ms=0, to_ms=NOW).columns["t"]) == 10
-        assert len(series.series(reader, "a", from_ms=0, to_ms=NOW, query="p").columns["t"]) == 5
 
 
 def test_batches_are_newest_first_however_old(catalog: Catalog) -> None:

@@ -63,18 +63,18 @@ def day(at_ms: int) -> date:
     return datetime.fromtimestamp(at_ms / 1_000, session.zone()).date()
 
 
-def best_before(label: str, at_ms: int | None, *, key: str, help: str = UNTIL) -> int | None:
+def best_before(at_ms: int | None, *, key: str) -> int | None:
     """A date field; returns the request's `best_before_ms`: None where the day is as it was, 0 where it was taken away."""
     before, today = day(at_ms) if at_ms else None, day(int(session.now_ms()))
     earliest, latest = today - timedelta(days=365), today + timedelta(days=365 * 20)
     chosen = st.date_input(
-        label,
+        "Best before",
         before,
         min_value=min(earliest, before or earliest),
         max_value=max(latest, before or latest),
         format="YYYY-MM-DD",
         key=key,
-        help=help,
+        help=UNTIL,
     )
     if chosen == before:
         return None
@@ -89,7 +89,7 @@ def _fields(savepoint: Savepoint, open_for: str) -> None:
             label = st.text_input("Label", savepoint.label, max_chars=texts.LABEL.most, key=f"{place}_label")
             note = st.text_area("Note", savepoint.note, max_chars=texts.NOTE.most, height=110, key=f"{place}_note")
         with right:
-            until_ms = best_before("Best before", savepoint.best_before_ms, key=f"{place}_until")
+            until_ms = best_before(savepoint.best_before_ms, key=f"{place}_until")
             st.caption(UNTIL)
         with st.container(horizontal=True):
             save = st.form_submit_button("Save", type="primary", icon=":material/check:", key=f"{place}_save")

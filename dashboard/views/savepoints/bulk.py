@@ -68,7 +68,7 @@ def ask_label(chosen: Sequence[Savepoint]) -> None:
     @dialog(f"Label {len(chosen)} savepoints")
     def ask() -> None:
         label = st.text_input("Label", key="bulk_label_text", max_chars=LABEL.most, placeholder="Empty: each keeps its own")
-        until_ms = annotation.best_before("Best before", None, key="bulk_label_until")
+        until_ms = annotation.best_before(None, key="bulk_label_until")
         st.caption(annotation.UNTIL)
         replaced = sum(bool(savepoint.label) and savepoint.label != label for savepoint in chosen) if label else 0
         if replaced:
