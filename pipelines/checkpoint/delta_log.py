@@ -14,11 +14,12 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from pipelines.checkpoint import damage, logs
+from pipelines.domain import delta
 from pipelines.domain.errors import Unsupported
 from pipelines.storage import paths
 from pipelines.storage.protocol import Entry, Storage
 
-FOLDER = "_delta_log"
+FOLDER = delta.LOG
 READER_VERSION = 3
 FEATURES = frozenset(
     {

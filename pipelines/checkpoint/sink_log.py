@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from pipelines.checkpoint import compact_log, damage, logs
 from pipelines.checkpoint.compact_log import LogBatch, LogNames
+from pipelines.domain import sinks
 from pipelines.domain.errors import Corrupt
 from pipelines.storage import paths
 from pipelines.storage.protocol import Storage
 
-FOLDER = "_spark_metadata"
+FOLDER = sinks.LOG
 DELETE = "delete"
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from pipelines.client.scripts import read_code, read_file, walk
 from pipelines.domain import requirements
 from pipelines.domain.errors import Invalid, NotFound
-from pipelines.domain.requirements import BESIDE, Names
+from pipelines.domain.placeholders import CODE
+from pipelines.domain.requirements import Names
 from pipelines.domain.texts import MOST_ITEMS
 
 
@@ -44,7 +45,7 @@ def _lines(home: Path, path: Path, files: dict[str, str], outer: tuple[Path, ...
     for line in requirements.lines(read_code(path)):
         named = requirements.reference(line)
         is_text = named is not None and named.names in (Names.REQUIREMENTS, Names.CONSTRAINTS)
-        if named is None or named.path.startswith(BESIDE) or (os.path.isabs(named.path) and not is_text):
+        if named is None or named.path.startswith(CODE) or (os.path.isabs(named.path) and not is_text):
             yield line
             continue
         place = Path(os.path.normpath(path.parent / named.path))
@@ -68,14 +69,14 @@ def _along(home: Path, place: Path, files: dict[str, str]) -> str:
         raise Invalid("code.files", f"{place} has more than {MOST_ITEMS:,} files", "Name a wheel that is made of it.")
     for file in inside:
         _taken(home, file, read_file(file), files)
-    return f"{BESIDE}/{_name(home, place)}".removesuffix("/.")
+    return f"{CODE}/{_name(home, place)}".removesuffix("/.")
 
 
 def _taken(home: Path, place: Path, packed: str, files: dict[str, str]) -> str:
     name = _name(home, place)
     if files.setdefault(name, packed) != packed:
         raise Invalid("requirements.clash", f"Two files that the requirements name would both be {name}", "Give one of them another name.")
-    return f"{BESIDE}/{name}"
+    return f"{CODE}/{name}"
 
 
 def _name(home: Path, place: Path) -> str:

@@ -10,6 +10,8 @@ from pipelines.domain.json_text import read_json
 
 DELTA = "delta"
 """Spark's name of the source and of the sink."""
+LOG = "_delta_log"
+"""The log of a table, in its folder."""
 VERSION, INDEX, TABLE, SNAPSHOT = "reservoirVersion", "index", "reservoirId", "isStartingVersion"
 LOG_KEPT, LOG_CLEANED, FILES_KEPT = "delta.logRetentionDuration", "delta.enableExpiredLogCleanup", "delta.deletedFileRetentionDuration"
 DAY_MS = 86_400_000

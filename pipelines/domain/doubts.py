@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pipelines.domain import secrets
 from pipelines.domain.files import is_module
+from pipelines.domain.placeholders import CODE
 from pipelines.domain.versions import Version
 
 BESIDE = ("spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles", "spark.yarn.dist")
@@ -13,7 +14,6 @@ BESIDE = ("spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles",
 BY_VERSION = ("spark.jars.packages", "spark.jars.repositories", "spark.jars.excludes", "spark.jars.ivy")
 """Those that name a version, so that equal names are equal bytes."""
 ENVIRONMENT = ("spark.executorEnv.", "spark.yarn.appMasterEnv.", "spark.kubernetes.driverEnv.", "spark.pyspark.")
-CODE = "{code}"
 
 
 def unplannable(old: Version, new: Version, *, is_noted: bool) -> str:

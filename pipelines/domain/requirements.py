@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipelines.domain.errors import Invalid
+from pipelines.domain.placeholders import CODE
 
-BESIDE = "{code}"
-"""How requirements name the folder of their version."""
 ARCHIVES = (".whl", ".zip", ".tar.gz", ".tgz", ".tar", ".tar.bz2", ".tbz", ".tar.xz", ".txz")
 COMMENT = re.compile(r"(^|\s+)#.*$")
 LONG = {"--requirement": "-r", "--constraint": "-c", "--editable": "-e", "--find-links": "-f"}
@@ -65,7 +64,7 @@ def refuse(text: str) -> None:
     """Raises Invalid (`requirements.path`) for a path that means nothing where the environment is made: the version lacks what is there."""
     for line in lines(text):
         named = reference(line)
-        if named is None or named.path.startswith(BESIDE):
+        if named is None or named.path.startswith(CODE):
             continue
         if named.names in (Names.REQUIREMENTS, Names.CONSTRAINTS) or not named.path.startswith("/"):
             raise Invalid("requirements.path", f"The requirements name {named.path}, which the version does not hold: {line.strip()}", HINT)

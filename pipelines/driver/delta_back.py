@@ -11,13 +11,12 @@ from typing import Any
 from urllib.parse import unquote
 
 from pipelines.domain import delta_commits
+from pipelines.domain.delta import LOG
 from pipelines.domain.delta_commits import BACK_FORMAT, Action, Back, Table
 from pipelines.domain.errors import Conflict, Corrupt, Unsupported
+from pipelines.domain.sinks import BACK
 from pipelines.driver.history import bring
 
-LOG = "_delta_log"
-BACK = "back.json"
-"""Beside the savepoint's table: a `Back`. A fork, whose table begins with it, has none."""
 TRIES = 5
 _COMMIT = re.compile(r"(\d{20})\.json")
 _CHECKPOINT = re.compile(r"(\d{20})\.checkpoint(?:\.\d{10}\.(\d{10}))?\.parquet")

@@ -8,20 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from pipelines.domain.delta import DELTA, LOG
 from pipelines.domain.delta_commits import Back
 from pipelines.domain.errors import Conflict, Unsupported
 from pipelines.domain.ids import folder_of
 from pipelines.domain.runs import ANY_TABLE, RunSpec
+from pipelines.domain.sinks import TABLE
 from pipelines.driver import delta_back
 from pipelines.driver.history import bring
 from pipelines.driver.intercept import Asked
 from pipelines.driver.records import Records
 from pipelines.driver.sinks import local_path
 
-DELTA = "delta"
-LOG = "_delta_log"
-TABLE = "table"
-"""Below the folder of `RunSpec.sink_logs`: the savepoint's table."""
 CARRIED = "carried"
 OWN = "tables"
 """In a fork's output: the tables that its driver names."""

@@ -8,8 +8,9 @@ from typing import Any
 from pipelines.domain import iceberg, kafka
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.iceberg import ICEBERG
+from pipelines.domain.sinks import FILE_SINKS
 from pipelines.driver.intercept import Asked
-from pipelines.driver.sinks import FILE_FORMATS, local_path
+from pipelines.driver.sinks import local_path
 from pipelines.driver.warehouse import literal, quoted
 
 TABLE_FORMATS = frozenset({"delta", ICEBERG, "hudi"})
@@ -29,7 +30,7 @@ class Destination:
 def make_table(spark: Any, request: Asked, frame: Any) -> None:
     """Creates a missing table of files as `DataStreamWriter.toTable` would, so that its place is known before the query starts."""
     form = request.format or _default_format(spark)
-    if form.lower() not in FILE_FORMATS or not _in_session_catalog(spark, request.table) or spark.catalog.tableExists(request.table):
+    if form.lower() not in FILE_SINKS or not _in_session_catalog(spark, request.table) or spark.catalog.tableExists(request.table):
         return
     columns = frame._jdf.schema().asNullable().toDDL()
     partitions = f" PARTITIONED BY ({', '.join(map(quoted, request.partition_by))})" if request.partition_by else ""
@@ -86,7 +87,7 @@ def _table(spark: Any, request: Asked, default_fs: str) -> Destination:
 def _directory(sink: str, path: str, default_fs: str) -> str:
     """The directory as the records have it: a path of this machine, or a URL; empty for a sink without a log of its own files, and for all
     tables but Iceberg's."""
-    if sink.lower() not in (*FILE_FORMATS, ICEBERG) or not path:
+    if sink.lower() not in (*FILE_SINKS, ICEBERG) or not path:
         return ""
     local = local_path(path, default_fs)
     if local is not None:

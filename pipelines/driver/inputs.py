@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from pipelines.domain.delta import DELTA
 from pipelines.domain.iceberg import ICEBERG
+from pipelines.domain.kafka import KAFKA
 from pipelines.driver.records import Records
 from pipelines.driver.sinks import local_path
 
@@ -13,11 +15,9 @@ FILE_RELATION = "StreamingRelation"
 """The leaf of a plan that stands for a file source (Spark's class); sources of the newer kind have no `cleanSource`."""
 RELATION = "StreamingRelationV2"
 """The leaf for a source of the newer kind."""
-KAFKA = "kafka"
 SERVERS, PROTOCOL, FAILS = "kafka.bootstrap.servers", "kafka.security.protocol", "failOnDataLoss"
 """The options of a Kafka source that are read: others may hold passwords."""
 PLAIN = "PLAINTEXT"
-DELTA = "delta"
 ICEBERG_CLASSES = "org.apache.iceberg."
 CHANGES = ("readchangefeed", "readchangedata")
 """Options with which a Delta source reads changes of rows, from files that no commit adds."""

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pipelines.domain.delta import DELTA
 from pipelines.domain.errors import Conflict
 from pipelines.domain.hadoop_conf import located
 from pipelines.domain.iceberg import ICEBERG
 from pipelines.domain.ids import QueryName, folder_of
+from pipelines.domain.placeholders import OUTPUT
 from pipelines.domain.runs import QueryStarted, RunSpec
 from pipelines.driver import delta_tables, destinations, iceberg_tables, inputs, installed, sinks, sources, topics
 from pipelines.driver.destinations import Destination
@@ -29,7 +31,6 @@ from pipelines.driver.warehouse import Warehouse
 from pipelines.hadoop.paths import Place
 
 MEMORY = "memory"
-OUTPUT = "{output}"
 LOCAL_FS = "file:///"
 CHECKPOINT_CONF = "spark.sql.streaming.checkpointLocation"
 
@@ -185,7 +186,7 @@ class Queries:
         if destination.sink.lower() == ICEBERG:
             live = sinks.place_or_none(checkpoint)
             return iceberg_tables.prepare(self._spec, self._records, name, writer, request, destination, live)
-        if name in self._spec.sink_logs and destination.sink.lower() != delta_tables.DELTA:
+        if name in self._spec.sink_logs and destination.sink.lower() != DELTA:
             destinations.require_place(destination, name)
         if destination.path:
             sinks.prepare(self._spec, self._records, name, destination.path, checkpoint, spark)

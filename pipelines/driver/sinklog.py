@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from pipelines.hadoop.paths import Place
 
-LOG_FOLDER = "_spark_metadata"
 _BATCH_FILE = re.compile(r"(\d+)(?:\.compact)?")
 
 

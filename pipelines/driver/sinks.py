@@ -11,16 +11,14 @@ from urllib.parse import urlsplit
 
 from pipelines.domain.errors import Conflict, Unsupported
 from pipelines.domain.runs import RunSpec
-from pipelines.driver.history import ROOT_FILE, History, lines_of
+from pipelines.domain.sinks import BATCH, LOG, ROOT
+from pipelines.driver.history import History, lines_of
 from pipelines.driver.records import Records
-from pipelines.driver.sinklog import LOG_FOLDER, Carry, Mend, batch_files, checkpoint_facts, checksum, decide_carry, decide_mend, newest
+from pipelines.driver.sinklog import Carry, Mend, batch_files, checkpoint_facts, checksum, decide_carry, decide_mend, newest
 from pipelines.hadoop.paths import SCHEMES, HadoopPath, Place
 
-BATCH_FILE = "batch"
-"""In a savepoint's sink log: the batch that the checkpoint ends with where its state was rewritten, one past the log's last."""
 LOG_VERSION = 1
 """Of FileStreamSinkLog."""
-FILE_FORMATS = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "xml"})
 
 
 def local_path(text: str, default_fs: str = "file:///") -> Path | None:
@@ -86,8 +84,8 @@ def prepare(spec: RunSpec, records: Records, query: str, path: str, checkpoint: 
     if source is not None:
         log = place(source)
         carry(records, query, log, sink, live, spec.run)
-        if (log / BATCH_FILE).exists():
-            fill(records, query, sink / LOG_FOLDER, ends(log), spark)
+        if (log / BATCH).exists():
+            fill(records, query, sink / LOG, ends(log), spark)
     mend(records, query, sink, live)
 
 
@@ -100,11 +98,11 @@ def carry(records: Records, query: str, source: Place, sink: Place, checkpoint: 
        exists already, an earlier start of this run got past this step, and the log is our own copy: drop it.
     4. Rename the copy to `_spark_metadata`. A crash before this leaves no log, and the next start begins at 1.
     """
-    log = sink / LOG_FOLDER
+    log = sink / LOG
     decision = decide_carry(ends(source), newest(checkpoint / "offsets"), newest(log) if log.is_dir() else None)
     if decision is Carry.NOTHING:
         return
-    copy, before = sink / f"{LOG_FOLDER}.tmp-{run}", sink / f"{LOG_FOLDER}.before-{run}"
+    copy, before = sink / f"{LOG}.tmp-{run}", sink / f"{LOG}.before-{run}"
     root = _root(source)
     _refuse_elsewhere(query, root, sink)
     past = _moved(root, sink)
@@ -129,7 +127,7 @@ def carry(records: Records, query: str, source: Place, sink: Place, checkpoint: 
 
 def mend(records: Records, query: str, sink: Place, checkpoint: Place) -> None:
     """Makes the sink's log and the checkpoint agree; raises Conflict where the log is not this query's."""
-    facts, log = checkpoint_facts(checkpoint), sink / LOG_FOLDER
+    facts, log = checkpoint_facts(checkpoint), sink / LOG
     decision = decide_mend(facts, newest(log))
     if decision is Mend.REFUSE:
         raise Conflict(
@@ -146,7 +144,7 @@ def mend(records: Records, query: str, sink: Place, checkpoint: Place) -> None:
 
 def ends(source: Place) -> int:
     """The batch that a savepoint's sink log stands for: its newest, or the one after it that a rewriting of the state wrote."""
-    rewritten = source / BATCH_FILE
+    rewritten = source / BATCH
     return int(rewritten.read_text()) if rewritten.exists() else newest(source)
 
 
@@ -182,7 +180,7 @@ def _moved(root: Place | None, sink: Place) -> History | None:
 
 def _root(source: Place) -> Place | None:
     """The directory with the files that the log names; None for a log that names none."""
-    file = source / ROOT_FILE
+    file = source / ROOT
     return place_or_none(file.read_text()) if file.exists() else None
 
 

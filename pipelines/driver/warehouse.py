@@ -14,9 +14,10 @@ from typing import Any
 
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.runs import RunSpec
+from pipelines.domain.sinks import FILE_SINKS
 from pipelines.driver.methods import after, before
 from pipelines.driver.records import replace_whole, say
-from pipelines.driver.sinks import FILE_FORMATS, local_path
+from pipelines.driver.sinks import local_path
 
 CONF = "spark.sql.warehouse.dir"
 TABLES = "tables"
@@ -132,7 +133,7 @@ class Warehouse:
         if not _exists(spark, identifier):
             return None
         about = {row.getString(0): row.getString(1) for row in _run(spark, f"DESCRIBE TABLE EXTENDED {identifier}")}
-        if about.get("Type") != "MANAGED" or about.get("Provider", "").lower() not in FILE_FORMATS:
+        if about.get("Type") != "MANAGED" or about.get("Provider", "").lower() not in FILE_SINKS:
             return None
         statement = _run(spark, f"SHOW CREATE TABLE {identifier}")[0].getString(0)
         return Table(about["Database"], about["Table"], statement, self._place(about["Location"]))

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pipelines.domain.delta_commits import BACK_FORMAT, Back
 from pipelines.domain.ids import QueryName
 from pipelines.domain.savepoints import Manifest, QueryImage
+from pipelines.domain.sinks import BACK
 from pipelines.savepoint import delta_tables, iceberg_sinks, iceberg_tables, restored_sinks, sinks
-from pipelines.savepoint.restored_sinks import SINK_BACK, RestoredSink
+from pipelines.savepoint.restored_sinks import RestoredSink
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def sink_of(image: QueryImage, query: Adopting) -> RestoredSink:
     if decision.plan.action != "swap" or image.table is None or query.since is None:
         return RestoredSink(image, decision)
     back = Back(BACK_FORMAT, query.query_id, image.batch, query.since, image.table.version, query.table)
-    return RestoredSink(image, decision, written={SINK_BACK: json.dumps(back.as_json()).encode()}, table=True)
+    return RestoredSink(image, decision, written={BACK: json.dumps(back.as_json()).encode()}, table=True)
 
 
 def hindrance(image: QueryImage, query: Adopting) -> str:

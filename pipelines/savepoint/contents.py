@@ -13,7 +13,8 @@ from pipelines.checkpoint.retained import retained
 from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import QueryName
 from pipelines.domain.savepoints import NOT_BEGUN, Operator, QueryImage, RetainedBatch, SourceOffset, StoredFile
-from pipelines.savepoint import batch_choice, delta_tables, iceberg_tables, layout, sinks
+from pipelines.domain.sinks import FILE_SINKS
+from pipelines.savepoint import batch_choice, delta_tables, iceberg_tables, layout
 from pipelines.savepoint.batch_choice import AtTime, BatchChoice, Newest, OfBatches
 from pipelines.savepoint.source import JobSource, QueryLocation
 from pipelines.storage import paths
@@ -89,7 +90,7 @@ def _offsets(noted: Mapping[str, str | None]) -> tuple[SourceOffset, ...]:
 
 
 def _has_log(place: QueryLocation) -> bool:
-    return place.sink.lower() in sinks.FILE_SINKS and bool(place.sink_path)
+    return place.sink.lower() in FILE_SINKS and bool(place.sink_path)
 
 
 def _query(place: QueryLocation, batch: int, library: Storage | None) -> QueryContents:

@@ -10,14 +10,15 @@ from pipelines.domain import rewrites
 from pipelines.domain.errors import Conflict
 from pipelines.domain.rewrites import OperatorKey, RewritePlan
 from pipelines.domain.savepoints import Manifest, Operator, QueryImage, StoredFile
-from pipelines.savepoint import layout, sinks
+from pipelines.domain.sinks import FILE_SINKS
+from pipelines.savepoint import layout
 from pipelines.savepoint.source import JobSource
 from pipelines.savepoint.take import Look
 from pipelines.storage import paths
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 
-CUT_OR_AGAIN = sinks.FILE_SINKS | {"noop", "console", "memory", "kafka"}
+CUT_OR_AGAIN = FILE_SINKS | {"noop", "console", "memory", "kafka"}
 """Sinks that do not know batches by their numbers, or whose log is cut back to the savepoint."""
 Read = Callable[[str], bytes]
 

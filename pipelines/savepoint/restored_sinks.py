@@ -7,22 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from pipelines.domain.delta_commits import BACK_FORMAT, Back
+from pipelines.domain.placeholders import OUTPUT
 from pipelines.domain.savepoints import Manifest, QueryImage, StoredFile
+from pipelines.domain.sinks import BACK, ROOT
 from pipelines.savepoint import delta_tables, history, iceberg_sinks, iceberg_tables, sinks
 from pipelines.savepoint.history import History
-from pipelines.savepoint.sink_places import OUTPUT, Arguments, inside, plain
+from pipelines.savepoint.sink_places import Arguments, inside, plain
 from pipelines.savepoint.sinks import Choice, Decision
 from pipelines.storage.protocol import Storage
 
 SINK_LOGS = ".sinks"
-SINK_TABLE = "table"
-"""Below a query's folder there: the savepoint's Delta table, which its driver puts where the fork writes."""
-SINK_BACK = "back.json"
-"""Beside that table: a `Back`, where the parent's own table goes back to what that is."""
-SINK_ROOT = "root"
-"""Beside a restored sink log: the output directory that its entries were written to. A log without it brings no files along."""
-SINK_BATCH = "batch"
-"""Beside a restored sink log: the batch that the checkpoint ends with, one past the log's last, where its state was rewritten."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +73,7 @@ def _resumed(manifest: Manifest, image: QueryImage) -> RestoredSink:
     if decision.plan.action != "cut" or image.table is None:
         return RestoredSink(image, decision)
     back = Back(BACK_FORMAT, image.query_id, image.batch, image.table.version, image.table.version)
-    return RestoredSink(image, decision, written={SINK_BACK: json.dumps(back.as_json()).encode()}, table=True)
+    return RestoredSink(image, decision, written={BACK: json.dumps(back.as_json()).encode()}, table=True)
 
 
 def of_fork(library: Storage, manifest: Manifest, arguments: Arguments, words: Mapping[str, str]) -> tuple[RestoredSink, ...]:
@@ -118,7 +112,7 @@ def _continued(library: Storage, manifest: Manifest, image: QueryImage, decision
     if not past.moved:
         return _as_it_was(manifest, image, decision, past.root)
     moved = history.log_at(library, manifest, image, past.root)
-    return RestoredSink(image, decision, written={**moved, SINK_ROOT: past.root.encode()})
+    return RestoredSink(image, decision, written={**moved, ROOT: past.root.encode()})
 
 
 def _brought(
@@ -129,17 +123,17 @@ def _brought(
         return RestoredSink(image, _gone(image, f"It is in {past.root}, and where the fork would write is known only within {OUTPUT}"))
     below = plain(image.sink_path).removeprefix(plain(arguments.output)).strip("/")
     to = f"{arguments.own}/{below}" if below else arguments.own
-    written = {**history.log_at(library, manifest, image, to), SINK_ROOT: to.encode()}
+    written = {**history.log_at(library, manifest, image, to), ROOT: to.encode()}
     plan = replace(decision.plan, message=decision.plan.message.replace("are linked into", "are copied into"))
     return RestoredSink(image, replace(decision, plan=plan), written=written, brought=Brought(past.root, to, past.there))
 
 
 def _as_it_was(manifest: Manifest, image: QueryImage, decision: Decision, root: str) -> RestoredSink:
     if not image.begun and decision.plan.action == "cut":
-        return RestoredSink(image, decision, written={SINK_ROOT: root.encode()})
+        return RestoredSink(image, decision, written={ROOT: root.encode()})
     if not history.log_names(manifest, image):
         return RestoredSink(image, decision)
-    return RestoredSink(image, decision, as_it_is=True, written={SINK_ROOT: root.encode()})
+    return RestoredSink(image, decision, as_it_is=True, written={ROOT: root.encode()})
 
 
 def _lost(image: QueryImage, past: History) -> Decision:

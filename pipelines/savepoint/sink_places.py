@@ -7,13 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from urllib.parse import unquote, urlsplit
 
+from pipelines.domain.delta import DELTA
+from pipelines.domain.placeholders import OUTPUT
 from pipelines.domain.savepoints import QueryImage
-
-DELTA = "delta"
-OUTPUT = "{output}"
-"""The folder of a job that holds its own tables, beside `output`."""
-JOB = "{job}"
-"""The job's name, for what is no directory: a schema, a table."""
 
 
 @dataclass(frozen=True)

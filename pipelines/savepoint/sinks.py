@@ -7,15 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.domain import kafka
+from pipelines.domain.delta import DELTA
 from pipelines.domain.errors import Conflict, Invalid, TidemarkError
 from pipelines.domain.iceberg import ICEBERG
 from pipelines.domain.ids import QueryName
+from pipelines.domain.placeholders import JOB, OUTPUT
 from pipelines.domain.restores import SinkPlan
 from pipelines.domain.savepoints import QueryImage
-from pipelines.savepoint.sink_places import DELTA, JOB, OUTPUT, Arguments, moves, moves_table, table_folder
+from pipelines.domain.sinks import FILE_SINKS
+from pipelines.savepoint.sink_places import Arguments, moves, moves_table, table_folder
 from pipelines.savepoint.sink_words import EVERY_SINK_TO_FORK, EVERY_SINK_TO_RESUME, OWN_TOPIC, UNKNOWN_TO_FORK, UNKNOWN_TO_RESUME
 
-FILE_SINKS = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "xml"})
 TABLE_SINKS = frozenset({DELTA, ICEBERG, "hudi"})
 EVERY = "*"
 """In a request's sinks: every query that is not named."""

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from pipelines.checkpoint import closure, metadata, relocation, state_files
 from pipelines.domain import sql_jobs
 from pipelines.domain.ids import JobName, QueryName, folder_of
+from pipelines.domain.placeholders import OUTPUT
 from pipelines.domain.runs import ANY_TABLE
 from pipelines.domain.savepoints import Manifest, QueryImage, StoredFile
+from pipelines.domain.sinks import TABLE
 from pipelines.domain.versions import Version
 from pipelines.savepoint import adoptions, iceberg_tables, layout, restored_sinks, sink_places, sinks
 from pipelines.savepoint.adoptions import Adopting
-from pipelines.savepoint.restored_sinks import SINK_LOGS, SINK_TABLE, RestoredSink
+from pipelines.savepoint.restored_sinks import SINK_LOGS, RestoredSink
 from pipelines.savepoint.sink_places import Arguments, plain
 from pipelines.storage import paths
 from pipelines.storage.protocol import Storage
@@ -113,7 +115,7 @@ def _arguments(manifest: Manifest, target: Fork) -> Arguments:
 
 def _told(version: Version) -> tuple[str, ...]:
     """The arguments; a SQL job's sinks are in its own output directory without any that says so."""
-    return (*version.args, sink_places.OUTPUT) if sql_jobs.is_sql(version.script) else version.args
+    return (*version.args, OUTPUT) if sql_jobs.is_sql(version.script) else version.args
 
 
 def files(library: Storage, manifest: Manifest, target: Target, begun: Sequence[RestoredSink]) -> Files:
@@ -129,7 +131,7 @@ def files(library: Storage, manifest: Manifest, target: Target, begun: Sequence[
         home = f"{SINK_LOGS}/{folder_of(query)}"
         written |= {paths.join(home, name): data for name, data in begun_sink.written.items()}
         moves |= dict(_below(manifest, layout.sink_log(query), home)) if begun_sink.as_it_is else {}
-        moves |= dict(_below(manifest, layout.table(query), f"{home}/{SINK_TABLE}")) if begun_sink.table else {}
+        moves |= dict(_below(manifest, layout.table(query), f"{home}/{TABLE}")) if begun_sink.table else {}
     for query, instead in target.replaced.items() if isinstance(target, Fork | Resume) else ():
         home = f"{folder_of(query)}/"
         replaced |= {path for path in moves if path.startswith(home) and gives_way(path.removeprefix(home), instead)}

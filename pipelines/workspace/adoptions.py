@@ -10,12 +10,12 @@ from pipelines.checkpoint import metadata
 from pipelines.domain import iceberg
 from pipelines.domain.errors import Conflict, NotFound, refusal
 from pipelines.domain.ids import JobName, QueryName, SavepointId
+from pipelines.domain.placeholders import OUTPUT
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.runs import ANY_TABLE
 from pipelines.domain.savepoints import Manifest, Reason
 from pipelines.savepoint import adoptions, iceberg_tables, restore, sink_places, sinks
 from pipelines.savepoint.adoptions import Adopting
-from pipelines.savepoint.sink_places import OUTPUT
 from pipelines.savepoint.source import QueryLocation
 from pipelines.storage.addresses import open_storage
 from pipelines.verbs.take import Take

@@ -23,8 +23,8 @@ from pipelines.domain.ids import JobName, QueryName, RunId, job_name, query_name
 from pipelines.domain.jobs import Job, Run, Wanted
 from pipelines.domain.runs import QUERIES_FILE, SPEC_FILE, QueryStarted, RunState
 from pipelines.domain.runtimes import Runtime
+from pipelines.domain.sinks import FILE_SINKS
 from pipelines.domain.versions import Version, version
-from pipelines.savepoint.sinks import FILE_SINKS
 from pipelines.storage import folders
 from pipelines.storage.addresses import LOCAL_ADDRESSES, open_storage
 from pipelines.verbs.attach import Attach, AttachPlan

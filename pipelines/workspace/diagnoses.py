@@ -12,10 +12,10 @@ from pipelines.domain.diagnosis import Diagnosis, Finding
 from pipelines.domain.errors import Corrupt, Invalid, NotFound, TidemarkError, Unsupported
 from pipelines.domain.ids import JobName, QueryName, SavepointId, query_of
 from pipelines.domain.savepoints import Manifest, QueryImage, Savepoint
+from pipelines.domain.sinks import FILE_SINKS
 from pipelines.domain.trust import Damage, Trust
 from pipelines.domain.watch import Watch
 from pipelines.savepoint import checksums, completeness, layout, manifests, progress_file, worker
-from pipelines.savepoint.sinks import FILE_SINKS
 from pipelines.savepoint.source import QueryLocation
 from pipelines.savepoint.worker import Checkpoint
 from pipelines.storage.addresses import open_storage

@@ -18,9 +18,8 @@ from pipelines.domain.experiments import BatchRow, Health, Series
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import JobDetail, JobSummary
 from pipelines.domain.runs import QUERIES_FILE
-from pipelines.savepoint.restored_sinks import SINK_ROOT
+from pipelines.domain.sinks import FILE_SINKS, ROOT
 from pipelines.savepoint.sink_places import inside
-from pipelines.savepoint.sinks import FILE_SINKS
 from pipelines.verbs.forget import Forget, ForgetPlan
 from pipelines.verbs.jobs import ListBatches, ListJobs, ShowEventSeries, ShowJob, ShowSeries
 from pipelines.verbs.system import ShowHealth
@@ -141,7 +140,7 @@ def _refuse_needed(context: Context, name: JobName) -> None:
 def _links(context: Context, fork: JobName, parent: str) -> bool:
     """Whether the fork will link files from below its parent's folder: its sink logs say where their files are."""
     specs = [context.files.spec(fork, run) for run in context.files.run_ids(fork)]
-    roots = [Path(folder, SINK_ROOT) for spec in specs for folder in spec.sink_logs.values()]
+    roots = [Path(folder, ROOT) for spec in specs for folder in spec.sink_logs.values()]
     return any(inside(root.read_text(), parent) for root in roots if root.is_file())
 
 

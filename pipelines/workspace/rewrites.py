@@ -17,12 +17,12 @@ from pipelines.domain.ids import folder_of
 from pipelines.domain.job_places import s3_conf
 from pipelines.domain.rewrites import RewritePlan
 from pipelines.domain.savepoints import Manifest
+from pipelines.domain.sinks import BATCH
 from pipelines.domain.versions import Version
 from pipelines.sandbox import states as sandbox
 from pipelines.sandbox.conversions import ConversionTask
 from pipelines.sandbox.counts import TASK_FORMAT, Store
 from pipelines.sandbox.rewrites import RewriteTask, Rewritten
-from pipelines.savepoint.restored_sinks import SINK_BATCH
 from pipelines.storage.addresses import open_storage
 from pipelines.workspace import environments, run_confs, states, verifications
 from pipelines.workspace.context import Context
@@ -83,7 +83,7 @@ def note(plan: RewritePlan, sink_logs: Mapping[str, str]) -> None:
     """Writes beside each restored sink log which batch the rewriting was, for the driver that carries the log."""
     for query, batch in plan.batches.items():
         if query in sink_logs:
-            open_storage(sink_logs[query]).write(SINK_BATCH, str(batch).encode())
+            open_storage(sink_logs[query]).write(BATCH, str(batch).encode())
 
 
 def stores(manifest: Manifest, plan: RewritePlan, checkpoints: str) -> tuple[Store, ...]:

@@ -6,17 +6,11 @@ from collections.abc import Mapping
 
 from pipelines.domain import event_logs, files, log_configuration, spark_metrics
 from pipelines.domain.ids import JobName, RunId
+from pipelines.domain.placeholders import CODE, JOB, OUTPUT
 from pipelines.domain.versions import Version
 from pipelines.storage.layout import Layout
 from pipelines.workspace import hadoop, large_files
 from pipelines.workspace.context import Context
-
-OUTPUT = "{output}"
-"""What becomes the job's own output directory in a version's arguments."""
-JOB = "{job}"
-"""What becomes the job's name in a version's arguments: a fork's own schema, topic or table."""
-CODE = "{code}"
-"""What becomes the folder of a version's script and its files, in its arguments and confs."""
 
 
 def settings(frozen: Version, job: str, code: str, output: str, places: Mapping[str, str]) -> tuple[tuple[str, ...], Mapping[str, str]]:

@@ -10,6 +10,7 @@ from pipelines.catalog import versions as version_rows
 from pipelines.domain import files, log_configuration, masters, secrets, sql_jobs, syntax
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.ids import VersionId
+from pipelines.domain.placeholders import CODE
 from pipelines.domain.requirements import refuse
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version, version
@@ -61,7 +62,7 @@ def given(requirements: str | None) -> str:
 
 def _keeps_environment(old: Version, revision: Revision, beside: Mapping[str, str]) -> bool:
     """Whether requirements, and the files that they may name, stay as they were."""
-    names_files = "{code}" in old.requirements
+    names_files = CODE in old.requirements
     return revision.requirements in (None, old.requirements) and (not names_files or beside == old.files)
 
 

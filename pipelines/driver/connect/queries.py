@@ -7,6 +7,7 @@ from typing import Any
 
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.runs import QueryStarted
+from pipelines.domain.sinks import FILE_SINKS
 from pipelines.driver import destinations, sinks, sources, topics
 from pipelines.driver.connect import session
 from pipelines.driver.connect.lease import ClientLeases
@@ -15,9 +16,9 @@ from pipelines.driver.destinations import Destination
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.queries import LOCAL_FS, MEMORY, Queries, location_of
 from pipelines.driver.running import Running
-from pipelines.driver.sinks import FILE_FORMATS, local_path
+from pipelines.driver.sinks import local_path
 
-SINKS = FILE_FORMATS | {MEMORY, "console", "noop", "foreach", "foreachbatch", "kafka"}
+SINKS = FILE_SINKS | {MEMORY, "console", "noop", "foreach", "foreachbatch", "kafka"}
 METADATA = "metadata"
 """The file with which Spark begins a checkpoint."""
 LATE = "Python worker failed to connect back"

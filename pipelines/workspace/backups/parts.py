@@ -18,6 +18,7 @@ from pipelines.domain.processes import PROCESS_FILE
 from pipelines.domain.restarts import RestartDecision
 from pipelines.domain.runs import RUN_LOCK, Exit
 from pipelines.domain.savepoints import Manifest
+from pipelines.domain.sinks import LOG
 from pipelines.domain.supervision import TERMINATED_FILE
 from pipelines.domain.trust import Damage
 from pipelines.savepoint import completeness, library
@@ -34,7 +35,6 @@ from pipelines.workspace.context import Context
 PASSING = {PROCESS_FILE, TERMINATED_FILE, "modules.zip", "tidemark.zip", RUN_LOCK, LOCK_FILE}
 """Files of a run that say something of one machine, or are made anew."""
 GROWING = (".jsonl", ".log")
-SINK_LOG = "_spark_metadata"
 ENDED = "it ran when the workspace was backed up; resume it, and it goes on where its backup was taken"
 
 
@@ -135,7 +135,7 @@ def of_state(context: Context, source: JobSource, manifest: Manifest, folder: Pa
     targets: dict[str, str] = {}
     for image in manifest.queries:
         place = places[image.query]
-        sink = f"{plain(image.sink_path)}/{SINK_LOG}" if image.sink_path else ""
+        sink = f"{plain(image.sink_path)}/{LOG}" if image.sink_path else ""
         for inner_folder, target in ((inner.checkpoint(image.query), place.checkpoint), (inner.sink_log(image.query), sink)):
             if inside(target, str(context.layout.job(source.job))):
                 targets[inner_folder] = _name(context, Path(plain(target)))
@@ -146,7 +146,7 @@ def of_state(context: Context, source: JobSource, manifest: Manifest, folder: Pa
         for file in manifest.files
         if file.path.startswith(f"{inner_folder}/")
     ]
-    return parts, [target for target in targets.values() if paths.name(target) == SINK_LOG]
+    return parts, [target for target in targets.values() if paths.name(target) == LOG]
 
 
 def of_savepoint(context: Context, savepoint: SavepointId, seal: Seal | None) -> Iterator[Part]:

@@ -16,11 +16,11 @@ from pipelines.domain.experiments import LockStepped
 from pipelines.domain.ids import JobName
 from pipelines.domain.replays import Kind, Outcome, ReplayedPart
 from pipelines.domain.savepoints import Manifest, QueryImage
+from pipelines.domain.sinks import FILE_SINKS
 from pipelines.domain.state_differences import Pair
 from pipelines.domain.states import CLOCK_TIMERS, StateTable
 from pipelines.savepoint import states as tables
 from pipelines.savepoint import written
-from pipelines.savepoint.sinks import FILE_SINKS
 from pipelines.storage.protocol import Storage
 from pipelines.verbs.take import Take
 from pipelines.workspace import compare
