@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pipelines.checkpoint import damage
@@ -54,8 +54,13 @@ class Listing:
 
 def listed(storage: Storage, folder: str = "") -> Listing:
     """The files of `storage` below `folder` as they are now."""
+    return of(storage.list(folder))
+
+
+def of(entries: Iterable[Entry]) -> Listing:
+    """The listing of these files."""
     folders: dict[str, dict[str, Entry]] = defaultdict(dict)
-    for entry in storage.list(folder):
+    for entry in entries:
         parent, _, name = entry.path.rpartition("/")
         folders[parent][name] = entry
     return Listing(folders, _children(folders))

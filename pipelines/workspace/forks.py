@@ -89,7 +89,7 @@ def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> Plan
     restored = gaps.told_of_savepoint(  # the plan of a lock-step has looked for files
         context, restoring.plan(), source_moves.standing(manifest, moves), is_accepted=variant.force, with_files=following is None
     )
-    refused = restored.refusal or _unneeded(restored, verdict) or (None if variant.force else verdicts.refusal(verdict, variant))
+    refused = restored.refusal or _unneeded(restored, verdict) or verdicts.refusal(verdict, variant, is_forced=variant.force)
     builds = environments.is_missing(context, version)
     restored = spark_changes.told_of_savepoint(context, replace(restored, refusal=refused), manifest, version)
     shown = replace(restored, run=run, version=version.id, verdict=verdict, judged=manifest.id, builds=builds)

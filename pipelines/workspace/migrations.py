@@ -14,11 +14,12 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
 
-from pipelines.domain import masters, migrations, operator_places, syntax, verdicts
+from pipelines.domain import dropping, masters, migrations, operator_places, syntax, verdicts
 from pipelines.domain.errors import Conflict, Corrupt, Incompatible, Invalid, Refusal, Unsupported, refusal
 from pipelines.domain.ids import folder_of
 from pipelines.domain.job_places import is_remote
 from pipelines.domain.migrations import COLUMNS, MigratedOperator, Migration, MigrationPlan
+from pipelines.domain.operator_places import name_of
 from pipelines.domain.plannings import NEW, Planning
 from pipelines.domain.runtimes import Runtime
 from pipelines.domain.savepoints import Manifest
@@ -162,19 +163,20 @@ def _placed(
         for image in manifest.begun
         if image.query in started
     )
-    _accepted({*left, *(name for query in placed for name in query.lost)}, asked)
+    lost = {*left, *(name for query in placed for name in query.lost)}
+    _accepted(lost, asked, {*lost, *(name_of(query.known.image.query, old) for query in placed for old in query.known.kept)})
     if not asked.is_last and any(query.is_placed for query in placed):
         message = "Operators or sources come, go or move, and state cannot be rescaled or moved to another store in the same step"
         raise Unsupported("migrate.steps", message, "Begin it first; then take a savepoint of it, and fork that.")
     return placed, left
 
 
-def _accepted(lost: Collection[str], asked: Asked) -> None:
+def _accepted(lost: Collection[str], asked: Asked, droppable: Collection[str]) -> None:
     missing, idle = {*lost} - {*asked.drop}, sorted({*asked.drop} - {*lost})
     if missing:
         raise verdicts.drops(missing)
     if idle:
-        raise Invalid("drop.kept", f"{', '.join(idle)} is not dropped by this code", "Name what the verdict says is dropped.")
+        raise dropping.kept(idle, droppable)
 
 
 def _in_sandbox(

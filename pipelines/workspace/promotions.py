@@ -20,7 +20,7 @@ from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.verdicts import Verdict
 from pipelines.domain.versions import Version
-from pipelines.savepoint import sinks
+from pipelines.savepoint import migration, rescaling, sinks
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.revision import Revision
@@ -37,13 +37,25 @@ from pipelines.workspace.tickets import Cancelled, Ticket
 @plans(Promote)
 def plan(context: Context, change: Promote) -> Planned[str, PromotePlan]:
     """Raises what `decisions.variant` raises; Conflict (`promote.parent_gone`, `promote.never_started`, `promote.failed`,
-    `promote.other`, `job.attached`); from the savepoint NotFound (`savepoint.not_found`) where that was disposed of."""
+    `promote.other`, `job.attached`); from the savepoint NotFound (`savepoint.not_found`) where that was disposed of; Invalid
+    (`drop.unknown`)."""
     variant = decisions.variant(context, change.job)
     adoption = adoptions.planned(context, variant) if change.state is StateFrom.VARIANT else None
     plan = _plan(context, variant, change, adoption)
     verdict = plan.restore.verdict if plan.restore is not None else plan.verdict
-    plan = replace(plan, refusal=verdicts.not_accepted(verdict, change))
+    _check_dropped(context, plan, change, adoption)
+    plan = replace(plan, refusal=verdicts.not_accepted(verdict, change) or verdicts.not_dropped(verdict, change))
     return Planned(plan, lambda ticket: _promote(context, variant, plan, change, adoption, ticket))
+
+
+def _check_dropped(context: Context, plan: PromotePlan, change: Promote, adoption: Adoption | None) -> None:
+    """Raises Invalid (`drop.unknown`), before the parent is stopped, for what is to be dropped and no savepoint would hold."""
+    if adoption is not None:
+        migration.check_dropped(rescaling.of_look(adoption.take.look), change.drop)
+    judged = plan.restore.judged if plan.restore is not None else plan.judged
+    if adoption is None and judged is not None:
+        manifest = savepoints.manifest(context, judged)
+        migration.check_dropped(rescaling.of_savepoint(context.shelf(manifest.id), manifest), change.drop)
 
 
 def _plan(context: Context, variant: Variant, change: Promote, adoption: Adoption | None) -> PromotePlan:

@@ -97,7 +97,7 @@ def planned(
     taken = job_resources.asked(may_take := repairs.known_job(context, name).resources, change, version)
     going = Going(name, newest, begins, version, change.new_queries, attempt, partitions, change.force, migrate, adopts, taken)
     shown, go = _way(context, going, change)
-    refused = shown.refusal or (None if change.force else refusal(shown.verdict, change))
+    refused = shown.refusal or refusal(shown.verdict, change, is_forced=change.force)
     shown = replace(shown, run=going.run, version=version.id, builds=is_missing(context, version), refusal=refused)
     told = () if attempt else home_leases.told(context, name)
     shown = replace(shown, resources=taken, means=job_resources.means(taken), warnings=(*shown.warnings, *told))

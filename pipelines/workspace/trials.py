@@ -20,7 +20,7 @@ from pipelines.savepoint import leases
 from pipelines.savepoint.targets import Scratch
 from pipelines.verbs.state import QueryState
 from pipelines.verbs.try_code import TrialPlan, TryCode
-from pipelines.workspace import changed_meanings, migrations, savepoints, versions
+from pipelines.workspace import changed_meanings, migrations, savepoints, verdicts, versions
 from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.changed_meanings import Tried
 from pipelines.workspace.context import Context
@@ -35,7 +35,7 @@ from pipelines.workspace.tickets import Ticket
 
 @plans(TryCode)
 def plan(context: Context, change: TryCode) -> Planned[Trial, TrialPlan]:
-    """Raises Invalid for code with a syntax error, and what a migration's plan refuses."""
+    """Raises Invalid for code with a syntax error, or (`drop.kept`) that is known not to drop that, and what a migration's plan refuses."""
     manifest = savepoints.manifest(context, change.savepoint)
     version = versions.of_fork(manifest, change, context.now_ms())
     versions.check(version)
@@ -43,6 +43,9 @@ def plan(context: Context, change: TryCode) -> Planned[Trial, TrialPlan]:
     migrated = _restoring(context, manifest, version, asked, "").plan().migration if asked else None
     if migrated is not None:
         check_plan(migrated)
+        refused = verdicts.not_dropped(verdicts.nearest(context, manifest, version, change.new_queries, change.map), change)
+        if refused is not None:
+            raise refused.error
     plan = TrialPlan(manifest.id, manifest.job, version.id, migrated)
     return Planned(plan, lambda ticket: _try(context, manifest, version, change.new_queries, asked, ticket))
 

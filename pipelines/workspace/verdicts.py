@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from pipelines import __version__
-from pipelines.domain import errors, verdicts
+from pipelines.domain import dropping, errors, verdicts
 from pipelines.domain.errors import Corrupt, Incompatible, NotFound, Refusal, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, content_id
 from pipelines.domain.installed import Installed, is_same
@@ -60,11 +60,13 @@ def known(
     return kept.verdict if kept is not None and are_same(kept.files) else None
 
 
-def refusal(verdict: Verdict | None, change: Migrating) -> Refusal | None:
-    """Why a run with that verdict is refused: what is dropped of the state and was not accepted, and code that is known not to start, which
-    would fail at its first batch."""
-    refused = not_accepted(verdict, change)
-    if verdict is None or refused is not None:
+def refusal(verdict: Verdict | None, change: Migrating, *, is_forced: bool) -> Refusal | None:
+    """Why a run with that verdict is refused: what is dropped of the state and was not accepted, what is to be dropped and is not, and code
+    that is known not to start, which would fail at its first batch. One that is forced is refused where its state would not be migrated."""
+    if verdict is None or (is_forced and (not change.is_migrated or verdict.told != (change.map or {}))):
+        return None
+    refused = not_accepted(verdict, change) or not_dropped(verdict, change)
+    if refused is not None or is_forced:
         return refused
     if verdict.outcome.starts or (verdict.outcome is Outcome.NEEDS_REWRITING and change.is_migrated):
         return None
@@ -78,6 +80,12 @@ def not_accepted(verdict: Verdict | None, change: Migrating) -> Refusal | None:
     told = (*change.drop, *(change.map or {}))
     missing = [name for name in verdict.dropped if name not in told] if verdict is not None else []
     return errors.refusal(verdicts.drops(missing)) if missing else None
+
+
+def not_dropped(verdict: Verdict | None, change: Migrating) -> Refusal | None:
+    """Why a run is refused that is to drop what its code goes on with."""
+    idle = dropping.idle(change.drop, verdict) if verdict is not None else ()
+    return errors.refusal(dropping.kept(idle, dropping.droppable(verdict))) if verdict is not None and idle else None
 
 
 def stand_in(context: Context, job: JobName) -> Manifest | None:

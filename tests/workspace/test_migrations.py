@@ -18,7 +18,7 @@ from pipelines.domain.errors import Conflict, Incompatible, Invalid, Unavailable
 from pipelines.domain.migrations import COLUMNS, Becomes
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint
-from pipelines.domain.verdicts import Outcome, Part
+from pipelines.domain.verdicts import OperatorPair, OperatorPlan, Outcome, Part
 from pipelines.sandbox.requests import MARK
 from pipelines.verbs.check import Check
 from pipelines.verbs.diagnose import Diagnose
@@ -30,7 +30,7 @@ from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ReadManifest, ShowSavepoint
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
-from pipelines.verbs.try_code import TryCode
+from pipelines.verbs.try_code import TrialPlan, TryCode
 from pipelines.workspace import states
 from tests.contracts.examples import MIGRATION
 from tests.waiting import until
@@ -124,9 +124,44 @@ def test_what_is_dropped_has_to_be_accepted_by_its_name(house: House, tmp_path: 
     assert house.face.plan(replace(fork, force=True)).refusal is None
     mapped = house.face.plan(replace(fork, map={"counts.0": "counts.0"}))
     assert mapped.refusal is None and mapped.migration is not None, "what goes on as another one is not dropped"
-    assert house.face.plan(replace(fork, drop=("counts.1",))).refusal == refused
+    assert house.face.plan(replace(fork, force=True, drop=("counts.sources.0",))).refusal == refused, "migrated it is not, forced or not"
     with pytest.raises(Invalid, match="'0' is no operator"):
         house.face.plan(replace(fork, map={"0": "1"}))
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("counts.1", "unknown"), ("other", "unknown"), ("counts.0.last", "unknown"), ("counts.sources.1", "unknown"), ("counts", "kept")],
+)
+def test_what_is_to_be_dropped_and_is_not_is_refused_by_the_plan(house: House, tmp_path: Path, name: str, code: str) -> None:
+    """As carrying it out refuses it, by every verb, forced or not; the hint says what there is to be dropped."""
+    savepoint = saved(house, tmp_path)
+    fork = Fork(savepoint.id, name="b", code="print(1)\n", drop=(name,))
+    part = Part("counts", 0, "stateStoreSave", Outcome.CHANGED_MEANING, ("sum before, count now",))
+    pair = OperatorPair("counts", OperatorPlan(0, "stateStoreSave"), OperatorPlan(0, "stateStoreSave"))
+    version = house.face.plan(replace(fork, drop=())).version or savepoint.version
+    keep(house, savepoint, "print(1)\n", replace(verdicts.of(savepoint.id, version, (part,)), operators=(pair,)))
+    resume = Resume("a", code=fork.code, drop=(name,))
+    tried = TryCode(savepoint.id, code=fork.code, drop=(name,))
+    for change in (fork, replace(fork, force=True), resume, replace(resume, from_savepoint=savepoint.id), tried):
+        with pytest.raises(Invalid) as refused:
+            planned = house.face.plan(change)
+            assert not isinstance(planned, TrialPlan) and planned.refusal is not None
+            raise planned.refusal.error
+        assert (refused.value.code, "counts.0" in refused.value.hint) == (f"drop.{code}", True)
+        with pytest.raises(Invalid) as failed:
+            do(house.face, change)
+        assert failed.value.as_json() == refused.value.as_json()
+
+
+def test_a_state_variable_that_is_not_there_cannot_be_dropped(house: House) -> None:
+    house.ran(golden="transform")
+    savepoint = do(house.face, Take("a"))
+    with pytest.raises(Invalid, match=r"no counts\.0\.nothing") as refused:
+        house.face.plan(Fork(savepoint.id, name="b", drop=("counts.0.nothing",)))
+    variables = [name for name in refused.value.hint.removesuffix(".").split(", ") if name.count(".") == 2 and ".sources." not in name]
+    assert variables
+    assert house.face.plan(Fork(savepoint.id, name="b", drop=(variables[0],))).migration is not None
 
 
 def test_a_trial_is_planned_with_what_the_fork_would_do_with_the_state(house: House, tmp_path: Path) -> None:
