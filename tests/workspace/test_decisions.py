@@ -14,7 +14,7 @@ from pipelines.checkpoint import metadata
 from pipelines.domain import verdicts
 from pipelines.domain.decisions import Choice, StateFrom
 from pipelines.domain.delta_commits import Back
-from pipelines.domain.errors import Conflict, NotFound, Unavailable
+from pipelines.domain.errors import Conflict, Invalid, NotFound, Unavailable
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.ids import OperationId
 from pipelines.domain.jobs import Job, Run, StopWanted, Wanted
@@ -92,6 +92,10 @@ def test_a_dry_run_says_each_step_and_does_nothing(house: House) -> None:
     manifest, version = house.face.ask(ReadManifest(made.savepoint)), house.face.ask(ShowVersion(plan.version))
     known.keep(house.face.context, manifest, version, (), verdict, {})
     assert house.face.plan(Promote("split")).verdict == verdict
+    for state in (StateFrom.PRESENT, StateFrom.SAVEPOINT):
+        with pytest.raises(Invalid, match=r"no counts\.7") as unknown:
+            house.face.plan(Promote("split", state, drop=("counts.7",)))
+        assert unknown.value.code == "drop.unknown" and "counts.0" in unknown.value.hint
     back = house.face.plan(Promote("split", StateFrom.SAVEPOINT)).restore
     assert back is not None and back.verdict == verdict
     assert plan.steps[-1].words.startswith("The decision is kept; split does not run (")
