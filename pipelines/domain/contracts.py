@@ -20,6 +20,12 @@ class Keeps:
     JSON."""
 
 
+HOLDING = ("array", "map", "struct")
+_UNIT = "(?:year|month|day|hour|minute|second)"
+_COLUMN = re.compile(
+    rf"(?P<name>.*?) (?P<kind>interval {_UNIT}(?: to {_UNIT})?|string collate \S+|(?:array|map|struct)<.*>|{{.*}}|\S+)", re.DOTALL
+)
+"""`name type`, where both may have spaces in them."""
 _INNER_NAME = re.compile(r"(?<=[<,])\s*[^\s<>,]+ ")
 Contract = Mapping[int, Keeps]
 """Spark's id of an operator -> what it keeps."""
@@ -79,16 +85,18 @@ def _types(keeps: Keeps) -> list[tuple[str, list[str]]]:
 
 def _kind(column: str) -> str:
     """The type of `name type`, without the names within a struct."""
-    name = column.partition("<")[0].rpartition(" ")[0]
-    return _INNER_NAME.sub("", column[len(name) :].strip())
+    parts = _COLUMN.fullmatch(column)
+    return _INNER_NAME.sub("", parts["kind"] if parts else column)
 
 
 def _columns(text: str) -> Iterator[str]:
-    """The columns of `name type, …`; a comma inside of a type does not part them."""
-    depth, begin = 0, 0
+    """The columns of `name type, …`; a comma inside of a type, or in the parentheses of a name, does not part them."""
+    depth, opened, begin = 0, 0, 0
     for at, sign in enumerate(text):
-        depth += (sign in "<({[") - (sign in ">)}]")
-        if sign == "," and depth == 0:
+        is_of_type = sign == "<" and text[:at].endswith(HOLDING)
+        opened += is_of_type - (sign == ">" and opened > 0)
+        depth += (sign in "({[") - (sign in ")}]")
+        if sign == "," and depth == 0 and opened == 0:
             yield text[begin:at].strip()
             begin = at + 1
     yield text[begin:].strip()

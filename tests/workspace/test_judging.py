@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain import doubts, judged_operators, judging, verdicts
+from pipelines.domain import contracts, doubts, judged_operators, judging, verdicts
 from pipelines.domain.contracts import Keeps
 from pipelines.domain.errors import Invalid
 from pipelines.domain.ids import QueryName, SavepointId, VersionId
@@ -43,6 +43,22 @@ def changed(known: Known = KNOWN, *, old: PlannedQuery = QUERY, **after: object)
 
 def test_the_same_plan_is_the_same() -> None:
     assert changed()[0] is Outcome.SAME
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("interval day to second", "interval hour to second"),
+        ("interval year to month", "interval month"),
+        ("string collate UNICODE_CI", "string"),
+        ('{"pyClass": "a.A", "type": "udt"}', '{"pyClass": "a.B", "type": "udt"}'),
+        ("array<interval day>", "array<interval day to hour>"),
+        ("map<string, decimal(10,2)>", "map<string, decimal(10,3)>"),
+    ],
+)
+def test_types_of_several_words_are_told_apart_and_names_of_several_are_names(before: str, after: str) -> None:
+    was, now = (contracts.types(Keeps("agg", {"default value": f"(a < b) {kind}, c long"})) for kind in (before, after))
+    assert was != now == contracts.types(Keeps("agg", {"default value": f"other {after}, (d + e) long"}))
 
 
 def test_what_functions_stand_on_is_compared_by_version_and_what_they_do_not_use_is_not() -> None:
