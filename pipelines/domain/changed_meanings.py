@@ -12,6 +12,8 @@ from pipelines.domain.verdicts import Outcome
 
 MOST_KEYS = 2_000_000
 """Of an operator with more keys no example is looked for: all of its state is read for one."""
+LONGEST_S = 60.0
+"""So long Spark looks for examples, beside what both codes took for their batch: without one the trial's answer stands all the same."""
 
 Rows = tuple[Mapping[str, Any], ...]
 """What a key has: no row, one, or (a side of a join, a list) several; column -> JSON value, times in UTC."""

@@ -59,7 +59,7 @@ def _look_up(folder: Path) -> dict[str, Any]:
 
 def _example(folder: Path) -> dict[str, Any]:
     task = ExampleTask.read(folder)
-    return asdict(key_example.examples(counting.session(task), task))
+    return asdict(key_example.examples(counting.session(task), task, folder))
 
 
 def _rewrite(folder: Path) -> dict[str, Any]:

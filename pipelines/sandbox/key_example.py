@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import reduce
+from pathlib import Path
 from typing import Any
 
 from pipelines.domain.json_text import read_exactly
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.key_examples import NEW, OLD, SAVED, Examples, ExampleTask, FoundExample, Points
-from pipelines.sandbox.reading import PARTITION, as_json, loaded, named, session_of
+from pipelines.sandbox.reading import LOOK_S, PARTITION, as_json, followed, loaded, named, session_of
 
 KEYS = ("key", "user_map_key")
 MOST_ROWS = 20
@@ -19,13 +24,54 @@ CONFS = {
 }
 
 
-def examples(spark: Any, task: ExampleTask) -> Examples:
-    """Of each operator an example of the first of its tables that has one; raises what Spark raises."""
-    by_operator = dict[tuple[str, int], FoundExample]()
+class TooLate(Exception):
+    """Raised where the limit ended the work."""
+
+
+def examples(spark: Any, task: ExampleTask, folder: Path) -> Examples:
+    """Of each operator an example of the first of its tables that has one, as far as that is found in the task's time; raises what Spark
+    raises."""
+    by_operator, unfinished = dict[tuple[str, int], FoundExample](), dict[tuple[str, int], None]()
+    ends = time.monotonic() + task.limit_s
     for table in task.tables:
-        if table.operator not in by_operator and (example := _example(spark, table)) is not None:
+        if table.operator in by_operator:
+            continue
+        try:
+            with followed(spark, folder, "looking for an example key"), ended_at(ends, spark.sparkContext.cancelAllJobs):
+                example = _example(spark, table)
+        except TooLate:
+            unfinished[table.operator] = None
+            continue
+        if example is not None:
             by_operator[table.operator] = example
-    return Examples(tuple(by_operator.values()))
+    return Examples(tuple(by_operator.values()), tuple(operator for operator in unfinished if operator not in by_operator))
+
+
+@contextmanager
+def ended_at(ends: float, end_jobs: Callable[[], None]) -> Iterator[None]:
+    """Ends the block by `end_jobs`, which has it raise, when it is `ends` on the clock that only goes forward; raises TooLate for it."""
+    if time.monotonic() >= ends:
+        raise TooLate
+    over, is_late = threading.Event(), threading.Event()
+
+    def end() -> None:
+        wait_s = ends - time.monotonic()
+        while not over.wait(max(wait_s, LOOK_S)):
+            is_late.set()
+            end_jobs()
+            wait_s = LOOK_S  # one that had not begun yet is ended, too
+
+    ending = threading.Thread(target=end, daemon=True)
+    ending.start()
+    try:
+        yield
+    except Exception as error:
+        if is_late.is_set():
+            raise TooLate from error
+        raise
+    finally:
+        over.set()
+        ending.join()
 
 
 def _example(spark: Any, table: Points) -> FoundExample | None:

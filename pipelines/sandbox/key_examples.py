@@ -1,7 +1,7 @@
 """Requests to the sandbox for an example key of tables of state at two or three points: plain data, as JSON between two interpreters.
 
-The folder of a task: `example.json` (an `ExampleTask`) is there before the start; the process writes `result.json` (an `Examples`) or
-`error.json` (a `Refusal`) as its last act.
+The folder of a task: `example.json` (an `ExampleTask`) is there before the start; the process replaces `far.json` (a `Far`) as it goes, and
+writes `result.json` (an `Examples`) or `error.json` (a `Refusal`) as its last act.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ class ExampleTask:
     master: str
     conf: Mapping[str, str]
     tables: tuple[Points, ...]
+    limit_s: float
+    """How long Spark may look for all of them."""
 
     @property
     def stores(self) -> tuple[Store, ...]:
@@ -72,7 +74,10 @@ class Examples:
     """What was found: at most one for each operator."""
 
     found: tuple[FoundExample, ...]
+    unfinished: tuple[tuple[str, int], ...] = ()
+    """Query and id of the operators of which the limit ended the search."""
 
     @staticmethod
     def from_json(raw: Mapping[str, Any]) -> Examples:
-        return Examples(tuple(FoundExample(**example) for example in raw["found"]))
+        unfinished = tuple((query, operator) for query, operator in raw["unfinished"])
+        return Examples(tuple(FoundExample(**example) for example in raw["found"]), unfinished)

@@ -59,13 +59,9 @@ def read(pool: Pool, folder: Path, task: ReadTask, runtime: Runtime, watch: Call
     What `watch` raises ends the process. Raises Corrupt (`state.damaged`), Unsupported (`state.unreadable`), and what `count` raises.
     """
     work = Work(MODULE, runtime, task.master, task.conf, is_last=False)
-
-    def look() -> None:
-        watch(Far.read(folder) or Far("starting Spark", 0, 0))
-
     with aliases.plain([task.store]) as (store,):
         replace(task, store=store).write(folder)
-        pool.run(work, folder, LOG_FILE, look, timeout_s())
+        pool.run(work, folder, LOG_FILE, _following(folder, watch), timeout_s())
     if not (folder / RESULT_FILE).is_file():
         raise _unread(folder, task.store)
     return ReadRows.from_json(json.loads((folder / RESULT_FILE).read_text()))
@@ -82,14 +78,14 @@ def look_up(pool: Pool, folder: Path, task: LookUpTask, runtime: Runtime, watch:
     return FoundKey.from_json(json.loads((folder / RESULT_FILE).read_text()))
 
 
-def examples(pool: Pool, folder: Path, task: ExampleTask, runtime: Runtime, watch: Callable[[], None]) -> Examples:
-    """Finds a key of each operator whose rows differ, from the empty `folder`. Raises what `read` raises."""
+def examples(pool: Pool, folder: Path, task: ExampleTask, runtime: Runtime, watch: Callable[[Far], None]) -> Examples:
+    """Finds a key of each operator whose rows differ, from the empty `folder`; `watch` is told how far it is. Raises what `read` raises."""
     work = Work(MODULE, runtime, task.master, task.conf, is_last=False)
     with aliases.plain(task.stores) as stores:
         plain = iter(stores)
         tables = tuple(Points({side: next(plain) for side in table.stores}, table.variable) for table in task.tables)
         replace(task, tables=tables).write(folder)
-        pool.run(work, folder, LOG_FILE, watch, timeout_s())
+        pool.run(work, folder, LOG_FILE, _following(folder, watch), timeout_s())
     if not (folder / RESULT_FILE).is_file():
         raise _unread(folder, task.stores[0])
     return Examples.from_json(json.loads((folder / RESULT_FILE).read_text()))
@@ -110,13 +106,9 @@ def rewrite(pool: Pool, folder: Path, task: RewriteTask | ConversionTask, runtim
     `convert.refused`), and what `count` raises.
     """
     work = Work(MODULE, runtime, task.master, task.conf, is_last=True)
-
-    def look() -> None:
-        watch(Far.read(folder) or Far("starting Spark", 0, 0))
-
     with aliases.plain(task.stores) as stores:
         replace(task, stores=stores).write(folder)
-        pool.run(work, folder, LOG_FILE, look, timeout_s())
+        pool.run(work, folder, LOG_FILE, _following(folder, watch), timeout_s())
     if not (folder / RESULT_FILE).is_file():
         raise _unrewritten(folder) if isinstance(task, RewriteTask) else _unconverted(folder)
     return Rewritten.from_json(json.loads((folder / RESULT_FILE).read_text()))
@@ -131,7 +123,7 @@ def migrate(pool: Pool, folder: Path, task: MigrationTask, runtime: Runtime, wat
     work = Work(MODULE, runtime, task.master, task.conf, is_last=True)
     with aliases.plain(task.stores) as stores:
         replace(task, stores=stores).write(folder)  # Spark's writer takes any path: what begins empty needs no other name
-        pool.run(work, folder, LOG_FILE, lambda: watch(Far.read(folder) or Far("starting Spark", 0, 0)), timeout_s())
+        pool.run(work, folder, LOG_FILE, _following(folder, watch), timeout_s())
     if not (folder / RESULT_FILE).is_file():
         raise _unmigrated(folder)
     return Migrated.from_json(json.loads((folder / RESULT_FILE).read_text()))
@@ -145,7 +137,7 @@ def copy(pool: Pool, folder: Path, task: CopyTask, runtime: Runtime, watch: Call
     task.write(folder)
     work = Work(MODULE, runtime, task.master, task.conf, is_last=True)
     limit_s = timeout_s() + sum(move.bytes for move in task.moves) / SLOWEST_COPY
-    pool.run(work, folder, LOG_FILE, lambda: watch(Far.read(folder) or Far("starting Spark", 0, 0)), limit_s)
+    pool.run(work, folder, LOG_FILE, _following(folder, watch), limit_s)
     if not (folder / RESULT_FILE).is_file():
         failed = _failed(folder)
         hint = "See whether the cluster answers and has room for it; by TIDEMARK_CLUSTER_COPY_BYTES fewer copies are its work."
@@ -199,6 +191,11 @@ def _unread(folder: Path, store: Store) -> TidemarkError:
     if failure["damaged"]:
         return Corrupt("state.damaged", message, "Prove the savepoint: that says what of it is damaged. Another savepoint may be sound.")
     return Unsupported("state.unreadable", message, "This Spark cannot read this state: try the Spark that the job runs on.")
+
+
+def _following(folder: Path, watch: Callable[[Far], None]) -> Callable[[], None]:
+    """Tells `watch` how far the process in `folder` is."""
+    return lambda: watch(Far.read(folder) or Far("starting Spark", 0, 0))
 
 
 def timeout_s() -> float:

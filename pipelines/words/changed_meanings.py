@@ -6,10 +6,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pipelines.domain.changed_meanings import KeyExample, Rows
+from pipelines.domain.changed_meanings import LONGEST_S, KeyExample, Rows
+from pipelines.words import formats
 
 NONE = "In this batch no key has another value than the code before gives it."
 NONE_CHANGED = "The batch has changed no key of it."
+UNFINISHED = f"No example key was found in {formats.duration(LONGEST_S * 1000)}, and Spark looks no longer: all else of the trial stands."
 NOTHING = "nothing"
 MOST_CHARS = 120
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.domain import masters
-from pipelines.domain.changed_meanings import MOST_KEYS, ChangedMeaning, KeyExample, flat
+from pipelines.domain.changed_meanings import LONGEST_S, MOST_KEYS, ChangedMeaning, KeyExample, flat
 from pipelines.domain.errors import Corrupt, Unsupported
 from pipelines.domain.ids import folder_of
 from pipelines.domain.savepoints import Manifest
@@ -18,7 +18,7 @@ from pipelines.domain.verdicts import Outcome, Part
 from pipelines.domain.versions import Version
 from pipelines.sandbox import states as sandbox
 from pipelines.sandbox.counts import TASK_FORMAT, Store
-from pipelines.sandbox.key_examples import NEW, OLD, SAVED, ExampleTask, FoundExample, Points
+from pipelines.sandbox.key_examples import NEW, OLD, SAVED, Examples, ExampleTask, Points
 from pipelines.savepoint import restore
 from pipelines.verbs.state import ListStates
 from pipelines.words import changed_meanings as words
@@ -77,10 +77,10 @@ def shown(context: Context, tried: Tried, ticket: Ticket) -> tuple[ChangedMeanin
     tables = _tables(context, tried, parts)
     old = _old_code(context, tried, ticket) if tables else OldCode(tried.folder, {}, "")  # 2
     try:
-        examples = _examples(context, tried, tables, old, ticket) if tables else {}  # 3
+        examples = _examples(context, tried, tables, old, ticket) if tables else Examples(())  # 3
     except (Corrupt, Unsupported) as error:
         return tuple(_meaning(tried, part, None, error.message) for part in parts)
-    return tuple(_told(tried, part, tables, examples.get((part.query, part.operator or 0)), old) for part in parts)
+    return tuple(_told(tried, part, tables, examples, old) for part in parts)
 
 
 def _parts(context: Context, tried: Tried, ticket: Ticket) -> Iterator[Part]:
@@ -145,17 +145,13 @@ def _plan_alike(planned: Path, checkpoint: Path, batch: int) -> None:
             shutil.copy2(planned / path, checkpoint / path)
 
 
-def _examples(
-    context: Context, tried: Tried, tables: Sequence[StateTable], old: OldCode, ticket: Ticket
-) -> Mapping[tuple[str, int], FoundExample]:
+def _examples(context: Context, tried: Tried, tables: Sequence[StateTable], old: OldCode, ticket: Ticket) -> Examples:
     version, home = tried.manifest.version, tried.folder / "example"
     home.mkdir()
     points = tuple(_points(tried, table, old) for table in tables)
     conf = run_confs.confs(context, version)
-    task = ExampleTask(TASK_FORMAT, f"{tried.manifest.job} (example)", masters.beside(version.master), conf, points)
-    ticket.step("looking for an example key")
-    examples = sandbox.examples(context.sparks, home, task, runtimes.reader(version), ticket.check).found
-    return {(example.query, example.operator): example for example in examples}
+    task = ExampleTask(TASK_FORMAT, f"{tried.manifest.job} (example)", masters.beside(version.master), conf, points, LONGEST_S)
+    return sandbox.examples(context.sparks, home, task, runtimes.reader(version), states.follow(ticket))
 
 
 def _points(tried: Tried, table: StateTable, old: OldCode) -> Points:
@@ -173,11 +169,14 @@ def _points(tried: Tried, table: StateTable, old: OldCode) -> Points:
     return Points({**stores, OLD: store(old.checkpoints, batch)} if table.query in old.batches else stores, table.read_as)
 
 
-def _told(tried: Tried, part: Part, tables: Sequence[StateTable], found: FoundExample | None, old: OldCode) -> ChangedMeaning:
-    is_compared = part.query in old.batches
+def _told(tried: Tried, part: Part, tables: Sequence[StateTable], examples: Examples, old: OldCode) -> ChangedMeaning:
+    operator, is_compared = (part.query, part.operator or 0), part.query in old.batches
+    found = next((example for example in examples.found if (example.query, example.operator) == operator), None)
     why_no_old = "" if is_compared else f"The code before did not run that batch. {old.note}".strip()
     if not any((table.query, table.operator) == (part.query, part.operator) for table in tables):
         return _meaning(tried, part, None, f"It keeps more than {formats.count(MOST_KEYS)} keys: no example was looked for.")
+    if operator in examples.unfinished:
+        return _meaning(tried, part, None, words.UNFINISHED)
     if found is None:
         return _meaning(tried, part, None, words.NONE if is_compared else f"{words.NONE_CHANGED} {why_no_old}")
     saved, new = (tuple(map(flat, found.rows[side])) for side in (SAVED, NEW))
