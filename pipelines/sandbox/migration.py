@@ -179,11 +179,10 @@ def _rows(session: Any, store: Store) -> Any:
 
 
 def _contents(session: Any, store: Store, target: Target) -> Contents:
-    from pyspark.sql import functions as F
-
     if target.families:
         return given_rows.summed(variables.hashed(variables.rows(session, store), given_rows.HASH))
-    return given_rows.summed(_rows(session, store).select(F.xxhash64("key", "value").alias(given_rows.HASH)))
+    rows = _rows(session, store)
+    return given_rows.summed(rows.select(given_rows.hashed(rows).alias(given_rows.HASH)))
 
 
 def _placed(rows: Any, target: Target, store: Store) -> int:

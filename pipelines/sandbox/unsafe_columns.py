@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pipelines.domain.struct_columns import Column
-from pipelines.sandbox.unsafe_rows import FIXED, LONG_DECIMAL_BYTES, SMALL_DECIMAL, WORD, CannotEncode
+from pipelines.sandbox.unsafe_rows import LONG_DECIMAL_BYTES, SMALL_DECIMAL, WORD, CannotEncode
+from pipelines.sandbox.unsafe_rows import word as form
 
-BEHIND = ("string", "binary")
-"""Types that stand behind the words; so do structs, arrays and maps, and decimals of many digits."""
+BEHIND = ("string", "binary", "variant")
+"""Types that stand behind the words; so do structs, arrays and maps, decimals of many digits, and intervals of months, days and
+microseconds: of these two something stands there even where they are null."""
 
 
 def changed(columns: Sequence[Column], before: int) -> Callable[[bytes], bytes]:
@@ -26,13 +28,13 @@ def changed(columns: Sequence[Column], before: int) -> Callable[[bytes], bytes]:
             at, sort, word = column.at, sorts[place], bits + WORD * place
             if at is None or row[at // 8] >> at % 8 & 1:
                 fixed[place // 8] |= 1 << place % 8
-                if sort == "decimal":
+                if sort == "reserved":
                     struct.pack_into("<q", fixed, word, (size + len(behind)) << 32)
                     behind += bytes(LONG_DECIMAL_BYTES)
                 continue
             was = old_bits + WORD * at
             if sort == "fixed" and column.was != column.kind:
-                struct.pack_into(FIXED[column.kind], fixed, word, struct.unpack_from(FIXED[column.was], row, was)[0])
+                struct.pack_into(form(column.kind), fixed, word, struct.unpack_from(form(column.was), row, was)[0])
             elif sort == "fixed":
                 fixed[word : word + WORD] = row[was : was + WORD]
             else:
@@ -41,7 +43,7 @@ def changed(columns: Sequence[Column], before: int) -> Callable[[bytes], bytes]:
                 converter = inner[place]
                 data = row[offset : offset + length] if converter is None else converter(row[offset : offset + length])
                 struct.pack_into("<q", fixed, word, (size + len(behind)) << 32 | len(data))
-                behind += data.ljust(LONG_DECIMAL_BYTES if sort == "decimal" else -(-len(data) // WORD) * WORD, b"\0")
+                behind += data.ljust(LONG_DECIMAL_BYTES if sort == "reserved" else -(-len(data) // WORD) * WORD, b"\0")
         return bytes(fixed + behind)
 
     return change
@@ -51,10 +53,12 @@ def _sort(kind: Any) -> str:
     if isinstance(kind, Mapping) and kind.get("type") in ("struct", "array", "map"):
         return "behind"
     if isinstance(kind, str):
-        if kind in FIXED or kind == "void":
+        if form(kind) or kind == "void":
             return "fixed"
-        if kind in BEHIND:
+        if kind in BEHIND or kind.startswith("string collate "):
             return "behind"
+        if kind == "interval":
+            return "reserved"
         if kind.startswith("decimal("):
-            return "fixed" if int(kind.removeprefix("decimal(").partition(",")[0]) <= SMALL_DECIMAL else "decimal"
-    raise CannotEncode(f"the type {kind} is not one of {', '.join((*FIXED, *BEHIND, 'void', 'decimal', 'struct', 'array', 'map'))}")
+            return "fixed" if int(kind.removeprefix("decimal(").partition(",")[0]) <= SMALL_DECIMAL else "reserved"
+    raise CannotEncode(f"the type {kind} is not known to be kept in a word or behind one")

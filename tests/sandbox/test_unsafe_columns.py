@@ -19,6 +19,8 @@ def struct(**kinds: Any) -> dict[str, Any]:
 POINT = struct(x="integer", y="string")
 ARRAY = {"type": "array", "elementType": "long", "containsNull": True}
 
+MAP = {"type": "map", "keyType": "string", "valueType": ARRAY, "valueContainsNull": True}
+
 
 @pytest.mark.parametrize(
     ("old", "row", "new", "then"),
@@ -30,6 +32,18 @@ ARRAY = {"type": "array", "elementType": "long", "containsNull": True}
         (struct(a="decimal(30,2)", b="long"), (Decimal("-1.05"), 3), struct(b="long", a="decimal(30,2)"), (3, Decimal("-1.05"))),
         (struct(a="decimal(30,2)", b="long"), (None, 3), struct(b="long", a="decimal(30,2)"), (3, None)),
         (struct(a="decimal(10,2)", b="boolean"), (Decimal("1.05"), True), struct(b="boolean"), (True,)),
+        (
+            struct(a="interval day to second", b="interval", c="time(6)", d="string collate UTF8_LCASE"),
+            (-5, {"c0": 1, "c1": -1, "c2": 2}, 7, "B"),
+            struct(b="interval", d="string collate UTF8_LCASE", c="time(6)", a="interval day to second"),
+            ({"c0": 1, "c1": -1, "c2": 2}, "B", 7, -5),
+        ),
+        (
+            struct(v="variant", l=ARRAY, m=MAP),
+            ({"value": b"\x0c\x01", "metadata": b"\x01\0\0"}, [1, None], [{"c0": "x", "c1": [2]}]),
+            struct(m=MAP, l=ARRAY, v="variant", n="long"),
+            ([{"c0": "x", "c1": [2]}], [1, None], {"value": b"\x0c\x01", "metadata": b"\x01\0\0"}, None),
+        ),
         (
             struct(p=POINT, n="long"),
             ({"c0": 1, "c1": "one"}, 3),
@@ -63,7 +77,7 @@ def test_what_stands_behind_the_words_is_copied_as_it_is() -> None:
 
 
 def test_types_that_are_not_known_are_refused() -> None:
-    made = columns(struct(a="variant", b="long"), struct(a="variant"))
+    made = columns(struct(a="geometry(1)", b="long"), struct(a="geometry(1)"))
     with pytest.raises(CannotEncode):
         changed(made or (), 2)
 

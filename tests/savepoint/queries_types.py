@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,26 +33,21 @@ VALUES = {
 SHOWN = {"document": "to_json(document)", "documents": "to_json(documents)", "bytes": "hex(bytes)"}
 
 
-MIGRATED = {*KEYS, "collated"} - {"list"}
-"""Those that `--migrate columns` takes: no arrays, maps, variants and intervals of months, days and microseconds together."""
-
-
-def of_types(*measures: str, among: Collection[str] = (*KEYS, *VALUES)) -> Callable[[Any, Path], Any]:
+def of_types(*measures: str) -> Callable[[Any, Path], Any]:
     """Rows that are deduplicated and then counted by keys of these types, with these aggregates, before the newest value of each other type
     and behind it. `later` is whether a row came after the third file."""
-    keys, values = ({name: sql for name, sql in columns.items() if name in among} for columns in (KEYS, VALUES))
 
     def query(spark: Any, base: Path) -> Any:
         from pyspark.sql import functions as F
 
         type(spark)._get_j_spark_session_class(spark._jvm).setActiveSession(spark._jsparkSession)  # whom Spark asks whether there is TIME
-        made = [f"{sql} AS {name}" for name, sql in (keys | values).items()]
+        made = [f"{sql} AS {name}" for name, sql in (KEYS | VALUES).items()]
         rows = queries.timed(spark, base).selectExpr("*", "_metadata.file_name >= '003.json' AS later", *made)
-        newest = [F.max_by(name, "n").alias(name) for name in values]
+        newest = [F.max_by(name, "n").alias(name) for name in VALUES]
         first, *others = [F.expr(measure) for measure in measures]
-        counted = rows.dropDuplicates(["ts", "key", *keys]).groupBy(F.window("ts", "2 minutes"), *keys).agg(first, *newest, *others)
+        counted = rows.dropDuplicates(["ts", "key", *KEYS]).groupBy(F.window("ts", "2 minutes"), *KEYS).agg(first, *newest, *others)
         names = sorted(measure.split(" AS ")[-1] for measure in measures)
-        columns = (f"{SHOWN.get(name, f'CAST({name} AS STRING)')} AS {name}" for name in (*keys, *values))
+        columns = (f"{SHOWN.get(name, f'CAST({name} AS STRING)')} AS {name}" for name in (*KEYS, *VALUES))
         return counted.selectExpr("window.start", *names, *columns)
 
     return query
