@@ -128,9 +128,10 @@ def query_image(job: str, batch: int) -> QueryImage:
 
 
 def retained(batch: int, newest: int) -> RetainedBatch:
-    """One of a batch every ten seconds, the newest of them now."""
+    """One of a batch every ten seconds, the newest of them now; each is committed as it is planned."""
     behind = newest - batch
-    return RetainedBatch(QUERY, batch, NOW_MS - behind * 10_000, NOW_MS - 60_000 - behind // 3 * 30_000)
+    planned_ms = NOW_MS - behind * 10_000
+    return RetainedBatch(QUERY, batch, planned_ms, NOW_MS - 60_000 - behind // 3 * 30_000, committed_ms=planned_ms)
 
 
 def batch_row(batch: int, newest: int) -> BatchRow:

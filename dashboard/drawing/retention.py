@@ -9,7 +9,7 @@ from pipelines.domain.savepoints import RetainedBatch
 
 
 class Axis(enum.StrEnum):
-    """The quantity of the x axis: the time when a batch was planned, or its watermark."""
+    """What a moment means: the clock's time, compared with when a batch was committed, or event time, with its watermark."""
 
     CLOCK = "clock"
     EVENT = "event"
@@ -17,6 +17,9 @@ class Axis(enum.StrEnum):
 
 Place = Callable[[RetainedBatch], int]
 PLACES: dict[Axis, Place] = {Axis.CLOCK: lambda retained: retained.timestamp_ms, Axis.EVENT: lambda retained: retained.watermark_ms}
+"""Where a batch stands on the strip: by the clock where Spark planned it, which is what a savepoint notes of its batch too."""
+REACHED: dict[Axis, Place] = {Axis.CLOCK: lambda retained: retained.committed_ms, Axis.EVENT: lambda retained: retained.watermark_ms}
+"""The moment from which on a batch is the newest one."""
 
 
 def point_id(retained: RetainedBatch) -> str:
@@ -31,9 +34,9 @@ def has_event_time(kept: Sequence[RetainedBatch]) -> bool:
 
 def newest_until(kept: Sequence[RetainedBatch], axis: Axis, at_ms: int) -> RetainedBatch | None:
     """The newest batch at or before a moment on that axis; None where all are later."""
-    place = PLACES[axis]
-    before = [retained for retained in kept if place(retained) <= at_ms and (axis is Axis.CLOCK or retained.watermark_ms > 0)]
-    return max(before, key=lambda retained: (retained.batch, retained.timestamp_ms), default=None)
+    reached = REACHED[axis]
+    before = [retained for retained in kept if reached(retained) <= at_ms and (axis is Axis.CLOCK or retained.watermark_ms > 0)]
+    return max(before, key=lambda retained: (reached(retained), retained.batch), default=None)
 
 
 def of_batch(kept: Sequence[RetainedBatch], batch: int) -> RetainedBatch | None:

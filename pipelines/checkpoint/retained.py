@@ -23,11 +23,12 @@ READERS = 8
 
 @dataclass(frozen=True)
 class RetainedBatch:
-    """One batch that a savepoint can be taken of: when Spark planned it, and the watermark it ran with."""
+    """One batch that a savepoint can be taken of: when Spark planned it, the watermark it ran with, and when it was committed."""
 
     batch: int
     timestamp_ms: int
     watermark_ms: int
+    committed_ms: int
 
 
 def retained(storage: Storage, told: int = 0) -> tuple[RetainedBatch, ...]:
@@ -37,16 +38,16 @@ def retained(storage: Storage, told: int = 0) -> tuple[RetainedBatch, ...]:
     `closure`. Raises NotFound where there is no checkpoint, Corrupt or Unsupported where no batch can be told.
     """
     metadata.read(storage)
-    committed = logs.batch_ids(listed(storage, commits.FOLDER).files(commits.FOLDER))
+    committed = listed(storage, commits.FOLDER).files(commits.FOLDER)
     listing = listed(storage)
-    candidates = [batch for batch in committed if _has_logs(listing, batch)]
+    candidates = [batch for batch in logs.batch_ids(committed) if _has_logs(listing, batch)]
     if not candidates:
         return ()
     stateful_operators = operators.read(storage, listing, candidates[-1])
     stores = _stores(listing, stateful_operators)
     entries = parallel.each(lambda batch: _entries(storage, batch), candidates, READERS)
     return tuple(
-        RetainedBatch(entry.batch, entry.batch_timestamp_ms, entry.batch_watermark_ms)
+        RetainedBatch(entry.batch, entry.batch_timestamp_ms, entry.batch_watermark_ms, committed[str(entry.batch)].modified_ms)
         for entry, commit in filter(None, entries)
         if next(operators.lost(listing, commit, told), None) is None
         and all(_has_state(stores, operator, listing, entry, commit) for operator in stateful_operators)

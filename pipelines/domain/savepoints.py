@@ -209,7 +209,10 @@ class RetainedBatch:
     query: QueryName
     batch: int
     timestamp_ms: int
+    """When Spark planned it."""
     watermark_ms: int
+    committed_ms: int
+    """When it was written into the commit log: what a moment by the clock is compared with."""
 
 
 @dataclass(frozen=True)

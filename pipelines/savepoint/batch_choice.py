@@ -123,7 +123,7 @@ def _exactly(query: QueryName, batch: int, retained: Sequence[RetainedBatch]) ->
 
 
 def _until(query: QueryName, at_ms: int, retained: Sequence[RetainedBatch]) -> int:
-    until = [candidate.batch for candidate in retained if candidate.timestamp_ms <= at_ms]
+    until = [candidate.batch for candidate in retained if candidate.committed_ms <= at_ms]
     if until:
         return until[-1]
     if retained[0].batch == 0:

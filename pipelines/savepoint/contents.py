@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pipelines.checkpoint import beginning, commits, offsets, sink_log
+from pipelines.checkpoint import beginning, offsets, sink_log
 from pipelines.checkpoint import closure as closures
 from pipelines.checkpoint.closure import Closure
 from pipelines.checkpoint.provider import Provider
@@ -15,7 +15,7 @@ from pipelines.domain.ids import QueryName
 from pipelines.domain.savepoints import NOT_BEGUN, Operator, QueryImage, RetainedBatch, SourceOffset, StoredFile
 from pipelines.domain.sinks import FILE_SINKS
 from pipelines.savepoint import batch_choice, delta_tables, iceberg_tables, layout
-from pipelines.savepoint.batch_choice import AtTime, BatchChoice, Newest, OfBatches
+from pipelines.savepoint.batch_choice import BatchChoice, Newest, OfBatches
 from pipelines.savepoint.source import JobSource, QueryLocation
 from pipelines.storage import paths
 from pipelines.storage.addresses import open_storage
@@ -62,7 +62,7 @@ def retained_batches(place: QueryLocation) -> tuple[RetainedBatch, ...]:
     batches = retained(open_storage(place.checkpoint), place.operators)
     log_names = sink_log.names(open_storage(place.sink_path), sink_log.FOLDER) if _has_log(place) else None
     return tuple(
-        RetainedBatch(place.query, batch.batch, batch.timestamp_ms, batch.watermark_ms)
+        RetainedBatch(place.query, batch.batch, batch.timestamp_ms, batch.watermark_ms, batch.committed_ms)
         for batch in batches
         if log_names is None or sink_log.holds(log_names, batch.batch)
     )
@@ -148,18 +148,11 @@ def _candidates(place: QueryLocation, choice: BatchChoice) -> tuple[RetainedBatc
     """The batches to choose from. Only a point in the past needs the list of retained batches, which costs more."""
     storage = open_storage(place.checkpoint)
     if not isinstance(choice, Newest) and not (isinstance(choice, OfBatches) and place.query not in choice.batches):
-        return _by_commit_time(storage, place) if isinstance(choice, AtTime) else retained_batches(place)
+        return retained_batches(place)
     newest = closures.newest_committed(storage)
     if newest is None:
         beginning.refuse_lost_commits(storage)
-    return () if newest is None else (RetainedBatch(place.query, newest, 0, 0),)
-
-
-def _by_commit_time(storage: Storage, place: QueryLocation) -> tuple[RetainedBatch, ...]:
-    """The retained batches, each with the time of its commit instead of its plan."""
-    committed = {entry.path: entry.modified_ms for entry in storage.list(commits.FOLDER)}
-    batches = [batch for batch in retained_batches(place) if commits.path(batch.batch) in committed]
-    return tuple(RetainedBatch(batch.query, batch.batch, committed[commits.path(batch.batch)], batch.watermark_ms) for batch in batches)
+    return () if newest is None else (RetainedBatch(place.query, newest, 0, 0, 0),)
 
 
 def _sink_part(output: Storage, batch: int, folder: str) -> Part:

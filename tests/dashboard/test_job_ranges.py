@@ -95,7 +95,7 @@ def test_the_batch_at_a_moment_and_what_begins_there(opened: Opener, face: FakeF
 
 
 def test_of_several_queries_the_batch_at_a_moment_is_taken(opened: Opener, face: FakeFace) -> None:
-    kept = [*face.ask(ListRetained(JOB)), RetainedBatch(QueryName("late"), 2, NOW_MS - 60_000, 0)]
+    kept = [*face.ask(ListRetained(JOB)), RetainedBatch(QueryName("late"), 2, NOW_MS - 60_000, 0, NOW_MS - 60_000)]
     face.answers(ListRetained, lambda _: kept)
     clicked(opened(face, "job", job=JOB, at=str(NOW_MS + 1_000)), "moment_take")
     assert face.begun[-1] == Take(JOB, batch={"counts": 9, "late": 2})

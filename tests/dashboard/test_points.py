@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dashboard.drawing.retention import Axis, newest_until, of_batch
@@ -17,20 +19,22 @@ from tests.dashboard.opening import Opener, answered, asked, clicked, selected, 
 from tests.faces import NOW_MS, QUERY, FakeFace
 
 JOB, STOPPED = "post_engagement", "post_events"
+EARLY_MS = NOW_MS - 60_000
+"""Before every batch of the sample was committed."""
 KEPT = [
-    RetainedBatch(QUERY, 3, 1_000, 0),
-    RetainedBatch(QUERY, 4, 2_000, 500),
-    RetainedBatch(QUERY, 5, 3_000, 500),
-    RetainedBatch(QUERY, 6, 4_000, 900),
+    RetainedBatch(QUERY, 3, 1_000, 0, 1_700),
+    RetainedBatch(QUERY, 4, 2_000, 500, 2_700),
+    RetainedBatch(QUERY, 5, 3_000, 500, 3_700),
+    RetainedBatch(QUERY, 6, 4_000, 900, 4_700),
 ]
 
 
 @pytest.mark.parametrize(
     ("axis", "at_ms", "batch"),
     [
-        (Axis.CLOCK, 999, None),
-        (Axis.CLOCK, 1_000, 3),
-        (Axis.CLOCK, 3_999, 5),
+        (Axis.CLOCK, 1_699, None),
+        (Axis.CLOCK, 1_700, 3),
+        (Axis.CLOCK, 4_699, 5),
         (Axis.CLOCK, 99_999, 6),
         (Axis.EVENT, 499, None),
         (Axis.EVENT, 500, 5),
@@ -40,6 +44,12 @@ KEPT = [
 def test_the_newest_batch_at_or_before_a_moment(axis: Axis, at_ms: int, batch: int | None) -> None:
     newest_batch = newest_until(KEPT, axis, at_ms)
     assert (newest_batch.batch if newest_batch else None) == batch
+
+
+def test_a_batch_that_was_planned_before_another_and_committed_after_it_is_the_newer() -> None:
+    slow = RetainedBatch(QueryName("slow"), 1, 500, 0, 3_000)
+    assert newest_until([*KEPT, slow], Axis.CLOCK, 2_999) == KEPT[1]
+    assert newest_until([*KEPT, slow], Axis.CLOCK, 3_000) == slow
 
 
 def test_a_batch_has_a_number() -> None:
@@ -67,7 +77,7 @@ def test_a_batch_is_found_by_what_is_typed(opened: Opener, typed: str, axis: str
     [
         ("3", "Batch 3 is not kept"),
         ("soon", "neither a batch nor a time"),
-        ("2020-01-01", "No batch that is kept was at or before"),
+        ("2020-01-01", "No batch that is kept was committed by 2020-01-01"),
     ],
 )
 def test_what_cannot_be_found_is_said_and_stays(opened: Opener, typed: str, said_of_it: str) -> None:
@@ -107,14 +117,14 @@ def test_a_fork_from_a_batch_takes_it_first(opened: Opener) -> None:
     [
         ("clock", NOW_MS - 60_000, Take(JOB, batch={"counts": 8, "late": 2})),
         ("event", NOW_MS - 90_000, Take(JOB, batch={"counts": 8, "late": 2})),
-        ("clock", NOW_MS, Take(JOB, at_ms=NOW_MS - 10_000)),
+        ("clock", NOW_MS, Take(JOB, at_ms=NOW_MS - 9_300)),
         ("event", NOW_MS, Take(JOB, event_ms=NOW_MS - 60_000)),
     ],
 )
 def test_several_queries_are_taken_at_the_chosen_batch(opened: Opener, axis: str, late_ms: int, take: Take) -> None:
     face = FakeFace.sample()
-    late = [RetainedBatch(QueryName("late"), 2, late_ms, late_ms), RetainedBatch(QueryName("late"), 301, NOW_MS, NOW_MS)]
-    kept = [*face.ask(ListRetained(JOB)), *late]
+    late = [RetainedBatch(QueryName("late"), 2, EARLY_MS, late_ms, late_ms), RetainedBatch(QueryName("late"), 301, NOW_MS, NOW_MS, NOW_MS)]
+    kept = [*(replace(batch, committed_ms=batch.timestamp_ms + 700) for batch in face.ask(ListRetained(JOB))), *late]
     face.answers(ListRetained, lambda _: kept)
     app = opened(face, "job", job=JOB, tab="Savepoints", batch="counts:8", axis=axis)
     assert "<b>Batch 8 of counts</b> 1 batch before the newest" in texts(app)
@@ -127,8 +137,8 @@ def test_several_queries_are_rewound_to_a_moment(opened: Opener, late_ms: int, t
     face = FakeFace.sample()
     kept = [
         *face.ask(ListRetained(STOPPED)),
-        RetainedBatch(QueryName("late"), 2, late_ms, 0),
-        RetainedBatch(QueryName("late"), 3, NOW_MS, 0),
+        RetainedBatch(QueryName("late"), 2, EARLY_MS, 0, late_ms),
+        RetainedBatch(QueryName("late"), 3, NOW_MS, 0, NOW_MS),
     ]
     face.answers(ListRetained, lambda _: kept)
     app = opened(face, "job", job=STOPPED, tab="Savepoints", batch="counts:8")
@@ -145,8 +155,8 @@ def test_of_several_queries_a_batch_of_each_is_chosen(opened: Opener) -> None:
     face = FakeFace.sample()
     kept = [
         *face.ask(ListRetained(STOPPED)),
-        RetainedBatch(QueryName("late"), 2, NOW_MS, 0),
-        RetainedBatch(QueryName("late"), 3, NOW_MS, 0),
+        RetainedBatch(QueryName("late"), 2, NOW_MS, 0, NOW_MS),
+        RetainedBatch(QueryName("late"), 3, NOW_MS, 0, NOW_MS),
     ]
     face.answers(ListRetained, lambda _: kept)
     app = asked(opened(face, "job", job=STOPPED), "resume", resume_way=resume.BATCH, resume_batch_counts=7)

@@ -235,5 +235,6 @@ def test_a_checkpoint_that_lost_a_file_is_named_and_nothing_is_left(bench: Bench
 def test_retained_batches_are_those_that_can_be_taken(bench: Bench) -> None:
     kept = contents.retained_batches(bench.source().queries[0])
     for batch in kept:
+        assert batch.committed_ms == (bench.checkpoint / "commits" / str(batch.batch)).stat().st_mtime_ns // 1_000_000
         assert bench.take(f"sp-{batch.batch}", OfBatch(batch.batch)).batch == batch.batch
     assert [batch.batch for batch in kept] == list(range(NEWEST + 1))

@@ -23,12 +23,13 @@ from pipelines.words import formats
 
 AXES = {Axis.CLOCK: "Clock", Axis.EVENT: "Event time"}
 HINTS = {
-    Axis.CLOCK: "A batch's number, or a time: 14:05:30, 2026-11-20 14:05, -10m. The newest batch at or before it is chosen.",
+    Axis.CLOCK: "A batch's number, or a time: 14:05:30, 2026-11-20 14:05, -10m. The newest batch that was committed by then is chosen.",
     Axis.EVENT: "A batch's number, or an event time: the newest batch is chosen whose watermark was at or before it.",
 }
 HOW = "Click a thin frame, or type a batch's number or a time, to take a savepoint of that batch, fork from it, or go back to it."
 GONE = "Spark has purged this batch: nothing can begin there. Choose one that it still keeps, or a savepoint."
 NOT_OF_ALL = "Another query of the job keeps no batch that is as old: resume it from a savepoint of that time."
+EARLIER = {Axis.CLOCK: "committed by", Axis.EVENT: "at or before"}
 PLACEHOLDERS = {Axis.CLOCK: "Batch or time", Axis.EVENT: "Batch or event time"}
 
 
@@ -94,7 +95,7 @@ def find(typed: str, kept: Sequence[RetainedBatch], axis: Axis) -> RetainedBatch
     point = of_batch(kept, int(number)) if digits else newest_until(kept, axis, _moment(typed))
     if point is None:
         first, last = (edge(retained.batch for retained in kept) for edge in (min, max))
-        message = f"Batch {typed} is not kept" if digits else f"No batch that is kept was at or before {typed}"
+        message = f"Batch {typed} is not kept" if digits else f"No batch that is kept was {EARLIER[axis]} {typed}"
         raise NotFound("batch.gone", message, f"Spark keeps batches {first:,} to {last:,} now.")
     return point
 
@@ -131,7 +132,8 @@ def act(name: str, detail: JobDetail, point: RetainedBatch | None, kept: Sequenc
 
 
 def take(name: str, point: RetainedBatch, kept: Sequence[RetainedBatch], axis: Axis = Axis.CLOCK) -> Savepoint | None:
-    """Takes a savepoint of the batch, and of each other query of `kept` of its newest batch at or before it. Where one keeps none as old it
+    """Takes a savepoint of the batch, and of each other query of `kept` of its newest batch at or before it.
+    Where one keeps none as old it
     is taken at the moment: a query that had not begun by then begins at its start."""
     with errors_shown():
         batch = resume.at_moment(kept, point, axis)
@@ -139,7 +141,7 @@ def take(name: str, point: RetainedBatch, kept: Sequence[RetainedBatch], axis: A
             return actions.take(name, batch=batch)
         if axis is Axis.EVENT:
             return actions.take(name, event_ms=point.watermark_ms)
-        return actions.take(name, at_ms=point.timestamp_ms)
+        return actions.take(name, at_ms=point.committed_ms)
     return None
 
 
@@ -150,6 +152,6 @@ def _words(point: RetainedBatch, kept: Sequence[RetainedBatch]) -> str:
     back = formats.plural(newest - point.batch, "batch", "batches")
     place = "the newest batch" if newest == point.batch else f"{back} before the newest"
     of_query = f" of {escape(point.query)}" if several else ""
-    began = formats.exact(point.timestamp_ms, session.zone())
+    committed = f"committed {formats.exact(point.committed_ms, session.zone())}"
     watermark = f" · watermark {formats.exact(point.watermark_ms, session.zone())}" if point.watermark_ms > 0 else ""
-    return f'<p class="tm-point"><b>Batch {point.batch:,}{of_query}</b> {place} · {began}{watermark}</p>'
+    return f'<p class="tm-point"><b>Batch {point.batch:,}{of_query}</b> {place} · {committed}{watermark}</p>'

@@ -9,7 +9,7 @@ import streamlit as st
 
 from dashboard import navigation, notices, permitted, session
 from dashboard.dialogs import answer, dialog
-from dashboard.drawing.retention import Axis, newest_until
+from dashboard.drawing.retention import REACHED, Axis, newest_until
 from dashboard.views import changes, restore_plans
 from dashboard.views.commands import folded
 from dashboard.widgets import error_box, errors_shown
@@ -131,8 +131,7 @@ def at_moment(kept: Sequence[RetainedBatch], point: RetainedBatch, axis: Axis) -
     queries = dict.fromkeys(retained.query for retained in kept)
     if len(queries) == 1:
         return point.batch
-    at_ms = point.watermark_ms if axis is Axis.EVENT else point.timestamp_ms
-    batches = {query: newest_until(_of(kept, query), axis, at_ms) for query in queries}
+    batches = {query: newest_until(_of(kept, query), axis, REACHED[axis](point)) for query in queries}
     batches[point.query] = point
     return None if None in batches.values() else {str(query): retained.batch for query, retained in batches.items() if retained}
 
@@ -140,7 +139,7 @@ def at_moment(kept: Sequence[RetainedBatch], point: RetainedBatch, axis: Axis) -
 def batch_words(retained: RetainedBatch) -> str:
     """A retained batch in one line, to choose it by."""
     watermark = f" · watermark {formats.exact(retained.watermark_ms, session.zone())}" if retained.watermark_ms > 0 else ""
-    return f"batch {retained.batch:,} · {formats.ago(retained.timestamp_ms, session.now_ms())}{watermark}"
+    return f"batch {retained.batch:,} · {formats.ago(retained.committed_ms, session.now_ms())}{watermark}"
 
 
 def _planned(resume: Resume) -> bool:

@@ -193,11 +193,12 @@ def _retained_table(retained: Sequence[RetainedBatch], now_ms: int) -> output.Ta
             batch.query,
             formats.count(batch.batch),
             formats.when(batch.timestamp_ms, now_ms, None),
+            formats.exact(batch.committed_ms, None),
             formats.exact(batch.watermark_ms or None, None),
         )
         for batch in retained
     ]
-    return output.Table(("QUERY", "BATCH>", "STARTED", "WATERMARK"), rows)
+    return output.Table(("QUERY", "BATCH>", "STARTED", "COMMITTED", "WATERMARK"), rows)
 
 
 def _batches_table(batches: Sequence[BatchRow], now_ms: int) -> output.Table:

@@ -11,7 +11,10 @@ from pipelines.domain.savepoints import NOT_BEGUN, RetainedBatch, Savepoint
 from tests import samples
 from tests.faces import QUERY
 
-KEPT = [RetainedBatch(QUERY, batch, 1_000 * batch, watermark) for batch, watermark in ((3, 0), (4, 500), (5, 500), (6, 900))]
+KEPT = [
+    RetainedBatch(QUERY, batch, 1_000 * batch, watermark, 1_000 * batch + 700)
+    for batch, watermark in ((3, 0), (4, 500), (5, 500), (6, 900))
+]
 
 
 def taken(name: str, batch: int, *, size: int = 2_000_000, version: str = "v-1") -> Savepoint:
