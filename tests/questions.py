@@ -159,7 +159,8 @@ def tree(face: FakeFace, asked: ShowTree) -> Tree:
 
 def marks(face: FakeFace) -> Iterator[Mark]:
     for s in face.savepoints_by_id.values():
-        yield Mark(s.id, s.job, s.version, s.created_ms, s.batch, s.bytes, s.reason, s.label, s.queries[0].batch_timestamp_ms)
+        batches: dict[str, int] = {image.query: image.batch for image in s.queries if image.begun}
+        yield Mark(s.id, s.job, s.version, s.created_ms, s.batch, s.bytes, s.reason, s.label, s.queries[0].batch_timestamp_ms, batches)
 
 
 def states(face: FakeFace, named: str) -> tuple[StateTable, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 from dashboard.drawing import lineage_traces as traces
 from dashboard.drawing.families import Family, start
 from dashboard.drawing.figures import Chart, LegendEntry
-from dashboard.drawing.lineage_places import More, Placed, Places, end, moment, placed
+from dashboard.drawing.lineage_places import More, Placed, Places, end, heights, moment, placed
 from pipelines.domain.experiments import Mark
 from pipelines.domain.ids import JobName
 from pipelines.domain.runs import RunState
@@ -76,16 +76,16 @@ def _traces(
 ) -> Iterator[Mapping[str, Any]]:
     """Curves below runs below savepoints."""
     by_id = {mark.id: mark for mark in marks}
-    rows = {row.lane.job: row for row in places.lanes}
+    at = heights(places.lanes, marks)
     own: defaultdict[JobName, list[Mark]] = defaultdict(list)
     for mark in marks:
         own[mark.job].append(mark)
     for row in places.lanes:
-        yield from traces.origin(row, rows, by_id, span[1] - span[0])
+        yield from traces.origin(row, by_id, at, span[1] - span[0])
     for row in places.lanes:
         yield from traces.runs(row, by_id, now_ms)
     for row in places.lanes:
-        yield from traces.savepoints(row, own[row.lane.job], chosen)
+        yield from traces.savepoints(row, own[row.lane.job], at, chosen)
 
 
 def _span(lanes: Sequence[Placed], marks: Sequence[Mark], now_ms: float) -> tuple[float, float]:

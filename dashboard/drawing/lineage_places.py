@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dashboard.drawing.families import CALM, Family
 from pipelines.domain.experiments import Lane, Mark
+from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.jobs import Run
+
+STEP, LOWEST = 0.24, 0.48
+"""How far savepoints of one batch stand below each other, and the lowest of them below its lane, in lanes."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,23 @@ def _middle(top: float, height: float) -> float:
 def end(run: Run, now_ms: float) -> float:
     """When it ended, now for one that runs; epoch ms."""
     return max(run.started_ms or run.created_ms, run.ended_ms or now_ms)
+
+
+def heights(lanes: Sequence[Placed], marks: Sequence[Mark]) -> dict[SavepointId, float]:
+    """The height of each mark whose lane is drawn. Savepoints of one batch stand below each other in the order they were taken, the first
+    on its lane's line, so that each can be seen and chosen."""
+    rows = {row.lane.job: row for row in lanes}
+    of_batch: defaultdict[tuple[JobName, float], list[Mark]] = defaultdict(list)
+    for mark in sorted(marks, key=lambda mark: (mark.at_ms, mark.id)):
+        of_batch[mark.job, moment(mark)].append(mark)
+    return {
+        mark.id: y for (job, _), own in of_batch.items() if job in rows for mark, y in zip(own, _below(rows[job], len(own)), strict=True)
+    }
+
+
+def _below(row: Placed, many: int) -> list[float]:
+    step = (CALM if row.calm else 1.0) * min(STEP, LOWEST / max(many - 1, 1))
+    return [row.y + step * below for below in range(many)]
 
 
 def moment(mark: Mark) -> float:

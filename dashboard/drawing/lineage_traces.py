@@ -9,11 +9,12 @@ from dashboard.drawing.families import start
 from dashboard.drawing.figures import BLUE, GRAY, GREEN, ORANGE, VIOLET
 from dashboard.drawing.lineage_places import Placed, end, moment
 from pipelines.domain.experiments import Mark
-from pipelines.domain.ids import JobName, SavepointId
+from pipelines.domain.ids import SavepointId
 from pipelines.domain.jobs import Run
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Reason
 from pipelines.words import formats
+from pipelines.words.savepoints import ORIGINS, batches
 
 ENDED, FORKED, SAVED = GRAY, "$muted", VIOLET
 COLORS = {
@@ -39,14 +40,16 @@ def _shade(placed: Placed, run: Run) -> str:
     return placed.color if placed.color and run is placed.lane.runs[-1] else color(run)
 
 
-def origin(placed: Placed, rows: Mapping[JobName, Placed], marks: Mapping[SavepointId, Mark], width_ms: float) -> Iterator[dict[str, Any]]:
-    """The dotted S-curve from the savepoint that a job began from."""
+def origin(
+    placed: Placed, marks: Mapping[SavepointId, Mark], heights: Mapping[SavepointId, float], width_ms: float
+) -> Iterator[dict[str, Any]]:
+    """The dotted S-curve from the savepoint that a job began from; `heights` are those of the marks that are drawn."""
     mark = marks.get(placed.lane.origin_savepoint) if placed.lane.origin_savepoint else None
-    if mark is None or mark.job not in rows or not placed.lane.runs:
+    if mark is None or mark.id not in heights or not placed.lane.runs:
         return
     # A fork that began at once still needs room for its curve: a fiftieth of the picture.
     x0, x1 = moment(mark), max(start(placed.lane.runs[0]), moment(mark) + width_ms / 50)
-    yield _curve(x0, rows[mark.job].y, x1, placed.y)
+    yield _curve(x0, heights[mark.id], x1, placed.y)
 
 
 def runs(placed: Placed, marks: Mapping[SavepointId, Mark], now_ms: float) -> Iterator[dict[str, Any]]:
@@ -61,7 +64,9 @@ def runs(placed: Placed, marks: Mapping[SavepointId, Mark], now_ms: float) -> It
         yield _run_end(run, x1, placed)
 
 
-def savepoints(placed: Placed, marks: Sequence[Mark], chosen: Collection[str]) -> Iterator[dict[str, Any]]:
+def savepoints(
+    placed: Placed, marks: Sequence[Mark], heights: Mapping[SavepointId, float], chosen: Collection[str]
+) -> Iterator[dict[str, Any]]:
     """Its marks: a diamond for one that was taken by hand, else a circle; smaller on a calm line."""
     if not marks:
         return
@@ -73,7 +78,7 @@ def savepoints(placed: Placed, marks: Sequence[Mark], chosen: Collection[str]) -
         "mode": "markers",
         "cliponaxis": False,
         "x": [moment(mark) for mark in marks],
-        "y": [placed.y] * len(marks),
+        "y": [heights[mark.id] for mark in marks],
         "customdata": [[mark.id, _about(mark)] for mark in marks],
         "marker": {
             "symbol": ["diamond" if hand else "circle" for hand in by_hand],
@@ -139,7 +144,8 @@ def _run_end(run: Run, at_ms: float, placed: Placed) -> dict[str, Any]:
 
 def _about(mark: Mark) -> str:
     label = f"<br><i>{_escaped(mark.label)}</i>" if mark.label else ""
-    return f"<b>{mark.id}</b><br>batch {mark.batch:,} · {formats.size(mark.bytes)} · {mark.reason.replace('-', ' ')}{label}"
+    of = _escaped(batches(mark.batches)) or formats.MISSING
+    return f"<b>{mark.id}</b><br>batch {of} · {formats.size(mark.bytes)} · {ORIGINS[mark.reason]}{label}"
 
 
 def _escaped(text: str) -> str:

@@ -9,6 +9,7 @@ from dashboard.drawing.figures import TimeMark
 from pipelines.domain.jobs import Run
 from pipelines.domain.savepoints import Savepoint
 from pipelines.words import formats
+from pipelines.words.savepoints import points
 
 COINCIDE = 0.008
 """Marks that are nearer than this part of the shown span are drawn as one."""
@@ -18,7 +19,7 @@ NAMED = 4
 def savepoint_words(savepoint: Savepoint) -> str:
     """`sp-1a2b3c4d · batch 641 · before ads`."""
     label = f" · {savepoint.label}" if savepoint.label else ""
-    return f"{formats.short_id(savepoint.id)} · batch {savepoint.batch:,}{label}"
+    return f"{formats.short_id(savepoint.id)} · {points(savepoint)}{label}"
 
 
 def counted(marks: Sequence[TimeMark], span: tuple[float, float] | None) -> tuple[TimeMark, ...]:

@@ -47,4 +47,5 @@ def _mark(savepoint: Savepoint) -> Mark:
         reason=savepoint.reason,
         label=savepoint.label,
         batch_timestamp_ms=savepoint.queries[0].batch_timestamp_ms,
+        batches={image.query: image.batch for image in savepoint.queries if image.begun},
     )

@@ -178,6 +178,8 @@ class Mark:
     reason: Reason
     label: str
     batch_timestamp_ms: int
+    batches: Mapping[str, int]
+    """Query -> batch, of those that had begun."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ class Good:
     """Another savepoint of the job that is whole."""
 
     id: SavepointId
-    batch: int
+    points: str
+    """Its batches in words: `batch 9`, of several queries each by its name."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def of_checkpoint(place: str, outlook: Outlook) -> str:
 def _others(good: Sequence[Good], command: str) -> str:
     if not good:
         return "The job has no other savepoint that is whole: put the damaged files back from a copy."
-    names = ", ".join(f"{savepoint.id} (batch {savepoint.batch})" for savepoint in good[:NAMED])
+    names = ", ".join(f"{savepoint.id} ({savepoint.points})" for savepoint in good[:NAMED])
     return f"Whole savepoints of the job: {names}; the newest: `{command.format(good[0].id)}`."
 
 

@@ -21,6 +21,7 @@ from pipelines.savepoint.worker import Checkpoint
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.verbs.diagnose import Diagnose, DiagnosePlan
+from pipelines.words import savepoints as words
 from pipelines.workspace import advice, homes, runs, savepoints, sources
 from pipelines.workspace.advice import Good, Outlook
 from pipelines.workspace.context import Context
@@ -215,7 +216,7 @@ def _good(context: Context, job: str, other_than: SavepointId | str) -> Iterator
     """Savepoints of the job whose files are all there and of which no verification found any damaged, newest first."""
     for savepoint in homes.reachable(context, savepoints.newest_first(context, job)):
         if savepoint.id != other_than and not savepoint.damaged_files and _complete(context, savepoint.id):
-            yield Good(savepoint.id, savepoint.batch)
+            yield Good(savepoint.id, words.points(savepoint))
 
 
 def _complete(context: Context, savepoint: SavepointId) -> bool:

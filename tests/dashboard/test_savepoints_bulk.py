@@ -6,15 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from dashboard.views.savepoints.disposal import cautions
+from dashboard.views.savepoints.disposal import cautions, frame
 from pipelines.domain.disposals import Disposal, DisposeOutcome
 from pipelines.domain.errors import AlreadyExists, Conflict, refusal
+from pipelines.domain.ids import QueryName
 from pipelines.domain.trust import Trust
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.export import Export
 from pipelines.verbs.operations import ListOperations
 from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
 from pipelines.verbs.verify import Verify
+from pipelines.words.savepoints import FREES, FULL
 from tests import samples
 from tests.afterwards import follow
 from tests.dashboard.opening import Opener, answered, asked, clicked, selected, texts
@@ -55,6 +57,15 @@ def needed(face: FakeFace) -> Disposal:
     message = f"Savepoint {SECOND} is needed: a fork is made from it right now"
     refused = DisposeOutcome(SECOND, None, refusal(Conflict("savepoint.in_use", message, "Try again when that has started.")))
     return samples.disposed(face.ask(ShowSavepoint(FIRST)), refused=[refused])
+
+
+def test_the_batch_of_each_query_is_named_before_it_is_disposed_of() -> None:
+    savepoint = FakeFace.sample().savepoints_by_id[FIRST]
+    late = replace(savepoint.queries[0], query=QueryName("late"), batch=4)
+    several = replace(savepoint, queries=(*savepoint.queries, late))
+    shown = frame([savepoint, several], samples.disposed(savepoint))
+    assert list(shown["Batch"]) == [str(savepoint.batch), f"{savepoint.batch} of counts, 4 of late"]
+    assert [name for name in shown.columns if "ize" in name or "Frees" in name] == [FULL, FREES]
 
 
 def test_what_is_needed_stays_and_says_why(opened: Opener) -> None:

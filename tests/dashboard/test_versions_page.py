@@ -42,7 +42,7 @@ def lane(job: str, origin: str = "", *resumed: str) -> Lane:
 
 
 def mark(name: str, job: str) -> Mark:
-    return Mark(SavepointId(name), JobName(job), VersionId("v-1"), 5, 7, 1_000, Reason.MANUAL, "", 5)
+    return Mark(SavepointId(name), JobName(job), VersionId("v-1"), 5, 7, 1_000, Reason.MANUAL, "", 5, {"counts": 7})
 
 
 TREE = Tree(

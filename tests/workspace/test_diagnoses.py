@@ -133,13 +133,14 @@ def test_a_whole_query_of_a_damaged_savepoint_is_not_advised_to_start_from(house
     shutil.copytree(Path(run.checkpoints) / "counts", late)
     line = json.loads(query_line(str(late), "")) | {"query": "late", "sink": "foreachBatch"}
     house.append(run, QUERIES_FILE, json.dumps(line) + "\n")
-    saved = take(house)
+    other, saved = take(house), take(house)
     assert all(f"fork {saved.id} --name" in diagnosis.advice for diagnosis in do(house.face, Diagnose(saved.id)))
     verify.verify(house.face.context.library, saved.id, Trust.INTACT, 1)
     harm(house, saved, "queries/late/checkpoint/offsets/13")
     counts, damaged = do(house.face, Diagnose(saved.id))
     assert (len(counts.findings), len(damaged.findings)) == (0, 1)
     assert "do not start from it" in counts.advice and saved.id not in counts.advice + damaged.advice
+    assert f"{other.id} (batch {NEWEST} of counts, batch {NEWEST} of late)" in damaged.advice
 
 
 def test_a_savepoint_without_a_readable_manifest(house: House) -> None:

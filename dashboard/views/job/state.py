@@ -19,6 +19,7 @@ from pipelines.domain.states import StateTable
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.state import ListStates
 from pipelines.words import formats, operators
+from pipelines.words.savepoints import points
 
 COLUMNS = (
     Column("State", wide=True),
@@ -47,7 +48,7 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
 def _tables(newest: Savepoint, name: str, now: float) -> None:
     tables = session.shared(ListStates(newest.id))
     with st.container(horizontal=True, vertical_alignment="center", key="head_state"):
-        section("State", f"at batch {newest.batch:,}, in {escape(formats.short_id(newest.id))} · taken {when(newest.created_ms, now)}")
+        section("State", f"at {escape(points(newest))}, in {escape(formats.short_id(newest.id))} · taken {when(newest.created_ms, now)}")
         if permitted.button(
             "Savepoint of the newest batch",
             Role.OPERATOR,

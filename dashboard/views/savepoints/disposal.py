@@ -20,6 +20,7 @@ from pipelines.domain.savepoints import Savepoint
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.words import formats, plans
+from pipelines.words.savepoints import FREES, FULL, SIZE_HINTS, column
 from pipelines.words.trust import best
 
 MOST_ROWS = 8
@@ -80,11 +81,11 @@ def frame(going: Sequence[Savepoint], planned: Disposal) -> pd.DataFrame:
         {
             "Savepoint": [savepoint.id for savepoint in going],
             "Job": [savepoint.job for savepoint in going],
-            "Batch": [savepoint.batch for savepoint in going],
+            "Batch": [column(savepoint) for savepoint in going],
             "Label": [savepoint.label for savepoint in going],
             "Trust": [[best(savepoint)] for savepoint in going],
-            "Size": [by_savepoint[savepoint.id].bytes for savepoint in going],
-            "Frees if deleted": [by_savepoint[savepoint.id].frees_bytes for savepoint in going],
+            FULL: [by_savepoint[savepoint.id].bytes for savepoint in going],
+            FREES: [by_savepoint[savepoint.id].frees_bytes for savepoint in going],
         }
     )
 
@@ -92,10 +93,9 @@ def frame(going: Sequence[Savepoint], planned: Disposal) -> pd.DataFrame:
 def _columns() -> dict[str, Any]:
     make = st.column_config
     return {
-        "Batch": make.NumberColumn(format="localized"),
         "Trust": make.MultiselectColumn(options=list(TONES), color=list(TONES.values())),
-        "Size": make.NumberColumn(format="bytes"),
-        "Frees if deleted": make.NumberColumn(
+        FULL: make.NumberColumn(format="bytes", help=SIZE_HINTS[FULL]),
+        FREES: make.NumberColumn(
             format="bytes", help="Freed if this savepoint alone is deleted; bytes that several share are freed with the last of them"
         ),
     }

@@ -23,6 +23,7 @@ from pipelines.verbs.savepoints import ListSavepoints, ReadVerification
 from pipelines.verbs.take import Take
 from pipelines.words import formats
 from pipelines.words import trust as words
+from pipelines.words.savepoints import points
 
 AT_ONCE_BYTES = 500_000_000
 """A damaged savepoint up to this size is examined without being asked."""
@@ -69,7 +70,7 @@ def _instead(savepoint: Savepoint, key: str) -> None:
                 st.rerun()
         nearest = nearest_sound(savepoint, session.workspace().ask(ListSavepoints(savepoint.job)))
         if nearest:
-            label = f"Open {formats.short_id(nearest.id)}, batch {nearest.batch:,}"
+            label = f"Open {formats.short_id(nearest.id)}, {points(nearest)}"
             if st.button(
                 label, icon=":material/bookmark:", key=f"nearest_{key}", help="The nearest savepoint of this job that is not damaged"
             ):

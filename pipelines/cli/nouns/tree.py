@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from pipelines.domain.experiments import Lane, Mark, Tree
 from pipelines.domain.ids import JobName
-from pipelines.words import formats
+from pipelines.words import formats, savepoints
 
 
 def tree_text(tree: Tree, attention: Mapping[JobName, str], now_ms: int) -> str:
@@ -42,7 +42,8 @@ def _children(tree: Tree, node: Lane | JobName | Mark) -> list[Mark] | list[Lane
 def _own_line(tree: Tree, node: Lane | JobName | Mark, attention: Mapping[JobName, str], now_ms: int) -> str:
     if isinstance(node, Mark):
         label = f'  "{node.label}"' if node.label else ""
-        return f"{node.id}  batch {node.batch}  {formats.size(node.bytes)}  {formats.ago(node.at_ms, now_ms)}{label}"
+        batches = savepoints.batches(node.batches) or formats.MISSING
+        return f"{node.id}  batch {batches}  {formats.size(node.bytes)}  {formats.ago(node.at_ms, now_ms)}{label}"
     if not isinstance(node, Lane):
         return f"{node}  (forgotten)"
     state = ", ".join(dict.fromkeys(filter(None, (node.runs[-1].state.value if node.runs else "never ran", attention.get(node.job)))))

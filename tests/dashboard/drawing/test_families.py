@@ -22,7 +22,7 @@ def lane(job: str, begun: int = 0, origin: str = "", *, ended: int | None = None
 
 
 def mark(job: str, at: int = 0, reason: Reason = Reason.MANUAL, label: str = "") -> Mark:
-    return Mark(SavepointId(f"sp-{job}"), JobName(job), VersionId("v-1"), at, 7, 1_000, reason, label, at)
+    return Mark(SavepointId(f"sp-{job}"), JobName(job), VersionId("v-1"), at, 7, 1_000, reason, label, at, {"counts": 7})
 
 
 def large(forks: int, live: int = 0) -> Tree:

@@ -29,7 +29,7 @@ def lane(job: str, *runs: Run, origin: str = "") -> Lane:
 
 
 def mark(name: str, job: str, at: int, reason: Reason = Reason.MANUAL, label: str = "") -> Mark:
-    return Mark(SavepointId(name), JobName(job), VersionId("v-1"), at, 7, 1_000, reason, label, at)
+    return Mark(SavepointId(name), JobName(job), VersionId("v-1"), at, 7, 1_000, reason, label, at, {"counts": 7})
 
 
 TREE = Tree(
@@ -70,6 +70,18 @@ def test_every_savepoint_can_be_clicked_and_its_shape_says_who_took_it() -> None
     assert set(points) == {"sp-1", "sp-2", "sp-3", "parent", "again", "split", "other"}
     symbols = {name: trace["marker"]["symbol"][i] for name, (trace, i) in points.items() if name.startswith("sp-")}
     assert symbols == {"sp-1": "diamond", "sp-2": "circle", "sp-3": "diamond"}
+
+
+def test_savepoints_of_one_batch_stand_below_each_other_and_each_can_be_clicked() -> None:
+    for many, lowest in ((2, 0.24), (5, 0.48)):
+        alike = tuple(mark(f"sp-{number}", "parent", 200) for number in range(many))
+        fork = lane("fork", run("fork", 500), origin="sp-1")
+        chart = tree_chart(families(Tree((lane("parent", run("parent", 0)), fork), (*alike, mark("sp-x", "parent", 300)))), now_ms=NOW)
+        heights = {name: trace["y"][i] for name, (trace, i) in marks_of(chart).items() if name.startswith("sp-")}
+        assert heights["sp-0"] == heights["sp-x"] == 0 and max(heights.values()) == pytest.approx(lowest)
+        assert len(set(heights.values())) == many
+        curve = next(trace for trace in chart.traces if trace.get("line", {}).get("dash") == "dot")
+        assert curve["y"][0] == heights["sp-1"], "the fork begins at its own mark"
 
 
 def test_the_selected_savepoint_stands_out() -> None:
