@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import inspect
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import MISSING, Field
 from pathlib import Path
 from types import NoneType
@@ -41,8 +42,26 @@ def common() -> list[inspect.Parameter]:
 
 
 def signature(parameters: list[inspect.Parameter]) -> inspect.Signature:
-    """The signature that typer reads a command by."""
-    return inspect.Signature([_annotated("ctx", typer.Context, EMPTY), *parameters])
+    """The signature that typer reads a command by; its help shows what is typed for an option, where typer would show Python's type."""
+    return inspect.Signature([_annotated("ctx", typer.Context, EMPTY), *map(_shaped, parameters)])
+
+
+def _shaped(parameter: inspect.Parameter) -> inspect.Parameter:
+    """With what is typed for it, where the option has a value and does not say that itself."""
+    hint, info = get_args(parameter.annotation)[:2]
+    kinds = [kind for kind in get_args(hint) or (hint,) if kind is not NoneType]
+    if not isinstance(info, typer.models.OptionInfo) or info.metavar or bool in kinds:
+        return parameter
+    named = copy(info)
+    named.metavar = _shape(parameter.name, kinds[0])
+    return parameter.replace(annotation=Annotated[hint, named])
+
+
+def _shape(name: str, kind: Any) -> str:
+    """`N` for a number, `FILE` for a path, `a|b` for one of several words, else the option's name."""
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return "|".join(str(member.value) for member in kind)
+    return {int: "N", float: "N", Path: "FILE"}.get(kind, name.upper())
 
 
 def flag_of(part: Field[Any]) -> str:

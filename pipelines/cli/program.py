@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperArgument, TyperCommand, TyperGroup
 
 from pipelines import __version__
 from pipelines.cli import additions, usage
@@ -30,6 +31,8 @@ HELP = """Savepoints for Spark Structured Streaming: run jobs, take savepoints, 
 
 Commands talk to the workspace's running server, or open the workspace themselves when none runs. stdout is data, stderr is
 narration and errors (also with --json, which makes both JSON)."""
+
+NEEDED = re.compile(r"\{(.+?)\}")
 
 
 def _epilog() -> str:
@@ -56,6 +59,19 @@ class Program(TyperGroup):
             return super().invoke(ctx)
 
 
+class Command(TyperCommand):
+    """A command whose help names its arguments as they are typed: `JOB`, where typer writes `{JOB}` and `JOB <str>`."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        for parameter in self.params:
+            if isinstance(parameter, TyperArgument):
+                parameter.display_type = lambda ctx: ""  # type: ignore[method-assign]
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return [NEEDED.sub(r"\1", piece).replace("...]...", "...]") for piece in super().collect_usage_pieces(ctx)]
+
+
 def program(commands: Iterable[tuple[str, Callable[..., None]]]) -> typer.Typer:
     """The command line of these commands (word, function); one of two words is in the group that its first word names."""
     app = typer.Typer(
@@ -76,7 +92,7 @@ def program(commands: Iterable[tuple[str, Callable[..., None]]]) -> typer.Typer:
         if first not in groups:
             groups[first] = typer.Typer(help=additions.GROUPS.get(first, ""), no_args_is_help=True, rich_markup_mode=None)
             app.add_typer(groups[first], name=first)
-        groups[first].command(name)(function)
+        groups[first].command(name, cls=Command)(function)
     return app
 
 

@@ -43,7 +43,9 @@ class SetSchedule(Change[ScheduleState, SchedulePlan]):
     )  # fmt: skip
     off: bool = option("Take none by itself.", False, flag="--off")
     usual: bool = option("Forget all that was set here.", False, flag="--usual")
-    zone: str | None = option("Time zone of the cron expression and the blackout windows: Europe/Berlin; 'usual'.", None, flag="--tz")
+    zone: str | None = option(
+        "Time zone of the cron expression and the blackout windows: Europe/Berlin; 'usual'.", None, flag="--tz", metavar="ZONE"
+    )
     blackouts: tuple[str, ...] = option(
         "A window without savepoints: 22:00-06:00, 'Mon-Fri 08:00-10:00'; again for several; 'none', 'usual'.",
         (), flag="--blackout", metavar="WINDOW",

@@ -39,6 +39,7 @@ class SetAlert(Change[Alerts, SetAlertPlan]):
         "A finding (failed, no-progress), or a figure with a threshold: 'event_time_lag_seconds > 5m'. Figures are those of /metrics, with "
         "tidemark_job_ before them or without; 'observed NAME.COLUMN > 5' is a number of the job's own (df.observe).",
         "",
+        metavar="CONDITION",
     )
     clear: str = option("It is over once the figure is at this value; without it at the threshold.", "", metavar="VALUE")
     for_ms: int | None = _time("It fires once it has held for so long: 5m.", "--for")

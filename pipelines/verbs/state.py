@@ -63,9 +63,9 @@ class QueryState(Question[StateRows], TableNamed):
     or that of one SELECT over the view `state`, whose columns are `key`, `value` (structs) and `partition_id`. Times are epoch ms."""
 
     savepoint: str = named(SAVEPOINT, reads=Reads.SAVEPOINT)
-    sort: str = option("Order by this column (key.NAME).", "")
+    sort: str = option("Order by this column (key.NAME).", "", metavar="COLUMN")
     descending: bool = option("The greatest first.", False, shell=Shell.ABSENT)
-    filter: str = option("Only rows that hold this text.", "")
+    filter: str = option("Only rows that hold this text.", "", metavar="TEXT")
     sql: str = option("One SELECT over the view 'state': key and value (structs), partition_id.", "", text=QUERY)
     offset: int = option("How many rows to pass over.", 0, shell=Shell.ABSENT)
     limit: int = option("At most this many rows.", 100, shell=Shell.ABSENT)

@@ -78,9 +78,9 @@ class QueryStateDifference(Question[StateRows], TableNamed):
     side. Times are epoch ms."""
 
     difference: str = named(DIFFERENCE)
-    sort: str = option("Order by this column (key.NAME).", "")
+    sort: str = option("Order by this column (key.NAME).", "", metavar="COLUMN")
     descending: bool = option("The greatest first.", False, shell=Shell.ABSENT)
-    filter: str = option("Only rows that hold this text.", "")
+    filter: str = option("Only rows that hold this text.", "", metavar="TEXT")
     sql: str = option("One SELECT over the views difference, a and b.", "", text=QUERY)
     offset: int = option("How many rows to pass over.", 0, shell=Shell.ABSENT)
     limit: int = option("At most this many rows.", 100, shell=Shell.ABSENT)

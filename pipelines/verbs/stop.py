@@ -33,8 +33,7 @@ class StopPlan:
 
 @dataclass(frozen=True)
 class Stop(Change[Operation, StopPlan]):
-    """Stop a job at a batch boundary. A savepoint is taken then, unless told not to; `at_once` ends it in the middle of a batch and without
-    one. The operation's result is the savepoint's id."""
+    """Stop a job at a batch boundary. A savepoint is taken then, unless told not to. The operation's result is the savepoint's id."""
 
     job: str = named(JOB)
     savepoint: bool = option(SAVED, True, flag="--savepoint/--no-savepoint")

@@ -71,6 +71,9 @@ def test_every_command_and_option_has_help(words: tuple[str, ...]) -> None:
     command = COMMANDS[words]
     shown = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200"}).stdout
     assert command.help and command.help.splitlines()[0][:40] in shown
+    usage, names = shown.split("\n", 1)[0], re.findall(r"^  (\S.*?)  ", shown, re.MULTILINE)
+    assert not re.search(r"[{}]|\.\.\.\]\.\.\.", usage), "it is written as it is typed"
+    assert not [name for name in names if re.search(r"<|list\[|\brange\b|\bNone\b", name)], "no type of Python"
     for parameter in command.params:
         assert parameter.help, (words, parameter.name)
         assert parameter.help[:20] in shown

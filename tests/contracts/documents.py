@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import ast
 import configparser
-import enum
 import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from types import CodeType, FunctionType, NoneType
+from types import CodeType, FunctionType
 from typing import Any, TypeVar, get_args, get_origin
 
 from typer.models import ArgumentInfo
@@ -106,17 +105,8 @@ def _option(annotation: Any, info: Any, parameter: inspect.Parameter) -> str:
     if bool in (annotation, *get_args(annotation)):
         yes, _, no = flag.partition("/")
         return f"[{flag.replace('/', '|')}]" if parameter.default is None else f"[{no if parameter.default else yes}]"
-    shown = f"{flag} {info.metavar or _metavar(parameter.name, annotation)}"
+    shown = f"{flag} {info.metavar}"
     return shown if parameter.default is inspect.Parameter.empty else f"[{shown}]"
-
-
-def _metavar(name: str, annotation: Any) -> str:
-    kind = next(inner for inner in (get_args(annotation) or (annotation,)) if inner is not NoneType)
-    if isinstance(kind, type) and issubclass(kind, enum.Enum):
-        return "|".join(str(choice.value) for choice in kind)
-    if kind in (int, float):
-        return "N"
-    return "FILE" if kind is Path else name.upper()
 
 
 @cache
