@@ -120,6 +120,7 @@ def test_a_dry_run_shows_the_plan_and_changes_nothing(busy: Door, script: Path, 
     words = [*word.split(), "--dry-run", *(text.format(script=script) for text in CHANGES[word])]
     shown = busy(*words)
     assert (shown.exit_code, shown.stdout != "") == (0, True), shown.output
+    assert not re.search(r"  (yes|no)$", shown.stdout, re.MULTILINE), "a plan says in words what will be done"
     as_json = busy(*word.split(), "--json", *words[len(word.split()) :])
     assert as_json.exit_code == 0 and isinstance(json.loads(as_json.stdout), dict)
     assert busy.face.begun == [] and busy.ticks == 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.cli import output
-from pipelines.cli.additions import Shown, shows
+from pipelines.cli.additions import Shown, plans, shows
 from pipelines.cli.follow import ended_within
 from pipelines.cli.nouns.stops import within
 from pipelines.cli.progress import Course
@@ -19,6 +19,12 @@ from pipelines.words import formats
 @shows(ListOperations)
 def _operations(here: Here, question: ListOperations, operations: Sequence[Operation]) -> str | output.Table:
     return _table(operations, here.session.now_ms) if operations else ""
+
+
+@plans(CancelOperation)
+def _cancels(here: Here, change: CancelOperation, operation: Operation) -> output.Table:
+    """The operation as it is now."""
+    return _table([operation], here.session.now_ms)
 
 
 @shows(CancelOperation, timeout=within(60))
