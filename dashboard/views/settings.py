@@ -100,11 +100,12 @@ def _storage(storage: Storage) -> None:
 def _places(storage: Storage) -> Sequence[tuple[str, str]]:
     disk = storage.disk
     free = f"{formats.size(disk.free_bytes)} of {formats.size(disk.total_bytes)}"
+    savepoints = f"{formats.plural(storage.savepoints, 'savepoint')}, {formats.size(storage.savepoint_bytes)} on disk"
     tight = disk.free_bytes < LITTLE_LEFT * disk.total_bytes
     return [
         ("Workspace", f'<span class="tm-mono">{escape(storage.workspace)}</span>'),
         ("Format", f"{storage.workspace_format}, id <span class='tm-mono'>{escape(storage.workspace_id) or 'none'}</span>"),
-        ("Savepoints", f"{formats.plural(storage.savepoints, 'savepoint')}, {formats.size(storage.savepoint_bytes)} on disk"),
+        ("Savepoints", f"{savepoints} <span class='tm-muted'>together: shared bytes counted once</span>"),
         ("Free", f"{free} {chip('nearly full', 'orange') if tight else ''}"),
     ]
 

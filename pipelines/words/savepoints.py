@@ -29,12 +29,14 @@ ORIGIN_HINTS: Mapping[Reason, str] = {
 }
 BRIEFLY = 3
 """So many batches stand in a cell."""
-FULL, FREES, SHARED = "Full size", "Frees if deleted", "Shared"
-"""Titles of what a savepoint takes on disk."""
+FULL, NEW, FREES, SHARED, ON_DISK = "Full size", "New bytes", "Frees if deleted", "Shared", "On disk"
+"""Titles of what savepoints take, the same on every page."""
 SIZE_HINTS: Mapping[str, str] = {
-    FULL: "All of its files, with manifest and checksums",
+    FULL: "All bytes of its files, also those that it shares: what a copy of it alone would take",
+    NEW: "What taking it added to the disk: its other files are hard links to files that were there, or were kept already",
     FREES: "What disposing of it alone gives back",
-    SHARED: "Held by other savepoints or a live checkpoint too",
+    SHARED: "Bytes of it that other savepoints or a live checkpoint hold too",
+    ON_DISK: "What all savepoints take together: bytes that several of them share are counted once",
 }
 
 

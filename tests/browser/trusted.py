@@ -65,7 +65,7 @@ def is_exported_and_brought_back(watched: Watched, server: Served, savepoint: st
     own = next(row for row in space["savepoints"] if row["savepoint"] == savepoint)
     assert 0 <= own["frees_bytes"] <= own["bytes"]
     assert space["disk_bytes"] <= space["full_bytes"]
-    for figure, value in {"On disk together": r"\d B|\d .B", "Longest unsaved": r"\d", "Damaged": "^0$"}.items():
+    for figure, value in {"On disk": r"\d B|\d .B", "Longest unsaved": r"\d", "Damaged": "^0$"}.items():
         expect(page.get_by_role("group", name=figure, exact=True).locator(".tm-value")).to_have_text(re.compile(value))
     page.get_by_role("button", name="Export…").click()
     typed(page, "Destination", str(place))

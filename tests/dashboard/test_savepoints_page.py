@@ -183,7 +183,7 @@ def test_a_proof_that_could_not_run_a_batch_says_why(opened: Opener) -> None:
 def test_sizes_are_shown_each_and_together(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "savepoints", savepoint=FIRST)
     words = texts(app)
-    for part in ("On disk together", "they would take 4.0 MB", "Frees if deleted", "4.1 kB (0.2 %)", "Shared with others"):
+    for part in ("On disk", "they would take 4.0 MB", "Frees if deleted", "4.1 kB (0.2 %)", "Full size", "New bytes", "Shared"):
         assert part in words
     assert column(app, "savepoints", "Frees if deleted") == ["4.1 kB", "4.1 kB"]
 
@@ -247,4 +247,4 @@ def test_the_list_is_there_while_the_disk_is_still_asked(opened: Opener) -> None
     assert SECOND in tables(app)["savepoints"]
     measured.set()
     until(lambda: "measuring …" not in texts(app.run()), 20)
-    assert "On disk together" in texts(app)
+    assert "of 4.0 MB full size" in texts(app)

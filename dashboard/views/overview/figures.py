@@ -13,6 +13,7 @@ from dashboard.widgets import Tone
 from pipelines.domain.experiments import Health
 from pipelines.domain.jobs import JobSummary
 from pipelines.words import backlog, formats
+from pipelines.words.savepoints import FULL, SIZE_HINTS
 
 
 def draw(together: Health, jobs: Mapping[str, JobSummary], attention: Sequence[Alert]) -> None:
@@ -48,11 +49,12 @@ def draw(together: Health, jobs: Mapping[str, JobSummary], attention: Sequence[A
                 href=_page_of(together.worst_lag_job),
             ),
             KeyFigure(
-                "Savepoint storage",
+                "Savepoints' full size",
                 formats.size(together.savepoint_bytes),
                 note=formats.plural(together.savepoints, "savepoint"),
                 line=together.storage_line,
-                hint="Bytes that all savepoints refer to; hard links share them with the checkpoints",
+                hint=f"{SIZE_HINTS[FULL]}; hard links share them, and the page of savepoints says what all take on disk",
+                href=navigation.href("savepoints"),
             ),
         ],
         min_width=170,

@@ -21,13 +21,14 @@ from pipelines.words import savepoints as words
 
 T = TypeVar("T")
 LEVELS = {Trust.COMPLETE: "Files and sizes", Trust.INTACT: "Checksums of all files"}
+DAMAGED = "It is damaged: the last verification found files missing or changed. Nothing begins from it."
 PROVES = "Spark restores it in a sandbox, counts its rows and runs one batch into a scratch output. It takes about a minute."
 
 
 def why_not_resumed(savepoint: Savepoint) -> str:
     """The reason why its job cannot go back to it now; empty where it can."""
     if savepoint.damaged_files:
-        return "It is damaged: the last verification found files missing or changed."
+        return DAMAGED
     try:
         summary = session.workspace().ask(ShowJob(savepoint.job)).summary
     except NotFound:

@@ -20,7 +20,7 @@ from pipelines.domain.savepoints import Manifest, QueryImage, Savepoint
 from pipelines.verbs.savepoints import ReadManifest
 from pipelines.words import formats, offsets, operators, plans
 from pipelines.words import holdings as held
-from pipelines.words.savepoints import FREES, ORIGIN_HINTS, ORIGINS, snapshots, tables
+from pipelines.words.savepoints import FREES, FULL, NEW, ORIGIN_HINTS, ORIGINS, SHARED, SIZE_HINTS, snapshots, tables
 
 
 def detail(savepoint: Savepoint, *, key: str) -> None:
@@ -34,6 +34,15 @@ def detail(savepoint: Savepoint, *, key: str) -> None:
         st.code(savepoint.path, language=None, wrap_lines=True)
         with errors_shown():
             _contents(savepoint, session.workspace().ask(ReadManifest(savepoint.id)), key)
+
+
+def _sized(name: str, size_bytes: int | None) -> tuple[str, str]:
+    return name, _hinted(name, formats.size(size_bytes) if size_bytes is not None else formats.MISSING)
+
+
+def _hinted(name: str, text: str) -> str:
+    """What the size means stands on its hover."""
+    return f'<span title="{SIZE_HINTS[name]}" data-hint="">{text}</span>'
 
 
 def _facts(savepoint: Savepoint, now_ms: float) -> list[tuple[str, str]]:
@@ -50,10 +59,10 @@ def _facts(savepoint: Savepoint, now_ms: float) -> list[tuple[str, str]]:
         ("Watermark", _watermark(first.watermark_ms)),
         ("Taken", f"{when(savepoint.created_ms, now_ms)} in {formats.duration(savepoint.took_ms)}"),
         ("Spark's files", formats.files(savepoint.files, savepoint.bytes)),
-        ("Full size", formats.size(own.bytes) if own else formats.MISSING),
-        (FREES, frees),
-        ("Shared with others", formats.size(own.shared_bytes) if own else formats.MISSING),
-        ("Added when taken", formats.size(savepoint.new_bytes)),
+        _sized(FULL, own.bytes if own else None),
+        (FREES, _hinted(FREES, frees)),
+        _sized(SHARED, own.shared_bytes if own else None),
+        _sized(NEW, savepoint.new_bytes),
         (held.TITLE, holdings.fact(savepoint, now_ms)),
         ("Origin", _origin(savepoint, now_ms)),
         ("Spark", escape(savepoint.spark_version)),

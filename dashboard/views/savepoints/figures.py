@@ -12,6 +12,7 @@ from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.space import Space
 from pipelines.domain.trust import Trust
 from pipelines.words import formats
+from pipelines.words.savepoints import ON_DISK, SIZE_HINTS
 from pipelines.words.trust import best
 
 
@@ -86,16 +87,16 @@ def _measured(every: Sequence[Savepoint]) -> KeyFigure:
     """The key figure that is shown while disk space is measured."""
     files = formats.plural(sum(savepoint.files for savepoint in every), "file")
     return KeyFigure(
-        "On disk",
+        ON_DISK,
         "measuring …",
         note=f"counting the links of {files}",
-        hint="The links of each file are counted: bytes that several savepoints share are there once",
+        hint=SIZE_HINTS[ON_DISK],
     )
 
 
 def _sizes(space: Space) -> list[KeyFigure]:
-    hint = f"Hard links share their bytes; as separate copies they would take {formats.size(space.full_bytes)}"
+    hint = f"{SIZE_HINTS[ON_DISK]}. As separate copies they would take {formats.size(space.full_bytes)}, the sum of their full sizes."
     return [
-        KeyFigure("On disk together", formats.size(space.disk_bytes), note="shared bytes counted once", hint=hint),
+        KeyFigure(ON_DISK, formats.size(space.disk_bytes), note=f"of {formats.size(space.full_bytes)} full size", hint=hint),
         KeyFigure("Deleting all", formats.size(space.frees_bytes), note="would be freed", hint="The rest is in live checkpoints too"),
     ]

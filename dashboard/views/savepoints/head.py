@@ -48,7 +48,7 @@ def _actions(savepoint: Savepoint, key: str) -> None:
         actions.verify([savepoint], level)
     if permitted.button("Prove", Role.OPERATOR, icon=":material/science:", key=f"prove_{key}", help=actions.PROVES):
         actions.verify([savepoint], Trust.PROVED)
-    damaged = "It is damaged and would not be restored." if savepoint.damaged_files else None
+    damaged = actions.DAMAGED if savepoint.damaged_files else None
     if permitted.button("Export…", Role.OPERATOR, icon=":material/upload:", key=f"export_{key}", disabled=bool(damaged), help=damaged):
         exports.ask_export(savepoint)
     refused = actions.why_not_resumed(savepoint)

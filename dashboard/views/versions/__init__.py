@@ -27,6 +27,7 @@ from pipelines.verbs.experiments import ShowTree
 from pipelines.verbs.jobs import ListJobs
 from pipelines.verbs.savepoints import ListSavepoints, ShowSavepoint
 from pipelines.words import formats
+from pipelines.words.savepoints import FULL, NEW, column, points
 
 TEACHES = "Every job is a lane, every savepoint a mark on it, every fork a curve from a mark to a lane of its own."
 ADDRESS = {"show": address.one_of(*CHOICES), "page": address.NUMBER}
@@ -174,7 +175,7 @@ def _savepoint(tree: Tree, savepoint: Savepoint) -> None:
 def _compare_with(chosen: str) -> None:
     workspace = session.workspace()
     known = {
-        str(savepoint.id): f"{savepoint.id} · {savepoint.job} · batch {savepoint.batch:,} {savepoint.label}".rstrip()
+        str(savepoint.id): f"{savepoint.id} · {savepoint.job} · {points(savepoint)} {savepoint.label}".rstrip()
         for savepoint in workspace.ask(ListSavepoints())
     }
     difference.pick(known, [str(summary.job.name) for summary in workspace.ask(ListJobs()) if summary.run], chosen)
@@ -184,9 +185,10 @@ def _facts(savepoint: Savepoint) -> None:
     pairs = [
         ("Job", f'<a href="{navigation.href("job", job=savepoint.job)}" target="_self">{savepoint.job}</a>'),
         ("Version", f'<span class="tm-mono">{savepoint.version}</span>'),
-        ("Batch", f"{savepoint.batch:,}, taken {when(savepoint.created_ms, session.now_ms())}"),
+        ("Batch", f"{escape(column(savepoint))}, taken {when(savepoint.created_ms, session.now_ms())}"),
         ("Watermark", formats.exact(savepoint.queries[0].watermark_ms or None, session.zone())),
-        ("Size", f"{formats.size(savepoint.bytes)}, {formats.size(savepoint.new_bytes)} new"),
+        (FULL, formats.size(savepoint.bytes)),
+        (NEW, formats.size(savepoint.new_bytes)),
     ]
     facts(pairs)
 

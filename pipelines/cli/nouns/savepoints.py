@@ -95,7 +95,18 @@ def savepoint_details(savepoint: Savepoint, verification: Verification | None, n
 
 
 def _table(savepoints_listed: Sequence[Savepoint], now_ms: int) -> output.Table:
-    titles = ("SAVEPOINT", "JOB", "BATCH>", "TAKEN>", "SIZE>", "NEW>", "TRUST", "ORIGIN", "USABLE", "BEST BEFORE", "LABEL")
+    titles = (
+        "SAVEPOINT",
+        "JOB",
+        "BATCH>",
+        "TAKEN>",
+        *(f"{title.upper()}>" for title in (words.FULL, words.NEW)),
+        "TRUST",
+        "ORIGIN",
+        "USABLE",
+        "BEST BEFORE",
+        "LABEL",
+    )
     rows = [
         (
             savepoint.id,
