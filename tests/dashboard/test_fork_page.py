@@ -17,6 +17,7 @@ from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, 
 from pipelines.domain.ids import VersionId
 from pipelines.domain.moved_sources import MovedSource
 from pipelines.domain.restores import SinkPlan
+from pipelines.domain.trust import Trust
 from pipelines.domain.verdicts import Fact, OperatorPair, OperatorPlan, Outcome, Part
 from pipelines.domain.versions import version
 from pipelines.verbs.check import Check
@@ -274,6 +275,15 @@ def test_what_is_not_python_cannot_be_started_and_says_the_line(opened: Opener, 
     assert "Line 2" in app.button(key="fork_start").help
     clicked(app, "fork_load_original")
     assert not app.button(key="fork_start").disabled
+
+
+def test_nothing_begins_from_a_damaged_savepoint_and_each_button_says_why(opened: Opener) -> None:
+    face = FakeFace.sample()
+    face.verified(samples.verification(face.savepoints_by_id[SAVEPOINT], Trust.INTACT, damaged=True))
+    app = opened(face, "fork", savepoint=SAVEPOINT)
+    for key in ("fork_start", "fork_add", "fork_try"):
+        button = app.button(key=key)
+        assert button.disabled and "It is damaged" in button.help, key
 
 
 def test_a_sink_that_is_refused_cannot_be_started(opened: Opener) -> None:

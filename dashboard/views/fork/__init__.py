@@ -11,6 +11,7 @@ from dashboard.views import verdicts
 from dashboard.views.acceptance import Accepted
 from dashboard.views.fork import drafts, editor, form, plans, start, trial
 from dashboard.views.fork.drafts import Draft, Variant
+from dashboard.views.savepoints import actions
 from dashboard.widgets import chip, command, draw_again, empty_state, errors_shown, message_box, page_header, when
 from pipelines.domain.errors import NotFound
 from pipelines.domain.resources import ALL, Resources
@@ -25,6 +26,7 @@ TEACHES = (
     "and output. The job that the savepoint was taken of does not notice."
 )
 
+MOST = f"An experiment has at most {len(drafts.LETTERS)} variants."
 NO_CODE = "Its code is not known here, because a checkpoint does not hold it. Load the script, or paste it, to fork it."
 
 
@@ -79,13 +81,16 @@ def _draw(savepoint: Savepoint, manifest: Manifest) -> None:
     if accepted != Accepted(outlook.variant.drop, outlook.variant.map):
         _keep(manifest, draft.changed(replace(outlook.variant, drop=accepted.drop, map=accepted.map)))
         st.rerun()
-    why_not = plans.refused(every, draft)
+    damaged = actions.DAMAGED if savepoint.damaged_files else ""
+    why_not = damaged or plans.refused(every, draft)
     with slot:
         verdicts.mark(outlook.plan)
         start.shell(manifest, draft)
-        if st.button("Add variant", icon=":material/add:", key=start.ADD, disabled=len(draft.variants) == len(drafts.LETTERS)):
+        full = MOST if len(draft.variants) == len(drafts.LETTERS) else ""
+        no_more = damaged or full
+        if st.button("Add variant", icon=":material/add:", key=start.ADD, disabled=bool(no_more), help=no_more or None):
             _add(manifest, draft)
-        trial.button(manifest, variant)
+        trial.button(manifest, variant, damaged)
         pressed = start.button(manifest, draft, why_not)
     with left:
         trial.draw(manifest)
@@ -110,7 +115,7 @@ def _chips(savepoint: Savepoint) -> list[str]:
 
 
 def _caption(savepoint: Savepoint) -> str:
-    return f"taken {when(savepoint.created_ms, session.now_ms())} · {formats.size(savepoint.bytes)}"
+    return f"taken {when(savepoint.created_ms, session.now_ms())} · {formats.size(savepoint.bytes)} full size"
 
 
 def _draft(manifest: Manifest) -> Draft:

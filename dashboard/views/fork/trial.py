@@ -30,10 +30,11 @@ HELP = (
 )
 
 
-def button(manifest: Manifest, variant: Variant) -> None:
-    """Asks for the trial; disabled while one runs, and where there is no code."""
+def button(manifest: Manifest, variant: Variant, damaged: str) -> None:
+    """Asks for the trial; disabled while one runs, where there is no code, and where the savepoint is `damaged`: why."""
     busy = changes.is_asked(_key(manifest))
-    why_not = changes.BUSY if busy else "" if manifest.version.code or variant.asked().code else "There is no code to try yet"
+    code = "" if manifest.version.code or variant.asked().code else "There is no code to try yet"
+    why_not = damaged or (changes.BUSY if busy else code)
     pressed = permitted.button("Try it", Role.AUTHOR, icon=":material/experiment:", key=TRY, disabled=bool(why_not), help=why_not or HELP)
     if pressed:
         st.session_state[f"{TRY}_{manifest.id}"] = _trial(manifest, variant)
