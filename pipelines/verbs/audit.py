@@ -18,7 +18,7 @@ class ListAudit(Question[Sequence[AuditLine]]):
     may be older ones, the header `Link` (`rel="next"`) says where they are."""
 
     limit: int = option("At most this many, the newest.", 200, least=1, most=10_000)
-    verb: str = option("A call by its name over REST: take, stop, create_token.", "")
+    verb: str = option("A command by its words: savepoint, stop, token create.", "")
     result: Result | None = option("Only those with this result.", None)
     actor: str = option("Who did it: a token's name, or whom events name.", "", flag="--by", metavar="WHO")
     text: str = option("Words that all occur in the line.", "")

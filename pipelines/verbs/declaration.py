@@ -51,6 +51,15 @@ def subject(asked: Asked[Any]) -> str:
     return " ".join(filter(None, named))[:MOST_SUBJECT]
 
 
+def command_of(asked: Asked[Any]) -> str:
+    """The words of its command without what they name: `savepoint`, `token create`, `cancel`; its call where no command is it."""
+    declared = (asked.command or asked.within).partition(" --")[0]
+    typed = " ".join(asked.words() or ())
+    if typed and not typed.startswith(f"{declared} "):
+        return typed.partition(" ")[0]
+    return declared or asked.call
+
+
 def _names(kind: type[Asked[Any]], part: Field[Any]) -> bool:
     return place(kind, part) == "path" or part.name in ("name", "job", "jobs") or spelling(part).reads in NAMING
 

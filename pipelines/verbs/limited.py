@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pipelines.domain.access import Caller
 from pipelines.domain.audit import FAILS, Call, Record, Result
 from pipelines.domain.errors import Forbidden, TidemarkError
-from pipelines.verbs.declaration import subject
+from pipelines.verbs.declaration import command_of, subject
 from pipelines.verbs.face import Face
 from pipelines.verbs.verb import Asked, Begun, Change, Question
 
@@ -69,4 +69,4 @@ class Limited:
             raise
 
     def _write(self, asked: Asked[Any], result: Result, code: str = "", operation: str = "") -> None:
-        self._record(Call(asked.call, subject(asked), result, code, operation, self._by, self.caller.entered_as, self._origin))
+        self._record(Call(command_of(asked), subject(asked), result, code, operation, self._by, self.caller.entered_as, self._origin))

@@ -16,6 +16,7 @@ import typer.main
 from pipelines import verbs
 from pipelines.cli.app import app as command_line
 from pipelines.domain.errors import NotFound
+from pipelines.verbs.declaration import command_of
 from pipelines.verbs.experiments import Diff
 from pipelines.verbs.savepoints import ShowSavepoint
 from pipelines.verbs.shell import SHOWN_TOKEN, TO_FILL_IN, as_call, as_command
@@ -42,7 +43,9 @@ def test_each_declaration_is_here() -> None:
 def test_the_command_is_read_by_the_command_line(asked: Asked[Any], command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert as_command(asked).removeprefix("python -m pipelines ") == command
     if not command:
+        assert command_of(asked) == asked.call
         return
+    assert f"{command} ".startswith(f"{command_of(asked)} "), "the audit has what was typed"
     for name in ("a.py", "script.txt"):
         (tmp_path / name).write_text("x = 1\n")
     monkeypatch.chdir(tmp_path)

@@ -64,7 +64,7 @@ def test_a_change_a_refusal_and_a_failure_are_lines(house: House) -> None:
     do(ci, SetLimits(job, lag_ms=60_000))
     line = newest(house)
     assert (line.verb, line.subject, line.result, line.by, line.token, line.origin) == (
-        "set_limits",
+        "limits",
         job,
         "done",
         "ci for alice",
@@ -79,7 +79,7 @@ def test_a_change_a_refusal_and_a_failure_are_lines(house: House) -> None:
     assert (newest(house).result, newest(house).code) == ("refused", "access.role")
     with pytest.raises(Forbidden):
         door(house, Role.AUTHOR).ask(ListAudit())
-    assert newest(house).verb == "audit"
+    assert newest(house).verb == "audit list"
     before = newest(house).number
     ci.ask(ListJobs())
     ci.plan(Forget(job))
@@ -260,7 +260,7 @@ def test_a_disk_that_takes_nothing_keeps_no_change_back_and_is_said(house: House
             do(door(house), Forget("nobody"))
     do(door(house), SetLimits(job, lag_ms=70_000))
     later, gap, first = house.face.ask(ListAudit(limit=3))
-    assert (later.verb, gap.subject, first.number) == ("set_limits", "2 lines could not be written", 1)
+    assert (later.verb, gap.subject, first.number) == ("limits", "2 lines could not be written", 1)
     assert house.face.ask(VerifyAudit()).findings == ()
 
 
