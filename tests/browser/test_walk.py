@@ -6,7 +6,6 @@ import re
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -14,7 +13,6 @@ from tenacity import retry, retry_if_result, stop_after_delay, wait_fixed
 
 from pipelines.domain.collection import GENERATORS
 from pipelines.workspace import example
-from tests.browser import trusted
 from tests.browser.pressing import find
 from tests.browser.serving import ROOT, Served
 from tests.browser.watching import Watched
@@ -33,7 +31,14 @@ SAVEPOINT = re.compile(r"sp-[0-9a-f]{12}")
 SOME = re.compile(r"[1-9][0-9,]*")
 
 
-def test_the_walk(watched: Watched, server: Served, tmp_path: Path) -> None:
+def test_the_walk(watched: Watched, server: Served) -> None:
+    """`tests/long/test_walk.py` goes on from here. Its steps are tried every time on fakes, and what they do in the workspace's tests."""
+    walk(watched, server)
+    assert watched.errors == []
+
+
+def walk(watched: Watched, server: Served) -> str:
+    """The savepoint that was taken."""
     page = watched.page
     the_empty_page_offers_the_example(watched, server)
     its_events_began_a_while_ago(server)
@@ -43,13 +48,7 @@ def test_the_walk(watched: Watched, server: Served, tmp_path: Path) -> None:
     a_and_b_are_compared(watched)
     the_tree_shows_it_all(watched, savepoint)
     a_pasted_link_shows_the_same(watched, page.url, savepoint)
-    the_others_are_stopped(server)
-    trusted.is_verified_and_proved(watched, server, savepoint)
-    trusted.is_annotated(watched, server, savepoint)
-    trusted.is_exported_and_brought_back(watched, server, savepoint, tmp_path / "archive")
-    trusted.one_that_runs_elsewhere_is_attached(watched, server, f"{JOB}_fork", tmp_path / "checkpoint")
-    trusted.a_stopped_job_is_rewound(watched, server, JOB)
-    assert watched.errors == []
+    return savepoint
 
 
 def the_empty_page_offers_the_example(watched: Watched, server: Served) -> None:
@@ -192,14 +191,6 @@ MARK = """(chart, savepoint) => {
     throw new Error(`no mark of ${savepoint}`);
 }"""
 """Where in the window a savepoint's mark is."""
-
-
-def the_others_are_stopped(server: Served) -> None:
-    """The forks have shown what they should; what follows needs the processor."""
-    for job in (f"{JOB}_fork", f"{JOB}_fork_b"):
-        server.tell(f"/jobs/{job}/stop", {"savepoint": False})
-    for job in (f"{JOB}_fork", f"{JOB}_fork_b"):
-        stopped(server, job)
 
 
 @retry(wait=wait_fixed(0.3), stop=stop_after_delay(LONG_MS / 1_000), retry=retry_if_result(lambda there: not there))
