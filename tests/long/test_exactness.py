@@ -47,6 +47,7 @@ def test_forks_and_the_original_equal_the_uninterrupted_run(spark: Any, tmp_path
 
 
 STEPS = {
+    "format2, files": steps.FIRST_LINES["format2, files"],
     "hdfs, foreachBatch": Line(queries.windowed, HDFS | steps.COMPACTED),
     "rocksdb, files": Line(queries.windowed, ROCKSDB | steps.COMPACTED, sink="parquet"),
     "changelog, foreachBatch": Line(queries.windowed, CHANGELOG | steps.COMPACTED),
@@ -68,6 +69,12 @@ TYPED = tuple(
     )
 )
 MIGRATED: dict[str, migrated.Case] = {
+    "join by time, changelog": (
+        CHANGELOG | {JOIN_FORMAT: "4"},
+        migrated.joined(("n", "n % 3 AS third"), ("n AS click",)),
+        migrated.joined(("n % 7 AS seventh", "CAST(n AS BIGINT) AS n"), ("n AS click",)),
+        migrated.joined((f"IF({migrated.LATER}, n % 7, NULL) AS seventh", "CAST(n AS BIGINT) AS n"), ("n AS click",)),
+    ),
     "added, hdfs": (
         HDFS,
         migrated.windowed("sum"),
@@ -109,6 +116,14 @@ def test_migrated_by_columns(spark: Any, tmp_path: Path, name: str) -> None:
 
 
 PLACED = {
+    "a join begins anew, changelog": placed.Case(
+        CHANGELOG,
+        placed.joined(),
+        placed.joined(columns=("key", "ts", "n")),
+        ("query.0",),
+        reference=placed.joined(columns=("key", "ts", "n"), later=True),
+        inputs=("events", "clicks"),
+    ),
     "a join by time moves up, changelog": placed.Case(
         CHANGELOG | {JOIN_FORMAT: "4"}, placed.joined(), placed.limited(placed.joined()), inputs=("events", "clicks")
     ),
@@ -140,6 +155,10 @@ PLACED = {
 @pytest.mark.parametrize("name", PLACED)
 def test_operators_come_go_and_move(spark: Any, tmp_path: Path, name: str) -> None:
     placed.goes_on_exactly(spark, tmp_path / "a b", PLACED[name])
+
+
+def test_an_aggregation_into_files_is_rescaled(spark: Any, tmp_path: Path) -> None:
+    rescaled.keeps_its_rows(spark, tmp_path / "a b", Line(queries.windowed, FORMAT_2 | rescaled.PARTITIONS, sink="parquet"))
 
 
 def test_state_variables_and_timers_are_rescaled_in_changelogs(spark: Any, tmp_path: Path) -> None:

@@ -114,12 +114,6 @@ CASES: dict[str, Case] = {
         joined(("n % 7 AS seventh", "CAST(n AS BIGINT) AS n"), ("key AS again", "n AS click")),
         joined((f"IF({LATER}, n % 7, NULL) AS seventh", "CAST(n AS BIGINT) AS n"), (f"IF({LATER}, key, NULL) AS again", "n AS click")),
     ),
-    "join by time, changelog": (
-        CHANGELOG | {JOIN_FORMAT: "4"},
-        joined(("n", "n % 3 AS third"), ("n AS click",)),
-        joined(("n % 7 AS seventh", "CAST(n AS BIGINT) AS n"), ("n AS click",)),
-        joined((f"IF({LATER}, n % 7, NULL) AS seventh", "CAST(n AS BIGINT) AS n"), ("n AS click",)),
-    ),
     "join by time, a side without a watermark, format2": (
         FORMAT_2 | {JOIN_FORMAT: "4"},
         joined(("n", "n % 3 AS third"), ("n AS click",), "inner", queries.events),

@@ -120,14 +120,6 @@ ALWAYS = "n < 1000"
 CASES = {
     "dropped below, hdfs": Case(HDFS, counted(once="ever"), counted(), ("query.1",)),
     "dropped above a join, format2": Case(FORMAT_2, joined(is_counted=True), joined(), ("query.0",), inputs=("events", "clicks")),
-    "a join begins anew, changelog": Case(
-        CHANGELOG,
-        joined(),
-        joined(columns=("key", "ts", "n")),
-        ("query.0",),
-        reference=joined(columns=("key", "ts", "n"), later=True),
-        inputs=("events", "clicks"),
-    ),
     "a join of column families moves down, format2": Case(
         FORMAT_2 | {JOIN_FORMAT: "3"}, joined(is_counted=True), joined(), ("query.0",), inputs=("events", "clicks")
     ),

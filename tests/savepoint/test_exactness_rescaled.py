@@ -30,7 +30,6 @@ PARTITIONS = {"spark.sql.shuffle.partitions": "4"}
 STEPS = (3, 5, 7)
 """Files before the first rescaling, the second, and the end."""
 LINES = {
-    "aggregation, format2, files": Line(queries.windowed, FORMAT_2 | PARTITIONS, sink="parquet"),
     "deduplication and aggregation, format2 without changelog": Line(queries.distinct_then_windowed, SNAPSHOTS_2 | PARTITIONS),
     "join, changelog": Line(queries.left_join, CHANGELOG | PARTITIONS, inputs=("events", "clicks")),
     "join of column families, format2": Line(queries.left_join, FORMAT_2 | PARTITIONS | {JOIN_FORMAT: "3"}, inputs=("events", "clicks")),
