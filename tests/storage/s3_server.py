@@ -105,7 +105,7 @@ def serve() -> None:
     import threading
 
     from moto.core.models import DEFAULT_ACCOUNT_ID
-    from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+    from moto.moto_server.werkzeug_app import create_backend_app
     from moto.s3.models import s3_backends
     from werkzeug.serving import WSGIRequestHandler, make_server
 
@@ -128,7 +128,7 @@ def serve() -> None:
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     s3_backends[DEFAULT_ACCOUNT_ID]["aws"].create_bucket(BUCKET, "us-east-1")
-    moto = DomainDispatcherApplication(create_backend_app)
+    moto = create_backend_app("s3")  # one that asks for which of all services a request is takes twice the time for it
 
     def application(environ: dict[str, Any], start_response: Any) -> Any:
         if CONDITIONS.isdisjoint(environ) or environ["REQUEST_METHOD"] != "PUT":
