@@ -1,4 +1,6 @@
-"""On YARN: whatever is killed, and wherever state goes on, jobs write what one never interrupted writes."""
+"""On YARN in client mode: whatever is killed, and wherever state goes on, jobs write what one never interrupted writes.
+
+Every time there are jobs in cluster mode on YARN (`workspace/test_yarn_cluster.py`) and in client mode on a standalone cluster."""
 
 from __future__ import annotations
 
@@ -43,6 +45,10 @@ def test_jobs_go_on_exactly_on_yarn_and_between_masters(yarn: Yarn, tmp_path: Pa
         first = server.stop("here", savepoint=True)
         do(face, Fork(savepoint=first, name="a", args=args, master="yarn"))
         until(lambda: (seen := where(server, "a")) is not None and seen.executors == 1, 300)
+        seen = where(server, "a")
+        assert seen is not None and (seen.master, seen.deploy_mode) == ("yarn", "client")
+        assert seen.link == f"{yarn.web}/cluster/app/{seen.application}"
+        assert on_yarn.application(yarn, seen.application)["state"] == "RUNNING"
 
         with gate.closed():  # an executor is killed in the middle of a batch
             write_files(folder, range(2, 3))
@@ -63,7 +69,9 @@ def test_jobs_go_on_exactly_on_yarn_and_between_masters(yarn: Yarn, tmp_path: Pa
         write_files(folder, range(4, 5))
         until(lambda: committed(server, "a") == committed(server, "b") == 4, 300)
         local = server.stop("b", savepoint=True)
+        ended = where(server, "a")
         server.stop("a", savepoint=True)
+        until(lambda: ended is not None and on_yarn.application(yarn, ended.application)["finalStatus"] == "SUCCEEDED", 60)
         do(face, Fork(savepoint=local, name="c", args=args, master="yarn"))
         write_files(folder, range(5, ALL))
         until(lambda: committed(server, "c") == ALL - 1, 300)

@@ -1,4 +1,6 @@
-"""On Kubernetes' API: executors are asked for as Spark's documents say, and a job goes on exactly when one is gone."""
+"""On Kubernetes' API in client mode: executors are asked for as Spark's documents say, and a job goes on exactly when one is gone.
+
+Every time there is a job in cluster mode there (`workspace/test_kubernetes_cluster.py`), and one in client mode on a standalone cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from tests.workspace.on_masters import ALL, committed, where
 from tests.workspace.serving import Server, serving
 from tests.workspace.standalone import SCRIPT, Gate
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.timeout(900)]
 CONF = kubernetes.CONF | on_masters.CONF
 
 
