@@ -93,7 +93,7 @@ CHAINS = {
     ),
     "format2": Chain(
         {"files": ("rocksdb_format2", "parquet"), "batches": ("rocksdb_format2", "foreachBatch")},
-        (("batches", COMMIT), ("files", DATA), ("batches", STATE), ("files", SNAPSHOT)),
+        (("batches", COMMIT), ("files", DATA), ("files", SNAPSHOT)),
     ),
 }
 
