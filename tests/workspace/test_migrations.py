@@ -1,25 +1,22 @@
-"""Forks whose state is migrated for their code, as the workspace makes them: on a copy, and where that fails nothing is left of them."""
+"""Forks whose state is migrated for their code, as the workspace makes them: on a copy, and where that fails nothing is left of them.
+
+`test_rescales.py` has a server that is killed while state is rewritten, `tests/long/test_migrations.py` one that migrates.
+"""
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from pipelines.domain import verdicts
-from pipelines.domain.errors import Conflict, Incompatible, Invalid, Unavailable, Unsupported
+from pipelines.domain.errors import Conflict, Incompatible, Invalid, Unsupported
 from pipelines.domain.migrations import COLUMNS, Becomes
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.verdicts import OperatorPair, OperatorPlan, Outcome, Part
-from pipelines.sandbox.requests import MARK
 from pipelines.verbs.check import Check
 from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.face import do
@@ -31,7 +28,6 @@ from pipelines.verbs.savepoints import ReadManifest, ShowSavepoint
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from pipelines.verbs.try_code import TrialPlan, TryCode
-from pipelines.workspace import states
 from tests.contracts.examples import MIGRATION
 from tests.waiting import until
 from tests.workspace.conftest import House, job
@@ -205,14 +201,13 @@ def test_forks_of_changed_code_go_on_with_migrated_state(server: Server, tmp_pat
         assert rows(server, name) == expected
         server.stop(name, savepoint=False)
     told(server)
-    later = gone_on(server, tmp_path / "in")
-    killed(server, later, tmp_path)
+    gone_on(server, tmp_path / "in")
     for name in ("b", "c"):
         assert all(diagnosis.sound for diagnosis in do(server.face, Diagnose(name)))
 
 
-def gone_on(server: Server, into: Path) -> Savepoint:
-    """A job goes on with an operator more, and then without it: what is dropped has to be accepted by its name. Its savepoint with both."""
+def gone_on(server: Server, into: Path) -> None:
+    """A job goes on with an operator more, and then without it: what is dropped has to be accepted by its name."""
     do(server.face, Resume("b", code=ONCE, migrate=BY_COLUMNS))
     put(into, LAST, ONCE_UNTIL - LAST)
     windows = {0: 6, 6: 6, 12: 6, 18: 4, 24: 3, 30: 5}
@@ -233,43 +228,6 @@ def gone_on(server: Server, into: Path) -> Savepoint:
     server.stop("b", savepoint=False)
     messages = [event.message for event in server.face.ask(ListEvents("b")) if event.kind == "job.migrated"]
     assert "counted, operator 1 (deduplication) was dropped" in messages[0] and "(deduplication) begins empty" in messages[1]
-    return savepoint
-
-
-def killed(server: Server, savepoint: Savepoint, folder: Path) -> None:
-    """The sandbox's process, or the server, is killed on the way: nothing is left, the savepoint is untouched; then it is done."""
-    was, code = saved_files(server, savepoint), folder / "fewer.py"
-    code.write_text(FEWER)
-    fork = Fork(savepoint.id, name="killed", code=FEWER, drop=(DEDUPE,))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(states, "follow", lambda ticket: lambda far: end_work(server))
-        with pytest.raises(Unavailable):
-            do(server.face, fork)
-    unlisted(server, savepoint, was)
-    server.end()
-    command = [sys.executable, "-m", "tests.workspace.killed_migrating", str(server.root), savepoint.id, str(code), DEDUPE]
-    assert subprocess.run(command, cwd=Path(__file__).parents[2], check=False).returncode == -signal.SIGKILL
-    server.start()
-    unlisted(server, savepoint, was)
-    do(server.face, fork)
-    server.await_batches("killed", 1)
-    server.stop("killed", savepoint=False)
-    assert saved_files(server, savepoint) == was
-
-
-def end_work(server: Server) -> None:
-    """Kills the processes that work in the sandbox."""
-    for process in psutil.process_iter():
-        with suppress(psutil.Error):
-            if process.environ().get(MARK, "").startswith(f"{server.face.layout.sandbox}/"):
-                process.kill()
-
-
-def unlisted(server: Server, savepoint: Savepoint, was: dict[str, bytes]) -> None:
-    assert (
-        "killed" not in [summary.job.name for summary in server.face.ask(ListJobs())] and not server.face.layout.job(job("killed")).exists()
-    )
-    assert not list(server.face.layout.sandbox.glob("op-*")) and saved_files(server, savepoint) == was
 
 
 def saved_files(server: Server, savepoint: Savepoint) -> dict[str, bytes]:
@@ -278,11 +236,11 @@ def saved_files(server: Server, savepoint: Savepoint) -> dict[str, bytes]:
     return {file.path: (Path(savepoint.path) / file.path).read_bytes() for file in manifest.files}
 
 
-def begun(server: Server, into: Path) -> Savepoint:
+def begun(server: Server, into: Path, code: str = CODE) -> Savepoint:
     into.mkdir()
     put(into, 0, FIRST)
     conf = {"spark.sql.shuffle.partitions": "2", "spark.sql.session.timeZone": "UTC"}
-    do(server.face, RunScript(name="a", script="job.py", code=CODE, args=(str(into), "{output}"), conf=conf, master="local[2]"))
+    do(server.face, RunScript(name="a", script="job.py", code=code, args=(str(into), "{output}"), conf=conf, master="local[2]"))
     until(lambda: any(row.batch >= FIRST - 1 for row in server.face.ask(ListBatches("a"))))
     return server.face.ask(ShowSavepoint(server.stop("a", savepoint=True)))
 
