@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pipelines.checkpoint import damage
 from pipelines.storage import paths
-from pipelines.storage.protocol import Entry, Storage
+from pipelines.storage.protocol import ByFolder, Entry, Storage
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,9 @@ class Listing:
 
 def listed(storage: Storage, folder: str = "") -> Listing:
     """The files of `storage` below `folder` as they are now."""
+    if isinstance(storage, ByFolder):
+        found = {inner: entries for inner, entries in storage.by_folder(folder) if entries}
+        return Listing(found, _children(found))
     return of(storage.list(folder))
 
 

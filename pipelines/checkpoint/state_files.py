@@ -68,7 +68,8 @@ class Immutable:
 
 def parse_name(entry: Entry) -> StateFile | None:
     """The state file that `entry` is, None for any other file (checksums, unfinished writes)."""
-    match = _NAME.fullmatch(entry.path.rpartition("/")[2])
+    name = entry.path.rpartition("/")[2]
+    match = None if name.startswith(".") else _NAME.fullmatch(name)
     return StateFile(entry, int(match[1]), match[2] or "", _KINDS[match[3]]) if match else None
 
 

@@ -122,7 +122,7 @@ class QueryImage:
         return self.batch != NOT_BEGUN
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class StoredFile:
     """One file of a savepoint, path relative to the savepoint's root."""
 

@@ -58,7 +58,7 @@ def expect(target: Storage, transfers: Sequence[Transfer]) -> Expected:
         for transfer, is_carried in zip(transfers, _carried(target, transfers), strict=True)
     )
     sizes = [(how, transfer.bytes) for how, transfer in zip(ways, transfers, strict=True)]
-    copied = sum(size for how, size in sizes if how not in FREE)
+    copied = sum(size for how, size in sizes if how is not How.LINK and how is not How.REFLINK)
     through = sum(size for how, size in sizes if how is How.COPY)
     return Expected(ways, copied, through)
 
@@ -99,4 +99,4 @@ def clone(source: Storage, target: Storage, clones: Sequence[Clone], files: Sequ
 
 def added_bytes(files: Iterable[StoredFile], ways: Iterable[How]) -> int:
     """Bytes of those that were not linked."""
-    return sum(file.bytes for file, how in zip(files, ways, strict=True) if how not in FREE)
+    return sum(file.bytes for file, how in zip(files, ways, strict=True) if how is not How.LINK and how is not How.REFLINK)

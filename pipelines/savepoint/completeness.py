@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import partial
 
 from pipelines.domain.errors import Corrupt, NotFound
@@ -10,10 +10,8 @@ from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import StoredFile
 from pipelines.domain.trust import Damage
 from pipelines.storage import folders, parallel, paths
-from pipelines.storage.inodes import numbers, sizes
+from pipelines.storage.inodes import sizes
 from pipelines.storage.protocol import Entry, Storage
-
-UNKNOWN: Mapping[str, int] = {}
 
 
 def there(library: Storage, savepoint: SavepointId) -> Mapping[str, Entry]:
@@ -34,27 +32,24 @@ def compared(files: Iterable[StoredFile], sizes: Mapping[str, int]) -> list[Dama
     return [_damage(file, sizes.get(file.path)) for file in files if sizes.get(file.path) != file.bytes]
 
 
-def require(library: Storage, savepoint: SavepointId, files: Iterable[StoredFile], inodes: Mapping[str, int]) -> None:
-    """Raises NotFound where a cloned file is not what was listed: it changed or vanished in between, so begin again.
-
-    On a local disk a name of the inode that was listed is that very file, with its size; only other files are asked for theirs.
-    """
-    if not inodes or not folders.local(library):
-        changed = damages(library, savepoint, files)
+def require(library: Storage, savepoint: SavepointId, files: Sequence[StoredFile], few: bool) -> None:
+    """Raises NotFound where one of `files` is not what was listed: it changed or vanished in between, so begin again. A `few` of the
+    savepoint's are asked for their sizes, all are listed."""
+    if few and folders.local(library):
+        changed = compared(files, sizes(library, savepoint, [file.path for file in files]))
     else:
-        named = numbers(library, savepoint)
-        rest = [file for file in files if named.get(file.path, -1) != inodes.get(file.path)]
-        changed = compared(rest, sizes(library, savepoint, [file.path for file in rest]))
+        changed = damages(library, savepoint, files)
     for damage in changed:
         raise NotFound("storage.not_found", f"{damage.path} changed while it was cloned: {damage.message}", "Try again.")
 
 
-def settle(library: Storage, folder: str, files: Sequence[StoredFile], put: Iterable[str], inodes: Mapping[str, int] = UNKNOWN) -> None:
-    """Flushes the names in `folder` and the files `put` there to disk, and meanwhile checks all files: raises what `require` raises.
-    `inodes` are those that were listed of files that are linked, by path in `folder`."""
-    names = [f"{folder}/{file.path}" for file in files]
-    flushed = partial(folders.flush, library, names, [paths.join(folder, path) for path in put])
-    complete = partial(require, library, SavepointId(folder), files, inodes)
+def settle(library: Storage, folder: str, files: Sequence[StoredFile], put: Iterable[str], proved: Container[str] = ()) -> None:
+    """Flushes the names in `folder` and the files `put` there to disk, and meanwhile checks all files but those that their links have
+    `proved` (by their paths): raises what `require` raises."""
+    rest = [file for file in files if file.path not in proved]
+    homes = {f"{folder}/{home}" if home else folder for home in {paths.parent(file.path) for file in files}}
+    flushed = partial(folders.flush, library, homes, [paths.join(folder, path) for path in put])
+    complete = partial(require, library, SavepointId(folder), rest, len(rest) < len(files))
     parallel.each(lambda step: step(), (flushed, complete), 2, alone_s=0)
 
 

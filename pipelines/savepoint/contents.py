@@ -169,11 +169,11 @@ def _sink_part(output: Storage, batch: int, folder: str) -> Part:
 def _part(source: Storage, clone: Iterable[Entry], write: Mapping[str, bytes], folder: str, base: str) -> Part:
     """Files below `base` of `source` that go into `folder` of a savepoint; the storage checks their paths when it clones them."""
     skipped = len(base) + 1 if base else 0
-    clones = tuple(Clone(path, f"{folder}/{path[skipped:]}", size, tag, inode) for path, size, _, tag, inode in clone)
+    clones = [Clone(path, f"{folder}/{path[skipped:]}", size, tag, inode) for path, size, _, tag, inode in clone]
     return Part(
         source,
-        clones,
-        tuple(StoredFile(target, size) for _, target, size, _, _ in clones),
+        tuple(clones),
+        tuple([StoredFile(target, size) for _, target, size, _, _ in clones]),
         {paths.join(folder, path): data for path, data in write.items()},
     )
 

@@ -129,7 +129,7 @@ def _copy(library: Storage, manifest: Manifest, seal: Seal, parent: Storage, to:
     beside = {paths.join(inside, name): data for name, data in _documents(library, manifest, seal)}
     manifest_data = beside.pop(paths.join(inside, layout.MANIFEST))
     folders.put(parent, beside)  # 2
-    folders.flush(parent, [clone.target for clone in clones], beside)
+    folders.flush(parent, {paths.parent(clone.target) for clone in clones}, beside)
     _whole(parent, inside, [*manifest.files, *(StoredFile(path.removeprefix(f"{inside}/"), len(beside[path])) for path in beside)])  # 3
     parent.write(paths.join(inside, layout.MANIFEST), manifest_data)  # 4
     if to.staging:

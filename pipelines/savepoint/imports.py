@@ -113,7 +113,7 @@ def _make(source: Source, shelf: Storage, now_ms: int, watch: Watch, url: str) -
         seal = layout.inside(savepoint, layout.CHECKSUMS)
         folders.put(shelf, {seal: head.documents[layout.CHECKSUMS]})  # 3
         written = [layout.inside(savepoint, file.path) for file in head.manifest.files]
-        folders.flush(shelf, written, [*written, seal])
+        folders.flush(shelf, {paths.parent(path) for path in written}, [*written, seal])
         _whole(shelf, savepoint, head.manifest.files)
         _record(shelf, head, now_ms)  # 4
         import_records.write(shelf, savepoint, now_ms, url)

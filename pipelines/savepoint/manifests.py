@@ -42,6 +42,14 @@ def decode(data: bytes, savepoint: SavepointId | None) -> Manifest:
     return manifest
 
 
+def counted(manifest: Manifest) -> tuple[Manifest, bytes]:
+    """The manifest with its own size among the new bytes, to within the digits of that very number; and as it is written. It can be long:
+    it is encoded once, and then its one line with that number (no text has a raw end of line) is replaced."""
+    data, line = documents.encode(manifest), b'\n "new_bytes": %d,\n'
+    whole = replace(manifest, new_bytes=manifest.new_bytes + len(data))
+    return whole, data.replace(line % manifest.new_bytes, line % whole.new_bytes, 1)
+
+
 def alone(data: bytes, savepoint: SavepointId) -> bytes:
     """The manifest in `data` for a place where all files are in the savepoint's folder: one that is alone already, byte for byte."""
     manifest = decode(data, savepoint)

@@ -36,7 +36,7 @@ class Sharing:
     def targets(self, savepoint: SavepointId, files: Iterable[Clone]) -> list[Clone]:
         """The files, whose targets are paths of the savepoint, with where they go in its home."""
         if not self.names:
-            return [Clone(source, f"{savepoint}/{target}", size, tag) for source, target, size, tag, _ in files]
+            return [Clone(source, f"{savepoint}/{target}", size, tag, inode) for source, target, size, tag, inode in files]
         return [file._replace(target=self._target(savepoint, file.target)) for file in files]
 
     def _target(self, savepoint: SavepointId, path: str) -> str:

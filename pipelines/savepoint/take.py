@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -23,7 +23,7 @@ from pipelines.savepoint.gc_pause import gc_paused
 from pipelines.savepoint.sharing import Sharing
 from pipelines.savepoint.source import JobSource
 from pipelines.storage import documents, folders
-from pipelines.storage.protocol import Storage
+from pipelines.storage.protocol import How, Storage
 from pipelines.storage.rollback import rollback
 from pipelines.words.savepoints import left_tables
 
@@ -149,10 +149,9 @@ def _make(
         files = _files(job, parts)
         watch.step(clone.SETTLING)
         own = files if not shared.names else [file for file in files if file.path not in shared.names]
-        inodes = {file.target: file.inode for part in parts for file in part.clone if file.inode}
-        completeness.settle(shelves.own(library), naming.id, own, written, inodes)  # 4
-        manifest = _manifest(job, gathered, naming, files, cloned + _put(written), took_ms(), shared)
-        library.write(layout.inside(naming.id, layout.MANIFEST), documents.encode(manifest))  # 5
+        completeness.settle(shelves.own(library), naming.id, own, written, cloned.proved)  # 4
+        manifest, data = manifests.counted(_manifest(job, gathered, naming, files, cloned, written, took_ms(), shared))
+        library.write(layout.inside(naming.id, layout.MANIFEST), data)  # 5
         sharing.confirm(library, naming.id, shared)
     with suppress(TidemarkError):  # 6: published all the same; a mark that stays is taken away by `library.clean`
         library.delete([*([objects.claim_file(naming.id)] if shared.names else []), mark])
@@ -165,32 +164,29 @@ def _parts(job: JobSource, gathered: Sequence[QueryContents]) -> list[Part]:
 
 @dataclass(frozen=True)
 class Done:
-    """Files that were put into the savepoint, by way, and the bytes that this added."""
+    """Files that were put into the savepoint, by way, and the bytes that this added; `proved` are links of what was listed."""
 
     ways: Counter[str]
     new_bytes: int
-
-    def __add__(self, other: Done) -> Done:
-        return Done(self.ways + other.ways, self.new_bytes + other.new_bytes)
+    proved: Set[str]
 
 
 def _clone(parts: Sequence[Part], library: Storage, savepoint: SavepointId, shared: Sharing, watch: Watch) -> Done:
     """Clones what is missing, by paths of the library."""
-    transfers = [replace(each, clones=shared.targets(savepoint, each.clones)) for each in _transfers(parts, shared)]
+    missing = _transfers(parts, shared)
+    transfers = [replace(each, clones=shared.targets(savepoint, each.clones)) for each in missing]
     kept = sum(len(part.clone) for part in parts) - sum(len(each.clones) for each in transfers)
-    done = Done(+Counter({clone.SHARED: kept}), 0)
-    for transfer, ways in zip(transfers, clone.all_of(library, transfers, watch), strict=True):
-        done += Done(Counter(how.value for how in ways), clone.added_bytes(transfer.files, ways))
-    return done
+    ways, new_bytes, proved = Counter({clone.SHARED: kept}), 0, set[str]()
+    for transfer, done in zip(missing, clone.all_of(library, transfers, watch), strict=True):
+        ways += Counter({how.value: done.count(how) for how in How})
+        new_bytes += clone.added_bytes(transfer.files, done)
+        proved.update(file.target for file, how in zip(transfer.clones, done, strict=True) if how is How.LINK and file.inode)
+    return Done(+ways, new_bytes, proved)
 
 
 def _transfers(parts: Iterable[Part], shared: Sharing) -> list[clone.Transfer]:
     """What of each part is to be cloned, by paths of the savepoint."""
     return [clone.Transfer(part.source, *shared.missing(part)) for part in parts]
-
-
-def _put(written: Mapping[str, bytes]) -> Done:
-    return Done(Counter(written=len(written)), sum(len(data) for data in written.values()))
 
 
 def _written(job: JobSource, parts: Iterable[Part]) -> dict[str, bytes]:
@@ -211,11 +207,11 @@ def _manifest(
     naming: Naming,
     files: tuple[StoredFile, ...],
     done: Done,
+    written: Mapping[str, bytes],
     took_ms: float,
     shared: Sharing,
 ) -> Manifest:
-    """The manifest; its own size counts among the new bytes, to within the digits of that very number."""
-    manifest = Manifest(
+    return Manifest(
         format=MANIFEST_FORMAT if shared.names else manifests.ALONE_FORMAT,
         id=naming.id,
         job=job.job,
@@ -227,13 +223,12 @@ def _manifest(
         spark_version=job.spark_version,
         queries=tuple(query.image for query in gathered),
         files=files,
-        new_bytes=done.new_bytes,
+        new_bytes=done.new_bytes + sum(map(len, written.values())),
         took_ms=round(took_ms, 1),
-        how=dict(done.ways),
+        how=dict(done.ways + Counter(written=len(written))),
         installed=job.installed,
         objects=shared.names,
     )
-    return replace(manifest, new_bytes=done.new_bytes + len(documents.encode(manifest)))
 
 
 def _moving(job: JobSource, choice: BatchChoice) -> Unavailable:

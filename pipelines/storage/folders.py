@@ -8,7 +8,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -112,14 +112,13 @@ def _put(target: str, data: bytes) -> None:
         raise
 
 
-def flush(storage: Storage, files: Iterable[str], put_before: Iterable[str]) -> None:
-    """Flushes what was `put` and the names of all `files` to disk. Object stores do that by themselves.
+def flush(storage: Storage, homes: Set[str], put_before: Iterable[str]) -> None:
+    """Flushes what was `put` and the names in the folders `homes`, and in those above, to disk. Object stores do that by themselves.
 
     All at the same time: a journal then commits few times, whatever the number of files.
     """
     if not local(storage):
         return
-    homes = {paths.parent(path) for path in files}
     inner = homes | {folder for home in homes for folder in paths.ancestors(home)}
     _require(storage)
     folders = [*put_before, *inner, ""]

@@ -34,22 +34,6 @@ def inodes(storage: Storage, folder: str) -> Iterator[Inode]:
             yield Inode(entry.path, 1, entry.bytes)
 
 
-def numbers(storage: Storage, folder: str) -> dict[str, int]:
-    """Path below `folder` of this machine -> its inode's number as the folder has it: no file is looked at. A file system that is made of
-    others (overlayfs) may give the file itself another one."""
-    inodes_by_path: dict[str, int] = {}
-    waiting = [""]
-    while waiting:
-        inner = waiting.pop()
-        with typed_errors(folder), os.scandir(f"{storage.url}/{paths.relative(folder)}/{inner}") as scan:
-            for item in scan:
-                if item.is_dir(follow_symlinks=False):
-                    waiting.append(f"{inner}{item.name}/")
-                else:
-                    inodes_by_path[inner + item.name] = item.inode()
-    return inodes_by_path
-
-
 def sizes(storage: Storage, folder: str, names: Iterable[str]) -> dict[str, int]:
     """The bytes of those of these files below `folder` of this machine that are there, by path."""
     bytes_by_path: dict[str, int] = {}

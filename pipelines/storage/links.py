@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Sequence
 
-from pipelines.storage import copies, handover, parallel
+from pipelines.domain.errors import NotFound
+from pipelines.storage import copies, handover, users
 from pipelines.storage.errors import translated, typed_errors
 from pipelines.storage.protocol import Advance, Clone, unwatched
-
-THREADS = 2
-"""While one of them is in the kernel, the other one prepares its next link."""
-AT_ONCE = 2048
-"""Fewer links than that are made before a thread has started."""
 
 
 class _Folder:
@@ -39,51 +36,69 @@ class _Folder:
 
 def link(source: str, target: str, files: Sequence[Clone], advance: Advance = unwatched) -> list[bool]:
     """For each of `files`, from the folder `source` into the folder `target`, whether it was linked; folders that they need are made.
-    Raises NotFound, or Unavailable where the disk refuses more than the link."""
-    if len(files) <= AT_ONCE:
-        return _link(source, target, files, advance)
-    halt = parallel.Halt()
-    watched = advance if advance is unwatched else halt.watched(advance)
-    parts = [files[start : start + AT_ONCE] for start in range(0, len(files), AT_ONCE)]
-    return [done for part in parallel.each(lambda part: _link(source, target, part, watched), parts, THREADS, halt) for done in part]
+    In one thread: more of them pass the interpreter's lock around, and take longer.
 
-
-def _link(source: str, target: str, files: Sequence[Clone], advance: Advance) -> list[bool]:
-    linked: list[bool] = []
+    Raises NotFound, also where a file is not the one that was listed any more; Unavailable where the disk refuses more than the link.
+    """
+    by_folder: dict[str, list[int]] = defaultdict(list)
+    for number, file in enumerate(files):
+        by_folder[file.target.rpartition("/")[0]].append(number)
+    linked = [False] * len(files)
     inside, to = _Folder(source), _Folder(target)
-    _make_folders(target, files)
     try:
-        for file in files:
-            try:
-                linked.append(_linked(file, inside, to, source, target))
-                if linked[-1] and advance is not unwatched:
-                    advance(os.stat(f"{source}/{file.source}").st_size)
-            except OSError as error:
-                raise translated(error, file.target) from error
+        for folder in sorted(by_folder):
+            numbers = by_folder[folder]
+            with typed_errors(files[numbers[0]].target):
+                make_folder(f"{target}/{folder}")
+            for number in numbers:
+                file = files[number]
+                try:
+                    linked[number] = _linked(file, inside, to.at(folder), source, target)
+                    if linked[number] and advance is not unwatched:
+                        advance(os.stat(f"{source}/{file.source}").st_size)
+                except OSError as error:
+                    raise translated(error, file.target) from error
+            _refuse_others(f"{target}/{folder}", [files[number] for number in numbers if linked[number] and files[number].inode])
     finally:
         inside.close()
         to.close()
     return linked
 
 
-def _linked(file: Clone, inside: _Folder, to: _Folder, source: str, target: str) -> bool:
-    (old_folder, _, old), (new_folder, _, new) = file.source.rpartition("/"), file.target.rpartition("/")
+def _linked(file: Clone, inside: _Folder, new_folder: int, source: str, target: str) -> bool:
+    (old_folder, _, old), new = file.source.rpartition("/"), file.target.rpartition("/")[2]
     try:
-        os.link(old, new, src_dir_fd=inside.at(old_folder), dst_dir_fd=to.at(new_folder), follow_symlinks=False)
+        os.link(old, new, src_dir_fd=inside.at(old_folder), dst_dir_fd=new_folder, follow_symlinks=False)
     except FileExistsError:
         return copies.link_over(f"{source}/{file.source}", f"{target}/{file.target}")
     except OSError as error:
         if error.errno in copies.NO_LINK:
             return False
         raise
-    handover.keep(f"{target}/{file.target}")
+    if users.other() is not None:
+        handover.keep(f"{target}/{file.target}")
     return True
 
 
-def _make_folders(target: str, files: Sequence[Clone]) -> None:
-    with typed_errors(files[0].target if files else ""):
-        for folder in sorted({file.target.rpartition("/")[0] for file in files}):
-            make_folder(f"{target}/{folder}")
+def _refuse_others(folder: str, files: Sequence[Clone]) -> None:
+    """Raises NotFound for one of the `files` linked into `folder` that is another file than was listed: it was replaced in between.
+
+    A name of the inode that was listed is that very file, with its size. A file system that is made of others (overlayfs) may give a file
+    another number than its folder does: such a file is asked for its size.
+    """
+    if not files:
+        return
+    with typed_errors(files[0].target), os.scandir(folder) as scan:
+        inodes = {item.name: item.inode() for item in scan}
+    for file in files:
+        name = file.target.rpartition("/")[2]
+        if inodes.get(name) == file.inode:
+            continue
+        with typed_errors(file.target):
+            size = os.stat(f"{folder}/{name}").st_size
+        if size != file.bytes:
+            message = f"{file.target} changed while it was linked: it has {size} bytes, and had {file.bytes}"
+            raise NotFound("storage.not_found", message, "Try again.")
 
 
 def make_folder(folder: str) -> None:

@@ -78,10 +78,14 @@ class LocalStorage:
             copies.sync_folder(os.path.dirname(target))
 
     def list(self, folder: str = "") -> Iterator[Entry]:
+        for _, entries in self.by_folder(folder):
+            yield from entries.values()
+
+    def by_folder(self, folder: str = "") -> Iterator[tuple[str, dict[str, Entry]]]:
         top = self._at(folder) if folder else self._root
         self.require()
         with typed_errors(folder or self._root):
-            yield from _walk(top, f"{folder}/" if folder else "")
+            yield from _walk(top, folder)
 
     def write(self, path: str, data: bytes) -> None:
         with self.writing(path) as file:
@@ -109,7 +113,8 @@ class LocalStorage:
             halt = parallel.Halt()
             watched = halt.watched(advance)
             copied = iter(parallel.each(lambda file: self._copy(source, file, watched), rest, COPY_THREADS, halt) if rest else ())
-            return [How.LINK if done else next(copied) for done in linked]
+            link = How.LINK
+            return [link if done else next(copied) for done in linked]
 
     def _copy(self, source: LocalStorage, file: Clone, advance: Advance) -> How:
         return copies.copy(f"{source._root}/{file.source}", f"{self._root}/{file.target}", file.target, advance)
@@ -153,29 +158,32 @@ def _there(folder: str) -> bool:
     return True
 
 
-def _walk(top: str, prefix: str) -> Iterator[Entry]:
+def _walk(top: str, inner: str) -> Iterator[tuple[str, dict[str, Entry]]]:
     """Folder by folder, one `stat` a file, by its name in the open folder; what vanishes meanwhile is left out."""
-    waiting = [(top, prefix)]
+    waiting = [(top, inner)]
     while waiting:
         folder, inner = waiting.pop()
+        prefix = f"{inner}/" if inner else ""
         try:
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         except (FileNotFoundError, NotADirectoryError):
             continue
+        entries: dict[str, Entry] = {}
         try:
             with os.scandir(descriptor) as scan:
                 for item in scan:
                     name = item.name
                     if item.is_dir():
-                        waiting.append((f"{folder}/{name}", f"{inner}{name}/"))
+                        waiting.append((f"{folder}/{name}", prefix + name))
                     elif not name.startswith(paths.TEMPORARY_PREFIX):
                         try:
                             seen = item.stat()
                         except FileNotFoundError:
                             continue
-                        yield Entry(inner + name, seen.st_size, seen.st_mtime_ns // 1_000_000, "", seen.st_ino)
+                        entries[name] = Entry(prefix + name, seen.st_size, seen.st_mtime_ns // 1_000_000, "", seen.st_ino)
         finally:
             os.close(descriptor)
+        yield inner, entries
 
 
 def _unlink(path: str) -> None:

@@ -67,6 +67,15 @@ class Refers(Protocol):
         ...
 
 
+@runtime_checkable
+class ByFolder(Protocol):
+    """A storage that is listed folder by folder."""
+
+    def by_folder(self, folder: str = "") -> Iterator[tuple[str, dict[str, Entry]]]:
+        """Every folder at and below `folder`, and in each the files right in it by their names."""
+        ...
+
+
 class Storage(Protocol):
     """A tree of immutable files under `url`."""
 

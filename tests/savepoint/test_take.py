@@ -15,7 +15,6 @@ from pipelines.domain.trust import Trust
 from pipelines.savepoint import batch_choice, completeness, contents, library, take
 from pipelines.savepoint.batch_choice import AtTime, BatchChoice, Newest, OfBatch, OfBatches, point
 from pipelines.savepoint.source import JobSource, QueryLocation
-from pipelines.storage import inodes
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.protocol import Advance, Clone, How, Storage, unwatched
 from tests.savepoint import golden
@@ -47,23 +46,35 @@ def test_files_of_spark_are_linked_and_cost_nothing(bench: Bench) -> None:
 
 
 def test_a_link_of_another_file_than_the_listed_one_is_asked_for_its_size(bench: Bench) -> None:
-    listed = {entry.path: entry.inode for entry in LocalStorage(bench.checkpoint).list()}
-    place = bench.library
-    place.clone(LocalStorage(bench.checkpoint), [Clone(path, f"sp/{path}") for path in listed])
-    files = [StoredFile(path, (bench.checkpoint / path).stat().st_size) for path in listed]
-    assert inodes.numbers(place, "sp") == listed
-    completeness.require(place, SavepointId("sp"), files, listed)
-    path = bench.folder / "savepoints/sp/metadata"
+    source, place = LocalStorage(bench.checkpoint), bench.library
+    listed = list(source.list())
+
+    def link(folder: str) -> None:
+        place.clone(source, [Clone(entry.path, f"{folder}/{entry.path}", entry.bytes, "", entry.inode) for entry in listed])
+
+    link("same")
+    path = bench.checkpoint / "metadata"
     other = path.read_bytes()
     path.unlink()
     path.write_bytes(other)
-    completeness.require(place, SavepointId("sp"), files, listed)
+    link("as-long")
     path.write_bytes(other + b" ")
+    with pytest.raises(NotFound, match=f"metadata changed while it was linked: it has {len(other) + 1} bytes, and had {len(other)}"):
+        link("longer")
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_what_is_not_there_as_it_was_listed_is_refused(bench: Bench, few: bool) -> None:
+    bench.take()
+    path = bench.folder / "savepoints/sp-1/queries/counts/checkpoint/metadata"
+    files = [StoredFile("queries/counts/checkpoint/metadata", path.stat().st_size)]
+    completeness.require(bench.library, SavepointId("sp-1"), files, few)
+    path.write_bytes(path.read_bytes() + b" ")
     with pytest.raises(NotFound, match="metadata changed while it was cloned"):
-        completeness.require(place, SavepointId("sp"), files, listed)
+        completeness.require(bench.library, SavepointId("sp-1"), files, few)
     path.unlink()
     with pytest.raises(NotFound, match="metadata changed while it was cloned"):
-        completeness.require(place, SavepointId("sp"), files, listed)
+        completeness.require(bench.library, SavepointId("sp-1"), files, few)
 
 
 def test_the_image_says_what_it_is(bench: Bench) -> None:

@@ -264,7 +264,7 @@ def test_a_folder_knows_its_children(storage: Storage) -> None:
 def test_files_are_put_and_flushed(storage: Storage) -> None:
     files = {f"a/{number % 3}/{number}": bytes([number]) * number for number in range(20)}
     folders.put(storage, files)
-    folders.flush(storage, files, files)
+    folders.flush(storage, {paths.parent(path) for path in files}, files)
     assert {entry.path: storage.read(entry.path) for entry in storage.list("a")} == files
     folders.put(storage, {"a/0/0": b"anew"})
     assert storage.read("a/0/0") == b"anew"
