@@ -256,7 +256,7 @@ def test_a_file_that_a_busy_datanode_did_not_close_is_written_again(
             assert storage.read("a/b") == b"whole"
         else:
             assert refusals(storage, "write") == {("storage.busy", True)}
-        assert gate.created == creations
+        assert gate.sent == creations
         assert [path for path, _ in storage._below("")] == ["a/b"] * (creations > not_closed)
 
 
@@ -276,3 +276,25 @@ def test_what_a_killed_process_was_writing_is_swept(storage: HdfsStorage) -> Non
     assert done.returncode == -signal.SIGKILL
     assert list(storage.list()) == [] and [paths.is_temporary(path) for path, _ in storage._below("")] == [True]
     assert storage.sweep("elsewhere") == 0 and storage.sweep("a") == 1 == 1 + storage.sweep("a")
+
+
+@pytest.mark.parametrize(("not_closed", "appends"), [(2, 4), (client.WRITES, client.WRITES)])
+def test_a_part_that_was_not_closed_is_written_anew_of_what_hdfs_has(
+    hdfs_url: str, hdfs: Hdfs, not_closed: int, appends: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = os.urandom(2 * PART_BYTES + 1_000)
+    gate = Gate(hdfs.web.replace("webhdfs", "http"), not_closed, "APPEND")
+    with serving(gate) as url:
+        monkeypatch.setenv("TIDEMARK_WEBHDFS", f"{hdfs.url.removeprefix('hdfs://')}={url}")
+        storage = open_storage(hdfs_url)
+        assert isinstance(storage, HdfsStorage)
+        if appends > not_closed:
+            with storage.writing("a/b") as file:
+                file.writelines((data[:PART_BYTES], data[PART_BYTES : 2 * PART_BYTES], data[2 * PART_BYTES :]))
+            assert storage.read("a/b") == data
+        else:
+            with pytest.raises(Unavailable) as refused, storage.writing("a/b") as file:
+                file.writelines((data[:PART_BYTES], data[PART_BYTES : 2 * PART_BYTES]))
+            assert refused.value.code == "storage.busy"
+        assert gate.sent == appends
+        assert [path for path, _ in storage._below("")] == ["a/b"] * (appends > not_closed)

@@ -1,4 +1,5 @@
-"""A gate before the WebHDFS of a real HDFS, whose DataNode gives up closing files that are created by it, as one on a busy machine does."""
+"""A gate before the WebHDFS of a real HDFS, whose DataNode gives up closing files that are created by it, or appended to, as one on a busy
+machine does."""
 
 from __future__ import annotations
 
@@ -16,30 +17,33 @@ REFUSAL = json.dumps({"RemoteException": {"exception": "IOException", "javaClass
 
 
 class Gate:
-    """Each of the first `refusals` creations leaves half a file, and is refused; later ones go on to `web`, the NameNode's `http://host:port`."""
+    """Each of the first `refusals` of an `operation` (CREATE, APPEND) leaves half of its bytes, and is refused; later ones go on to `web`,
+    the NameNode's `http://host:port`."""
 
-    def __init__(self, web: str, refusals: int) -> None:
-        self.refusals, self.created = refusals, 0
+    def __init__(self, web: str, refusals: int, operation: str = "CREATE") -> None:
+        self.refusals, self.sent = refusals, 0
         gate = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_PUT(self) -> None:
                 length = int(self.headers["content-length"] or 0)
-                if "op=CREATE" not in self.path:
+                if f"op={operation}" not in self.path:
                     self.answer(307, location=web + self.path)
                 elif not length:
                     self.answer(307, location=f"http://{self.headers['host']}{self.path}")
                 else:
-                    gate.created += 1
-                    refused = gate.created <= gate.refusals
+                    gate.sent += 1
+                    refused = gate.sent <= gate.refusals
                     data = self.rfile.read(length)
-                    requests.put(web + self.path, data=data[: length // 2] if refused else data, timeout=30).raise_for_status()
+                    part = data[: length // 2] if refused else data
+                    requests.request(self.command, web + self.path, data=part, timeout=30).raise_for_status()
                     self.answer(403 if refused else 201, REFUSAL if refused else "")
 
             def do_GET(self) -> None:
                 self.answer(307, location=web + self.path)
 
             do_DELETE = do_GET
+            do_POST = do_PUT
 
             def answer(self, status: int, body: str = "", location: str = "") -> None:
                 self.send_response(status)

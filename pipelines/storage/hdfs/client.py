@@ -72,9 +72,9 @@ class Client(WebHDFS):  # type: ignore[misc]  # fsspec has no types
         answer = self._json("GETFILECHECKSUM", path)["FileChecksum"]
         return f"{answer['algorithm']}:{answer['bytes']}"
 
-    def get(self, path: str, offset: int = 0) -> Any:
-        """An answer of requests whose body, not read yet, is the file from `offset` on."""
-        options: dict[str, Any] = {"offset": offset} if offset else {}
+    def get(self, path: str, offset: int = 0, length: int = 0) -> Any:
+        """An answer of requests whose body, not read yet, is the file from `offset` on; at most `length` bytes of it, if not 0."""
+        options: dict[str, Any] = {name: number for name, number in (("offset", offset), ("length", length)) if number}
         return self.ask("OPEN", path, stream=True, **options)
 
     def create(self, path: str, data: bytes) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from pipelines.storage.hdfs.client import Client
+from pipelines.storage import paths
+from pipelines.storage.hdfs.client import WRITES, Client, NotClosed
 
 PART_BYTES = 8 * 1024 * 1024
 """What is larger is appended in parts of this size."""
@@ -59,12 +60,16 @@ class Reading(io.RawIOBase):
 
 class Written(io.RawIOBase):
     """A file that is sent in parts, the first of which creates it. Between two writes no request is under way: what is discarded then
-    does not come back."""
+    does not come back.
 
-    def __init__(self, client: Client, path: str) -> None:
-        self._client, self._path, self._at = client, path, 0
+    A part that could not be closed may lack its end, and WebHDFS has no word to recover its lease: the file is written anew, of the parts
+    before, which HDFS still gives, and this one; so no more than a part is held. `writes`: how often, the first included."""
+
+    def __init__(self, client: Client, path: str, writes: int = WRITES) -> None:
+        self._client, self._path, self._writes, self._at = client, path, writes, 0
         self._part = bytearray()
-        self._send = client.create
+        self._sent = 0
+        self._created = False
 
     def writable(self) -> bool:
         return True
@@ -81,10 +86,39 @@ class Written(io.RawIOBase):
 
     def finish(self) -> None:
         """Sends what is left; there is a file also where nothing was written."""
-        if self._part or self._send == self._client.create:
+        if self._part or not self._created:
             self.send()
 
     def send(self) -> None:
-        self._send(self._path, bytes(self._part))
-        self._send = self._client.append
+        part = bytes(self._part)
+        if self._created:
+            self._append(part)
+        else:
+            self._client.create(self._path, part)
+        self._created = True
+        self._sent += len(part)
         self._part.clear()
+
+    def _append(self, part: bytes) -> None:
+        try:
+            self._client.append(self._path, part)
+        except NotClosed:
+            if self._writes == 1:
+                raise
+            self._write_anew(part)
+
+    def _write_anew(self, part: bytes) -> None:
+        """Built beside, then put in the place: a late end of the first comes to a file that is gone."""
+        beside = paths.temporary(self._path)
+        copy = Written(self._client, beside, self._writes - 1)
+        try:
+            with self._client.get(self._path, length=self._sent) as answer:
+                for piece in answer.iter_content(PART_BYTES):
+                    copy.write(piece)
+            if copy.tell() != self._sent:
+                raise TimeoutError(f"{self._path} broke off after {copy.tell()} of {self._sent} bytes")
+            copy.write(part)
+            copy.finish()
+            self._client.move(beside, self._path, replace=True)
+        finally:
+            self._client.discard(beside)
