@@ -1,5 +1,6 @@
 """CSV outputs, whose files say of no text what it is: all rows are read once, as texts, and what all of them hold says the types. A value
-counts as a number or a time only where it is written as Spark does without options; what is not stays the text that it is."""
+counts as a number only where it is written as Spark does, as a time where it is written so or by the job's own pattern; what is not stays
+the text that it is. Where the options of a side's sink are not known, the files say how they are written, as far as they do."""
 
 from __future__ import annotations
 
@@ -8,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pipelines.catalog.sql import literal, quoted
+from pipelines.catalog import csv_loading, csv_times
+from pipelines.catalog.csv_loading import FILE, OPTIONS, Files
+from pipelines.catalog.sql import quoted
 from pipelines.catalog.tables import row
 
 if TYPE_CHECKING:
@@ -28,28 +31,13 @@ _WRITTEN = {
 }
 """Type -> how Spark writes its values; the first that fits counts."""
 _NAME = re.compile(r"[^\W\d][\w .:()/-]*")
-_OPTIONS = "all_varchar = true, union_by_name = true, allow_quoted_nulls = false, skip = 0, quote = '\"'"
 _SAMPLED = 2_000
 """Rows that say which types a column can have."""
-_FILE = "__file"
 NAMED = "The first line of each file is taken for the names of the columns ({names})."
 OTHER_KIND = "Of other type: {name} ({a} in A, {b} in B): compared as texts."
 WRITTEN_APART = "Times of {name} are not all written in one way: they are compared as the moments that they are."
 
-BACKSLASHES = "Backslashes in texts with quotation marks are not compared: DuckDB leaves them out."
-_LINES = "columns = {'line': 'VARCHAR'}, delim = chr(1), quote = '', escape = '', header = false, strict_mode = false"
-_LOST = r'\\[^\\"]'
-
-
-@dataclass(frozen=True)
-class Files:
-    """The files of a side, as a list in SQL, with the columns of their folders: the output's own, and those of the folders above it."""
-
-    listed: str
-    first: str
-    """The path of one of them."""
-    own: Sequence[str]
-    lent: Sequence[str]
+BACKSLASHES = "Single backslashes in quoted texts are not compared: such files do not tell them from those before a quotation mark."
 
 
 @dataclass(frozen=True)
@@ -66,54 +54,34 @@ class Side:
         return f"(SELECT {taken} FROM {self.texts})"
 
 
-@dataclass(frozen=True)
-class _Raw:
-    """The rows of a side with those that may be names: a table, its columns that come from the lines, and the first line of each file."""
-
-    table: str
-    files: Files
-    columns: Sequence[str]
-    heads: Sequence[tuple[str | None, ...]]
-
-
 def read(db: DuckDBPyConnection, sides: Sequence[Files]) -> tuple[list[Side], list[str]]:
     """The rows of all sides, a column of both with one type where that is possible, and what is to be said of it. Raises what DuckDB
     raises."""
     import duckdb
 
     try:
-        return _read(db, sides, _OPTIONS)
+        return _read(db, sides, OPTIONS)
     except duckdb.InvalidInputException:  # the ends of lines within a text may be others than those of the file
-        return _read(db, sides, f"{_OPTIONS}, new_line = '\\n'")
+        return _read(db, sides, f"{OPTIONS}, new_line = '\\n'")
 
 
 def _read(db: DuckDBPyConnection, sides: Sequence[Files], given: str) -> tuple[list[Side], list[str]]:
-    (delimiter,) = row(db, f"SELECT Delimiter FROM sniff_csv({literal(sides[0].first)}, {given}, header = false)") or (",",)
-    options = f"{given}, delim = {literal(delimiter)}"
     (before,) = row(db, "SELECT count(*) FROM duckdb_tables()") or (0,)
-    raw = [_loaded(db, f"csv_{before + at}", files, options) for at, files in enumerate(sides)]
-    is_header, notes = _header(db, raw)
-    texts = [_named(db, side, options, is_header) for side in raw]
-    kinds = [_kinds(db, text) for text in texts]
+    guessed = csv_loading.guessed(db, next((files for files in sides if files.dialect is None), None), given)
+    raw = [csv_loading.loaded(db, f"csv_{before + at}", files, given, guessed) for at, files in enumerate(sides)]
+    unknown = [side for side in raw if side.files.dialect is None]
+    is_header, notes = _header(db, unknown) if unknown else (False, [])
+    texts = [_named(db, side, side.files.dialect.has_header if side.files.dialect else is_header) for side in raw]
+    texts, kinds, told = csv_times.read(db, texts, [_kinds(db, text) for text in texts], [files.dialect for files in sides])
     agreed = [{name: _agreed(name, own, kinds) for name in own} for own in kinds]
-    notes += _told(kinds, agreed)
-    notes += [WRITTEN_APART.format(name=name) for name in dict.fromkeys(agreed[0]) if _is_written_apart(db, texts, agreed, name)]
-    notes += [BACKSLASHES] if any(_loses_backslashes(db, side) for side in raw) else []
+    notes += [*told.values(), *_told(kinds, agreed)]
+    others = [name for name in agreed[0] if name not in told]
+    notes += [WRITTEN_APART.format(name=name) for name in others if _is_written_apart(db, texts, agreed, name)]
+    notes += [BACKSLASHES] if any(csv_loading.loses_backslashes(db, side) for side in raw) else []
     return [Side(text, columns) for text, columns in zip(texts, agreed, strict=True)], notes
 
 
-def _rows(files: Files, options: str) -> str:
-    return f"read_csv({files.listed}, {options}, hive_partitioning = {bool(files.own)}, hive_types_autocast = false)"
-
-
-def _loaded(db: DuckDBPyConnection, table: str, files: Files, options: str) -> _Raw:
-    db.execute(f"CREATE TEMP TABLE {table} AS SELECT *, file_index AS {_FILE} FROM {_rows(files, f'{options}, header = false')}")
-    columns = [name for name in _columns(db, table) if name not in (*files.own, *files.lent, _FILE)]
-    first = f"SELECT {_listed(columns)} FROM {table} WHERE rowid IN (SELECT min(rowid) FROM {table} GROUP BY {_FILE})"
-    return _Raw(table, files, columns, db.execute(first).fetchall())
-
-
-def _header(db: DuckDBPyConnection, sides: Sequence[_Raw]) -> tuple[bool, list[str]]:
+def _header(db: DuckDBPyConnection, sides: Sequence[csv_loading.Raw]) -> tuple[bool, list[str]]:
     """Whether the first line of each file has the names of the columns: all of it must be names, and either another row has a number or a
     time there, or all files, more than one, begin with the same line. And what is to be said of it, where that does not make it sure."""
     lines = dict.fromkeys(head for side in sides for head in side.heads)
@@ -131,21 +99,21 @@ def _are_names(line: tuple[str | None, ...]) -> bool:
     return len(set(names)) == len(names) > 0 and None not in line[: len(names)] and all(map(_NAME.fullmatch, names))
 
 
-def _has_types(db: DuckDBPyConnection, side: _Raw) -> bool:
-    rows = f"SELECT * FROM {side.table} WHERE rowid NOT IN (SELECT min(rowid) FROM {side.table} GROUP BY {_FILE}) LIMIT {_SAMPLED}"
+def _has_types(db: DuckDBPyConnection, side: csv_loading.Raw) -> bool:
+    rows = f"SELECT * FROM {side.table} WHERE rowid NOT IN (SELECT min(rowid) FROM {side.table} GROUP BY {FILE}) LIMIT {_SAMPLED}"
     return any(kind not in (TEXT, None) for kind in _seen(db, f"({rows})", side.columns).values())
 
 
-def _named(db: DuckDBPyConnection, side: _Raw, options: str, is_header: bool) -> str:
+def _named(db: DuckDBPyConnection, side: csv_loading.Raw, is_header: bool) -> str:
     """What to write after FROM for a side's rows. Columns that have no names are numbered in one way, however many they are."""
     own = [quoted(name) for name in side.files.own]
     if is_header and len(set(side.heads)) > 1:
-        lent = f" EXCLUDE ({_listed(side.files.lent)})" if side.files.own and side.files.lent else ""
-        rows = _rows(side.files, f"{options}, header = true")
+        lent = f" EXCLUDE ({csv_loading.listed(side.files.lent)})" if side.files.own and side.files.lent else ""
+        rows = csv_loading.rows(side.files, f"{side.options}, header = true")
         db.execute(f"CREATE OR REPLACE TEMP TABLE {side.table} AS SELECT *{lent} FROM {rows}")
         return side.table
     if is_header:
-        db.execute(f"DELETE FROM {side.table} WHERE rowid IN (SELECT min(rowid) FROM {side.table} GROUP BY {_FILE})")
+        db.execute(f"DELETE FROM {side.table} WHERE rowid IN (SELECT min(rowid) FROM {side.table} GROUP BY {FILE})")
     names = side.heads[0] if is_header else [None] * len(side.columns)
     taken = [f"{quoted(column)} AS {quoted(names[at] or f'column{at}')}" for at, column in enumerate(side.columns)]
     return f"(SELECT {', '.join([*taken, *own])} FROM {side.table})"
@@ -153,7 +121,7 @@ def _named(db: DuckDBPyConnection, side: _Raw, options: str, is_header: bool) ->
 
 def _kinds(db: DuckDBPyConnection, texts: str) -> dict[str, str | None]:
     """Column -> the type that all of its texts are written as; None where there is no text."""
-    columns = _columns(db, texts)
+    columns = csv_loading.columns(db, texts)
     kinds = _seen(db, f"(SELECT * FROM {texts} LIMIT {_SAMPLED})", columns)
     for name in [name for name, kind in kinds.items() if kind is None]:
         kinds |= _seen(db, f"(SELECT {quoted(name)} FROM {texts} WHERE {quoted(name)} IS NOT NULL LIMIT {_SAMPLED})", [name])
@@ -209,19 +177,3 @@ def _is_written_apart(db: DuckDBPyConnection, texts: Sequence[str], agreed: Sequ
         return False
     moments = f"SELECT DISTINCT {text}, {text}::{MOMENTS[0]} AS moment FROM ({rows})"
     return row(db, f"SELECT 1 FROM ({moments}) GROUP BY moment HAVING count(*) > 1 LIMIT 1") is not None
-
-
-def _loses_backslashes(db: DuckDBPyConnection, side: _Raw) -> bool:
-    """Whether a file has quotation marks with a backslash before them, and such ones before other letters, which are lost then."""
-    has_marks = " OR ".join(f"contains({quoted(name)}, '\"')" for name in _columns(db, side.table) if name != _FILE)
-    if row(db, f"SELECT 1 FROM {side.table} WHERE {has_marks} LIMIT 1") is None:
-        return False
-    return row(db, f"SELECT 1 FROM read_csv({side.files.listed}, {_LINES}) WHERE regexp_matches(line, '{_LOST}') LIMIT 1") is not None
-
-
-def _columns(db: DuckDBPyConnection, relation: str) -> list[str]:
-    return [name for name, *_ in db.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()]
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(quoted, names))

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pipelines.catalog import output_files, states
+from pipelines.catalog import exact_numbers, output_files, states
 from pipelines.catalog.connection import scratch, sealed
-from pipelines.catalog.output_files import Output, unreadable
+from pipelines.catalog.output_files import Options, Output, unreadable
 from pipelines.catalog.sql import literal, quoted
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.states import StateRows
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+_HUGE = re.compile(r"\bHUGEINT\b(?!\")")
+"""In the name of a type, but not as a field's quoted name."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,8 @@ class Rows:
     format: str
     files: tuple[str, ...]
     like: tuple[str, ...] = ()
+    options: Options = None
+    """Of the sink that wrote them."""
 
 
 def require_select(sql: str, view: str) -> None:
@@ -38,16 +44,26 @@ def require_select(sql: str, view: str) -> None:
 
 def as_parquet(rows: Rows, path: str) -> Rows:
     """The same rows in the one Parquet file `path`, for a process that may take little memory: DuckDB takes 32 MiB for every JSON file.
-    Whole numbers beyond BIGINT become decimals: DuckDB would write HUGEINT as DOUBLE."""
+    Numbers that a DOUBLE does not hold are decimals there, or texts where no decimal holds them."""
+    import duckdb
+
     with scratch() as db:
         read = _relation(db, rows)
-        huge = [f"CAST({quoted(name)} AS DECIMAL(38, 0)) AS {quoted(name)}" for name, kind in read.columns.items() if kind == "HUGEINT"]
-        exact = f"REPLACE ({', '.join(huge)})" if huge else ""
         try:
-            db.execute(f"COPY (SELECT * {exact} FROM {read.relation}) TO {literal(path)} (FORMAT parquet)")
+            _copy(db, read, "DECIMAL(38, 0)", path)
+        except duckdb.ConversionException:
+            _copy(db, read, "VARCHAR", path)
         except _unreadable() as error:
             raise unreadable(error) from error
     return replace(rows, format="parquet", files=(path,), like=())
+
+
+def _copy(db: DuckDBPyConnection, read: Output, huge: str, path: str) -> None:
+    """Writes the rows with whole numbers beyond BIGINT as `huge`: DuckDB would write them as DOUBLE."""
+    kinds = {name: _HUGE.sub(huge, kind) for name, kind in read.columns.items() if _HUGE.search(kind)}
+    cast = ", ".join(f"CAST({quoted(name)} AS {kind}) AS {quoted(name)}" for name, kind in kinds.items())
+    exact = f"REPLACE ({cast})" if cast else ""
+    db.execute(f"COPY (SELECT * {exact} FROM {read.relation}) TO {literal(path)} (FORMAT parquet)")
 
 
 def judge(rows: Rows, sql: str, limit: int) -> StateRows:
@@ -75,12 +91,12 @@ def _relation(db: DuckDBPyConnection, rows: Rows) -> Output:
     lies elsewhere."""
     for file in filter(output_files.is_elsewhere, (*rows.files, *rows.like)):
         raise output_files.remote(file)
-    relation = output_files.output(db, rows.files, rows.format)
-    if relation is None and (like := output_files.output(db, rows.like, rows.format)) is not None:
-        return like.emptied()
-    if relation is None:
+    written = output_files.output(db, rows.files, rows.format, rows.options)
+    known = output_files.output(db, rows.like, rows.format, rows.options) if written is None else written
+    if known is None:
         raise Unsupported("bisect.no_rows", "Nothing was ever written: there are no rows to judge", "Choose another query.")
-    return relation
+    exact = exact_numbers.exact(db, known, None, rows.format)[0] or known
+    return exact if written is not None else exact.emptied()
 
 
 def _unreadable() -> tuple[type[Exception], ...]:

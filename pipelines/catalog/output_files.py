@@ -6,11 +6,13 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from pipelines.catalog import csv_files, interval_columns, json_files, variant_columns
+from pipelines.catalog.csv_loading import Files
 from pipelines.catalog.sql import literal, quoted
+from pipelines.domain import csv_options
 from pipelines.domain.errors import Corrupt, Unsupported
 from pipelines.storage.addresses import HDFS_ADDRESSES, S3_ADDRESSES
 
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 FORMATS = ("parquet", "json", "csv")
+Options: TypeAlias = Mapping[str, str] | None
+"""As `QueryStarted.sink_options`."""
 _GLOB = re.compile(r"([*?\[])")
 
 
@@ -39,17 +43,20 @@ class Output:
         return replace(self, relation=f"(SELECT * FROM {self.relation} LIMIT 0)")
 
 
-def output(db: DuckDBPyConnection, files: Sequence[str], format: str) -> Output | None:
+def output(db: DuckDBPyConnection, files: Sequence[str], format: str, options: Options = None) -> Output | None:
     """The rows in `files` (paths, `file:` URLs, or URLs of S3 and HDFS, read piece by piece); None if there are none to read.
 
     Corrupt (`compare.file_missing`, `compare.file_damaged`), Incompatible (`compare.types`) or Unsupported (`compare.format`,
     `compare.remote`, `compare.variant`)."""
-    ((side,), _) = sides(db, [files], format)
+    ((side,), _) = sides(db, [files], format, [options])
     return side
 
 
-def sides(db: DuckDBPyConnection, files: Sequence[Sequence[str]], format: str) -> tuple[list[Output | None], list[str]]:
-    """The rows of each side as `output` has them, with types that fit the other's, and what is to be said of both."""
+def sides(
+    db: DuckDBPyConnection, files: Sequence[Sequence[str]], format: str, options: Sequence[Options]
+) -> tuple[list[Output | None], list[str]]:
+    """The rows of each side as `output` has them, with types that fit the other's, and what is to be said of both. `options` are those of
+    each side's sink."""
     if format not in FORMATS:
         raise Unsupported(
             "compare.format",
@@ -58,7 +65,7 @@ def sides(db: DuckDBPyConnection, files: Sequence[Sequence[str]], format: str) -
         )
     present = [_there(db, side, format) for side in files]
     if format == "csv":
-        return _of_csv(db, present)
+        return _of_csv(db, present, options)
     return [_output(db, side, format) if side else None for side in present], []
 
 
@@ -87,10 +94,12 @@ def json_lines(paths: Sequence[str]) -> str:
     return f"read_ndjson_objects({listed(paths)}, hive_partitioning = {bool(own)})"
 
 
-def _of_csv(db: DuckDBPyConnection, present: Sequence[Sequence[str]]) -> tuple[list[Output | None], list[str]]:
+def _of_csv(db: DuckDBPyConnection, present: Sequence[Sequence[str]], options: Sequence[Options]) -> tuple[list[Output | None], list[str]]:
     import duckdb
 
-    files = [csv_files.Files(listed(paths), paths[0], *partitions(paths)) for paths in present if paths]
+    dialects = [None if own is None else csv_options.dialect(own) for own in options]
+    there = [(paths, dialect) for paths, dialect in zip(present, dialects, strict=True) if paths]
+    files = [Files(listed(paths), paths[0], *partitions(paths), dialect) for paths, dialect in there]
     if not files:
         return [None for _ in present], []
     try:

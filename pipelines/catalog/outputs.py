@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pipelines.catalog import exact_numbers, interval_columns, output_columns, output_rows
 from pipelines.catalog.connection import scratch
 from pipelines.catalog.output_columns import Column
-from pipelines.catalog.output_files import Output, sides
+from pipelines.catalog.output_files import Options, Output, sides
 from pipelines.domain.experiments import Comparison, OutputOverTime, Parting
 from pipelines.domain.ids import JobName
 
@@ -55,14 +55,16 @@ def compare(
     examples: int = 20,
     until_ms: int | None = None,
     time_column: str = "",
+    options: tuple[Options, Options] = (None, None),
 ) -> OutputComparison:
     """What the rows in A's and B's data files have in common and what not.
 
-    With `until_ms` only rows whose time is known and at most that count. Corrupt for missing or damaged files, Incompatible for
-    outputs that share no columns, Invalid for keys or a time column they do not share, Unsupported for another format.
+    With `until_ms` only rows whose time is known and at most that count. `options` are those of the sides' sinks. Corrupt for missing or
+    damaged files, Incompatible for outputs that share no columns, Invalid for keys or a time column they do not share, Unsupported for
+    another format.
     """
     with scratch() as db:
-        (a, b), told = sides(db, (files_a, files_b), format)
+        (a, b), told = sides(db, (files_a, files_b), format, options)
         notes = [f"{side} has no output yet." for side, table in (("A", a), ("B", b)) if table is None]
         template = a or b
         if template is None:

@@ -198,6 +198,8 @@ class QuerySeen:
     trigger: Trigger | None = None
     sink_table: str = ""
     """As `QueryStarted.sink_table`."""
+    sink_options: Mapping[str, str] | None = None
+    """As `QueryStarted.sink_options`."""
 
 
 @dataclass(frozen=True)

@@ -208,6 +208,9 @@ class QueryStarted:
     over what is gone (`failOnDataLoss` false) or reads changes of rows; nothing where all are empty."""
     operators: Count = 0
     """Stateful operators that its checkpoint had when it was attached; 0 for a query of a driver of ours, whose Spark tells of them."""
+    sink_options: Mapping[str, str] | None = None
+    """What says how its CSV files are written (`csv_options.NAMES`); None for other sinks,
+    and where it is not known."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

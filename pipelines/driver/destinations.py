@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipelines.domain import iceberg, kafka
+from pipelines.domain import csv_options, iceberg, kafka
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.iceberg import ICEBERG
 from pipelines.domain.sinks import FILE_SINKS
@@ -25,6 +26,8 @@ class Destination:
     sink: str
     path: str = ""
     table: str = ""
+    options: Mapping[str, str] | None = None
+    """As `QueryStarted.sink_options`."""
 
 
 def make_table(spark: Any, request: Asked, frame: Any) -> None:
@@ -50,7 +53,9 @@ def of(spark: Any, request: Asked, default_fs: str) -> Destination:
     if sink.lower() in TABLE_FORMATS:
         local = local_path(request.path, default_fs) if request.path else None
         return Destination(sink, table=request.path if local is None else str(local))
-    return Destination(sink, _directory(sink, request.path, default_fs))
+    zone = spark.conf.get("spark.sql.session.timeZone") if sink.lower() == csv_options.CSV else ""
+    options = csv_options.noted(request.options, zone) if zone else None
+    return Destination(sink, _directory(sink, request.path, default_fs), options=options)
 
 
 def require_place(destination: Destination, query: str) -> None:

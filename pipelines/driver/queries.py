@@ -197,7 +197,7 @@ class Queries:
         at_ms = self._records.now_ms()
         start = QueryStarted(
             name, query.id, query.runId, checkpoint, wrote.sink, wrote.path, ui_url, spark.version, at_ms, wrote.table,
-            inputs.names(frame), location, trigger_of(query), inputs.brokers(frame), tables,
+            inputs.names(frame), location, trigger_of(query), inputs.brokers(frame), tables, sink_options=wrote.options,
         )  # fmt: skip
         self._records.query(start)
 

@@ -166,6 +166,7 @@ def _note_query(writer: Writer, job: JobName, run: RunId, started: QueryStarted)
         started.ui_url,
         started.trigger,
         started.sink_table,
+        started.sink_options,
     )
     query = QuerySeen(*told)
     run_rows.save_queries(writer, [(job, run, query)])

@@ -48,6 +48,23 @@ def test_many_json_files_fit_into_a_worker(tmp_path: Path) -> None:
     assert len(answer.rows) == 1 and answer.more
 
 
+@pytest.mark.parametrize("format", ["json", "csv"])
+def test_numbers_are_judged_with_all_their_digits(tmp_path: Path, format: str) -> None:
+    """In the Parquet file that a worker reads, too; whole numbers that no decimal holds are texts there."""
+    long, huge, largest = (
+        "12345678901234567.123456789012345678",
+        "123456789012345678901234567890",
+        "170141183460469231731687303715884105727",
+    )
+    text = f'{{"x": {long}, "h": {huge}, "s": {{"y": [{huge}]}}, "z": {largest}}}\n' if format == "json" else f"{long},{huge},{largest}\n"
+    (tmp_path / "rows").write_text(text)
+    written, nothing = (Rows("output", format, files, (str(tmp_path / "rows"),)) for files in ((str(tmp_path / "rows"),), ()))
+    light = judging.as_parquet(written, str(tmp_path / "rows.parquet"))
+    columns = "x::VARCHAR, h::VARCHAR, s.y[1]::VARCHAR, z::VARCHAR" if format == "json" else "COLUMNS(*)::VARCHAR"
+    assert judging.judge(light, f"SELECT {columns} FROM output", 2).rows == ((long, huge, *([huge] if format == "json" else []), largest),)
+    assert judging.judge(judging.as_parquet(nothing, str(tmp_path / "none.parquet")), "SELECT * FROM output", 2).rows == ()
+
+
 def test_before_anything_was_written_there_are_columns_and_no_row(tmp_path: Path) -> None:
     rows = Rows("output", "parquet", (), counts(tmp_path, 3))
     assert judging.judge(rows, "SELECT * FROM output", 5).rows == ()

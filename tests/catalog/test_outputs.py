@@ -16,13 +16,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.catalog import spark_notes
+from pipelines.catalog import output_files, spark_notes
+from pipelines.catalog.connection import scratch
+from pipelines.catalog.output_files import Options
 from pipelines.catalog.outputs import OutputComparison, compare
 from pipelines.domain.errors import Corrupt, Incompatible, Invalid, TidemarkError, Unsupported
 from pipelines.domain.ids import JobName
 from pipelines.storage.addresses import open_storage
+from tests.catalog.csv_texts import write
 
-VARIANTS = Path(__file__).parent / "variants"
+VARIANTS, CSV = (Path(__file__).parent / name for name in ("variants", "csv_texts"))
 """What `write.py` there had two Sparks write."""
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 NOON_MS = int(NOON.timestamp() * 1000)
@@ -343,7 +346,7 @@ def test_two_texts_of_json_are_never_one(tmp_path: Path, first: str, one: str, o
     assert numbers(compare(*sides, format="json"))[:3] == (21, 21, 20)
 
 
-def of_csv(folder: Path, a: Sequence[str], b: Sequence[str]) -> OutputComparison:
+def of_csv(folder: Path, a: Sequence[str], b: Sequence[str], options: tuple[Options, Options] = (None, None)) -> OutputComparison:
     """A comparison of files with these texts."""
     sides = []
     for name, texts in (("a", a), ("b", b)):
@@ -351,7 +354,7 @@ def of_csv(folder: Path, a: Sequence[str], b: Sequence[str]) -> OutputComparison
         for file, text in zip(files, texts, strict=True):
             file.write_text(text)
         sides.append([str(file) for file in files])
-    return compare(*sides, format="csv")
+    return compare(*sides, format="csv", options=options)
 
 
 ONE, TWO = "2026-01-01T00:00:00.123456", "2026-01-01T00:00:00.123457"
@@ -371,7 +374,9 @@ VALUES = {
     "hexadecimal numbers": ("0x10", "16", False, "Of other type"),
     "numbers that begin with 0": ("007", "7", False, "Of other type"),
     "a text and no value": ('""', "", False, ""),
-    "backslashes": ('"{\\"k\\":\\"a\\nb\\"}"', '"{\\"k\\":\\"anb\\"}"', True, "Backslashes in texts"),
+    "backslashes": ('"{\\"k\\":\\"a\\nb\\"}"', '"{\\"k\\":\\"anb\\"}"', True, "Single backslashes in quoted texts"),
+    "backslashes that are written twice": ('"a\\\\b,c"', '"a\\\\c,c"', False, ""),
+    "one backslash in a quoted text": ('"a\\b,c"', '"a\\c,c"', False, ""),
 }
 """Two texts, whether they are one value, and what is said."""
 
@@ -384,6 +389,82 @@ def test_texts_of_csv_are_times_and_numbers_only_as_spark_writes_those(tmp_path:
     assert note in comparison.note if note else comparison.note == ""
     same = of_csv(tmp_path, [f"1,{one}\n"], [f"1,{one}\n"])
     assert (same.rows_a, same.equal, "written in one way" in same.note) == (1, 1, False)
+
+
+IN_UTC, IN_BERLIN = ({"timezone": zone} for zone in ("UTC", "Europe/Berlin"))
+OF_SPARK = "2026-02-01T10:00:00.000Z"
+DOTS, SLASHES = {"timestampformat": "dd.MM.yyyy HH:mm:ss"}, {"dateformat": "MM/dd/yyyy"}
+AS_TIMES, AS_TEXTS = "compared as the times that they are", "compared as texts, so rows differ by that alone"
+FORMS: dict[str, tuple[tuple[str, Options], tuple[str, Options], bool, tuple[str, ...]]] = {
+    "a pattern, and none": (
+        ("01.02.2026 10:00:00", IN_UTC | DOTS),
+        (OF_SPARK, IN_UTC), True, ("dd.MM.yyyy HH:mm:ss in A", OF_SPARK, AS_TIMES),
+    ),
+    "other moments": (("01.02.2026 10:00:01", IN_UTC | DOTS), (OF_SPARK, IN_UTC), False, (AS_TIMES,)),
+    "without a zone, not of UTC": (
+        ("01.02.2026 10:00:00", IN_BERLIN | DOTS),
+        (OF_SPARK, IN_UTC), False, ("in Europe/Berlin in A", AS_TEXTS),
+    ),
+    "without a zone, in one": (
+        ("01.02.2026 10:00:00", IN_BERLIN | DOTS), ("20260201100000", IN_BERLIN | {"timestampformat": "yyyyMMddHHmmss"}), True, (AS_TIMES,),
+    ),
+    "offsets": (
+        ("1/2/2026 12:00+0200", IN_UTC | {"timestampformat": "d/M/yyyy HH:mmxx"}),
+        ('"Feb 01 2026, 10:00 AM Z"', IN_UTC | {"timestampformat": "MMM dd yyyy',' hh:mm a XXX"}),
+        True,
+        (AS_TIMES,),
+    ),
+    "sections that may be left out": (
+        ("2026-02-01 10:00:00.5", IN_UTC | {"timestampntzformat": "yyyy-MM-dd HH:mm:ss[.S][XXX]"}),
+        ("2026-02-01T10:00:00.500", IN_UTC),
+        True,
+        (AS_TIMES,),
+    ),
+    "days, then months": (
+        ("02/01/2026", IN_UTC | {"dateformat": "dd/MM/yyyy"}),
+        ("01/02/2026", IN_UTC | SLASHES), True, ("MM/dd/yyyy in B",),
+    ),
+    "one pattern": (("01/02/2026", IN_UTC | SLASHES), ("02/01/2026", IN_UTC | SLASHES), False, ()),
+    "a pattern that says too little": (("01/02/26", IN_UTC | {"dateformat": "dd/MM/yy"}), ("01/02/26", IN_UTC), True, ()),
+    "nothing known": (("01/02/2026 10:00", None), ("2026-02-01", None), False, ("'01/02/2026 10:00' in A", "'2026-02-01' in B", AS_TEXTS)),
+    "nothing known of one": (("01/02/2026", IN_UTC | SLASHES), ("01/02/2026", None), True, ()),
+    "texts": (("10.0.0.1", None), ("10.0.1", None), False, ()),
+    "another mark between, and a word for nothing": (("NULL;x", IN_UTC | {"sep": ";", "nullvalue": "NULL"}), (",x", IN_UTC), True, ()),
+    "names": (("x", IN_UTC), ('"x"', IN_UTC | {"quote": '"', "escape": '"'}), True, ()),
+}  # fmt: skip
+"""A text of each side with the options of its sink, whether they are one value, and what is said."""
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_times_of_csv_are_read_as_the_job_wrote_them_or_told_of(tmp_path: Path, name: str) -> None:
+    (a, of_a), (b, of_b), is_same, said = FORMS[name]
+    comparison = of_csv(tmp_path, [f"{a}\n"], [f"{b}\n"], (of_a, of_b))
+    assert (comparison.equal == 1) is is_same, comparison
+    assert all(words in comparison.note for words in said), comparison.note
+    assert said or "written as" not in comparison.note
+    assert of_csv(tmp_path, [f"{a}\n"], [f"{a}\n"], (of_a, of_a)).equal == 1
+
+
+def test_the_first_line_has_names_where_the_job_wrote_them(tmp_path: Path) -> None:
+    named = IN_UTC | {"header": "true"}
+    assert of_csv(tmp_path, ["k,v\na,b\n"], ["k,v\na,c\n"], (named, named)).columns == ("k", "v")
+    assert of_csv(tmp_path, ["k,v\na,1\n"], ["k,v\na,2\n"], (IN_UTC, IN_UTC)).rows_a == 2
+
+
+@pytest.mark.parametrize("written", write.OPTIONS)
+def test_texts_of_csv_are_those_that_spark_wrote(tmp_path: Path, written: str) -> None:
+    """Each of them, whatever marks and ends of lines are in it, whether its sink's options are known or not."""
+    kept = write.TEXTS if written == "with_blanks" else [text and text.strip(" ") for text in write.TEXTS]
+    rows = [("" if text is None and written == "all_quoted" else text) for text in kept]  # Spark itself writes no difference there
+    options = IN_UTC | {name.lower(): value for name, value in write.OPTIONS[written].items()}
+    for known in (options, None):
+        with scratch() as db:
+            output = output_files.output(db, [str(CSV / f"{written}.csv")], "csv", known)
+            assert output is not None
+            assert db.execute(f"SELECT * FROM {output.relation} ORDER BY 1").fetchall() == list(enumerate(rows))
+    others = compare([str(CSV / f"{written}.csv")], [str(CSV / "plain.csv")], format="csv", options=(options, IN_UTC))
+    apart = {"with_blanks": 3, "all_quoted": 1}.get(written, 0)
+    assert (others.rows_a, others.equal) == (len(rows), len(rows) - apart) and "ackslashes" not in others.note
 
 
 NUMBERED = tuple(f"column{n}" for n in range(10))

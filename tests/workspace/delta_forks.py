@@ -69,7 +69,7 @@ def await_rows(server: Server, name: str, lake: Path, *rows: list[tuple[Any, ...
         assert not newest.state.has_failed and not newest.attempt, server.face.ask(ReadLog(name)).text[-4000:]
         return [written(lake / query) for query in QUERIES] == list(rows)
 
-    until(are_there, 120)
+    until(are_there)
 
 
 def fork_has_tables_of_its_own(server: Server, tmp_path: Path, spark: str) -> None:
@@ -94,7 +94,7 @@ def fork_has_tables_of_its_own(server: Server, tmp_path: Path, spark: str) -> No
     do(face, change)
     await_rows(server, "b", own, expected(6), expected(6, changed_from=4))
     # the rows are there before it is known which event time they reach: until then less is compared
-    until(lambda: all(face.ask(Compare("a", "b", query=query)).rows_a == 4 * KEYS for query in QUERIES), 120)
+    until(lambda: all(face.ask(Compare("a", "b", query=query)).rows_a == 4 * KEYS for query in QUERIES))
     same, other = (face.ask(Compare("a", "b", query=query)) for query in QUERIES)
     assert (same.rows_a, same.equal, same.only_a, same.only_b, same.changed) == (4 * KEYS, 4 * KEYS, 0, 0, 0)
     assert (other.rows_a, other.rows_b) == (4 * KEYS, 4 * KEYS)

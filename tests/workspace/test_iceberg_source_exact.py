@@ -83,7 +83,7 @@ def await_rows(server: Server, name: str, sums: Path, branch: str, rows: list[tu
         ).text[-4000:]
         return iceberg.written(sums, branch) == rows
 
-    until(are_there, 120)
+    until(are_there)
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_the_rows_are_those_of_one_that_nobody_touched(server: Server, tmp_path:
     await_rows(server, "a", sums, "main", expected(8))
     (image,) = do(face, Take("b")).queries
     assert (image.sources, image.tables) == (("iceberg",), (str(events),)), "it reads the table by its name"
-    until(lambda: [part.amount for part in face.ask(ListOperators("a"))[0].sources[0].backlog] == [0], 60)
+    until(lambda: [part.amount for part in face.ask(ListOperators("a"))[0].sources[0].backlog] == [0])
     (source,) = face.ask(ListOperators("a"))[0].sources
     read = f"snapshot {iceberg_tables.newest(table)}, 2 files of it read"
     assert (formats.source_name(source.description), offsets.words(source.end), offsets.words(source.latest)) == (
@@ -140,11 +140,11 @@ def test_the_rows_are_those_of_one_that_nobody_touched(server: Server, tmp_path:
     assert plan.refusal is None and [sink.action for sink in plan.sinks] == ["cut"]
     newest = iceberg.head(sums)
     do(face, back)
-    until(lambda: iceberg.head(sums) != newest, 120)
+    until(lambda: iceberg.head(sums) != newest)
     await_rows(server, "a", sums, "main", expected(10))
     do(face, SetRestartStrategy("a", Strategy.NONE))
     table.add_files([minutes(files, 10, POISON)])
-    until(lambda: server.newest("a").state is RunState.FAILED, 120)
+    until(lambda: server.newest("a").state is RunState.FAILED)
     has_input_rows_of_poison(server, "a")
     iceberg_tables.expire(table, begun)
     refused = face.plan(Fork(savepoint.id, name="d")).refusal
@@ -158,4 +158,4 @@ def test_the_rows_are_those_of_one_that_nobody_touched(server: Server, tmp_path:
     past = Resume("a", past_batch=True)
     assert (refused := face.plan(past).refusal) is not None and refused.code == "resume.sink_remembers"
     do(face, replace(past, force=True))
-    until(lambda: (over := server.newest("a").exit) is not None and "Cannot process overwrite snapshot" in over.message, 120)
+    until(lambda: (over := server.newest("a").exit) is not None and "Cannot process overwrite snapshot" in over.message)

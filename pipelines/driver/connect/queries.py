@@ -101,7 +101,7 @@ class ConnectQueries(Queries):
         self._records.query(
             QueryStarted(
                 running.name, query.id, query.runId, checkpoint, wrote.sink, wrote.path, "", spark.version, at_ms, wrote.table,
-                location=location,
+                location=location, sink_options=wrote.options,
             )
         )  # fmt: skip
 

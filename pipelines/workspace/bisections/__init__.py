@@ -122,7 +122,8 @@ def _points(context: Context, stretch: Stretch, table: StateTable | None, forks:
         known = stretch.line.times_ms if stretch.line else {}
         return StatePoints(context, stretch, table, frozenset(batch for batch in kept if batch in between and batch in known), forks)
     seen = compare.queries(context, stretch.job).get(stretch.query)
-    return OutputPoints(context, stretch, bisect_points.last_files(context, stretch), seen.sink_path if seen else "", forks)
+    last = bisect_points.last_files(context, stretch)
+    return OutputPoints(context, stretch, last, seen.sink_path if seen else "", forks, seen.sink_options if seen else None)
 
 
 def _plan(stretch: Stretch, points: Points, over: Over, table: StateTable | None) -> BisectPlan:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pipelines.catalog.judging import Rows
+from pipelines.catalog.output_files import Options
 from pipelines.checkpoint import sink_log
 from pipelines.domain import states as tables
 from pipelines.domain.bisections import Over, Way
@@ -53,6 +54,8 @@ class OutputPoints:
     sink: str
     """Where the job writes now; empty where that is not where it wrote then."""
     forks: Forks
+    options: Options = None
+    """Of the job's sink."""
     forked: tuple[JobName, Manifest, str, int] | None = None
     """The fork that ran, the savepoint that it began from, its sink, and its last batch."""
 
@@ -69,7 +72,7 @@ class OutputPoints:
         return self._rows(self._again(batch, wrong, ticket)), Way.WHAT_IF
 
     def _rows(self, files: tuple[str, ...]) -> Rows:
-        return Rows(Over.OUTPUT.value, self.stretch.image(self.stretch.bad).sink.lower(), tuple(sorted(files)), self.last)
+        return Rows(Over.OUTPUT.value, self.stretch.image(self.stretch.bad).sink.lower(), tuple(sorted(files)), self.last, self.options)
 
     def _files(self, manifest: Manifest) -> tuple[str, ...]:
         output = str(self.context.layout.output(self.stretch.job))

@@ -10,6 +10,7 @@ from pathlib import PurePath
 from pipelines.catalog import batches as batch_rows
 from pipelines.catalog import outputs
 from pipelines.catalog import runs as run_rows
+from pipelines.catalog.output_files import Options
 from pipelines.checkpoint import sink_log
 from pipelines.domain.errors import Conflict, NotFound, Unsupported
 from pipelines.domain.experiments import Comparison
@@ -40,6 +41,8 @@ class Side:
     until_ms: int | None
     late_rows: int
     """Rows that were dropped because they came too late, since its present checkpoint began."""
+    options: Options = None
+    """Of its sink."""
 
 
 @answers(Compare)
@@ -63,6 +66,7 @@ def compare(context: Context, question: Compare) -> Comparison:
         keys=question.keys,
         examples=question.examples,
         until_ms=min(reached) if reached else None,
+        options=(side_a.options, side_b.options),
     )
     notes = (comparison.note, late_rows_note(comparison, side_a.late_rows, side_b.late_rows), *_moved(context, (a, b)))
     noted = " ".join(filter(None, notes))
@@ -83,9 +87,10 @@ def _in_lock_step(
     """All rows of the batches that both have, whatever the watermark, and the first batch whose rows part."""
     (a, b), (side_a, side_b) = jobs, sides
     files_a, files_b = (compare_batches.files_until(side.path, until) for side in sides)
-    comparison = outputs.compare(files_a, files_b, format=side_a.format, keys=question.keys, examples=question.examples)
+    options = (side_a.options, side_b.options)
+    comparison = outputs.compare(files_a, files_b, format=side_a.format, keys=question.keys, examples=question.examples, options=options)
     began = compare_batches.began(context, a, b, query)
-    stepped = compare_batches.stepped(side_a.path, side_b.path, side_a.format, question.keys, began, until)
+    stepped = compare_batches.stepped(side_a.path, side_b.path, side_a.format, question.keys, began, until, options)
     return replace(comparison.of(a, b, query), lock_step=stepped)
 
 
@@ -144,7 +149,7 @@ def _side(context: Context, job: JobName, query: QuerySeen) -> Side:
     storage = open_storage(query.sink_path)
     log = sink_log.whole(storage, sink_log.FOLDER)
     files = tuple(file.path for file in sink_log.live_files(log, sys.maxsize))
-    return Side(query.sink_path, files, query.sink, until_ms, late_rows)
+    return Side(query.sink_path, files, query.sink, until_ms, late_rows, query.sink_options)
 
 
 def _late_rows(context: Context, job: JobName, query: str) -> int:

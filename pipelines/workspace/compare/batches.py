@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.catalog import outputs
+from pipelines.catalog.output_files import Options
 from pipelines.checkpoint import sink_log
 from pipelines.domain.errors import NotFound
 from pipelines.domain.experiments import LockStepped
@@ -43,14 +44,16 @@ def files_until(path: str, until: int) -> tuple[str, ...]:
     return tuple(file.path for file in sink_log.live_files(log, until))
 
 
-def stepped(path_a: str, path_b: str, format: str, keys: Sequence[str], began: int, until: int) -> LockStepped:
+def stepped(
+    path_a: str, path_b: str, format: str, keys: Sequence[str], began: int, until: int, options: tuple[Options, Options]
+) -> LockStepped:
     """Compares batch by batch after `began` up to `until`, and ends with the first whose rows part."""
     storages = [open_storage(path) for path in (path_a, path_b)]
     singles = [sink_log.names(storage, sink_log.FOLDER).singles for storage in storages]
     batches = [batch for batch in range(began + 1, until + 1) if all(batch in single for single in singles)][-MOST_BATCHES:]
     for batch in batches:
         a, b = (_written(storage, batch) for storage in storages)
-        if (a or b) and outputs.compare(a, b, format=format, keys=keys, examples=0).differs:
+        if (a or b) and outputs.compare(a, b, format=format, keys=keys, examples=0, options=options).differs:
             return LockStepped(batches[0], until, batch)
     return LockStepped(batches[0] if batches else until + 1, until, None)
 

@@ -14,6 +14,7 @@ from pipelines.domain import state_differences
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.experiments import LockStepped
 from pipelines.domain.ids import JobName
+from pipelines.domain.jobs import QuerySeen
 from pipelines.domain.replays import Kind, Outcome, ReplayedPart
 from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.domain.sinks import FILE_SINKS
@@ -113,17 +114,19 @@ def _output(context: Context, span: Span, fork: JobName, before: QueryImage, aft
     past = set(written.files(context.shelf(span.start.id), span.start, before, output))
     own = [file for file in written.files(context.shelf(span.end.id), span.end, after, output) if file not in past]
     other = batches.files_until(seen.sink_path, after.batch)
-    comparison = outputs.compare(own, other, format=after.sink.lower(), examples=EXAMPLES)
-    stepped = _stepped(context, span, seen.sink_path, before, after)
+    there = compare.queries(context, span.job).get(after.query)
+    options = (there.sink_options if there else None, seen.sink_options)
+    comparison = outputs.compare(own, other, format=after.sink.lower(), examples=EXAMPLES, options=options)
+    stepped = _stepped(there, seen, before, after)
     return _part(after, comparison, stepped)
 
 
-def _stepped(context: Context, span: Span, path: str, before: QueryImage, after: QueryImage) -> LockStepped | None:
+def _stepped(own: QuerySeen | None, other: QuerySeen, before: QueryImage, after: QueryImage) -> LockStepped | None:
     """Batch by batch, where the job's own log still tells them apart."""
-    own = compare.queries(context, span.job).get(after.query)
     if own is None or not own.sink_path:
         return None
-    stepped = batches.stepped(own.sink_path, path, after.sink.lower(), (), before.batch, after.batch)
+    options = (own.sink_options, other.sink_options)
+    stepped = batches.stepped(own.sink_path, other.sink_path, after.sink.lower(), (), before.batch, after.batch, options)
     return stepped if stepped.since <= after.batch else None
 
 
