@@ -9,6 +9,9 @@ from pipelines.domain.hosts import Host
 
 PROCESS_FILE = "process.json"
 """In a run's folder."""
+TERMINATED_FILE = "terminated.json"
+"""In a run's folder. Written before SIGTERM is sent: a driver takes a second one as a kill, so a restarted supervisor must not send it
+again."""
 
 
 @dataclass(frozen=True)

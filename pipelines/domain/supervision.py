@@ -15,9 +15,6 @@ from pipelines.domain.probations import MISSED
 from pipelines.domain.resources import EXCEEDED
 from pipelines.domain.runs import EXIT_STATES, Exit, RunState
 
-TERMINATED_FILE = "terminated.json"
-"""In a run's folder. Written before SIGTERM is sent: a driver takes a second one as a kill, so a restarted supervisor must not send it
-again."""
 SCRIPT_UP_MS = 1_000
 """A script without queries counts as running when its process has lasted this long."""
 CANCEL_GRACE_MS = 2_000

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from pipelines.domain.supervision import TERMINATED_FILE
+from pipelines.domain.processes import TERMINATED_FILE
 from pipelines.driver.boundary import stop_at_boundary
 from pipelines.driver.records import say
 from pipelines.driver.running import Running

@@ -9,9 +9,9 @@ from pipelines.domain.bounds import Moment
 from pipelines.domain.ids import VersionId
 from pipelines.domain.jobs import Run
 from pipelines.domain.probations import Stand, Way
-from pipelines.domain.processes import Process
+from pipelines.domain.processes import TERMINATED_FILE, Process
 from pipelines.domain.runs import QUERIES_FILE, RunState
-from pipelines.domain.supervision import TERMINATED_FILE, Seen
+from pipelines.domain.supervision import Seen
 from pipelines.supervisor import elsewhere, held, processes
 from pipelines.workspace import probations
 from pipelines.workspace.context import Context

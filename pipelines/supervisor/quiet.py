@@ -8,10 +8,9 @@ from pathlib import Path
 
 from pipelines.domain.ids import RunId
 from pipelines.domain.jobs import Run
-from pipelines.domain.processes import PROCESS_FILE, Process
+from pipelines.domain.processes import PROCESS_FILE, TERMINATED_FILE, Process
 from pipelines.domain.resources import HELD_FILE
 from pipelines.domain.runs import EXIT_FILE, RunState
-from pipelines.domain.supervision import TERMINATED_FILE
 from pipelines.supervisor import processes
 from pipelines.workspace.context import Context
 

@@ -8,11 +8,10 @@ from pipelines.domain.errors import TidemarkError
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Run, Wanted
 from pipelines.domain.probations import MISSED
-from pipelines.domain.processes import PROCESS_FILE, Process
+from pipelines.domain.processes import PROCESS_FILE, TERMINATED_FILE, Process
 from pipelines.domain.resources import EXCEEDED
 from pipelines.domain.runs import EXIT_FILE, EXIT_STATES, LOG_FILE, SPEC_FILE, Exit, RunSpec, RunState
 from pipelines.domain.supervision import (
-    TERMINATED_FILE,
     Action,
     FinishStop,
     Kill,

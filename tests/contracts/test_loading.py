@@ -39,6 +39,13 @@ def test_help_loads_nothing_heavy(command: str) -> None:
     assert loaded(answer) & HEAVY == set()
 
 
+def test_a_driver_loads_nothing_of_what_only_a_server_decides() -> None:
+    """What a job and a savepoint are takes as long to load as all that a driver needs, and hundreds of drivers start."""
+    server = {f"pipelines.domain.{name}" for name in ("jobs", "savepoints", "supervision")}
+    answer = python(f"import sys, pipelines.driver.run; print(*{server} & sys.modules.keys())")
+    assert (answer.returncode, answer.stdout.strip()) == (0, ""), answer.stdout + answer.stderr
+
+
 @pytest.mark.parametrize("module", BEFORE_ANYTHING_IS_INSTALLED)
 def test_runs_on_a_bare_python(module: str) -> None:
     bare = getattr(sys, "_base_executable", sys.executable)

@@ -24,9 +24,9 @@ from pipelines.domain import segments
 from pipelines.domain.applications import Application, Stage
 from pipelines.domain.errors import Corrupt
 from pipelines.domain.log_levels import ASKED_FILE
+from pipelines.domain.processes import TERMINATED_FILE
 from pipelines.domain.runs import EXIT_FILE, LOG_FILE, SPEC_FILE, Exit, RunSpec
 from pipelines.domain.segments import ORDERS_FILE, Orders
-from pipelines.domain.supervision import TERMINATED_FILE
 from pipelines.storage import documents, folders
 from pipelines.storage.addresses import open_storage
 from pipelines.supervisor.afar import cluster, submitting

@@ -14,12 +14,11 @@ from pipelines.domain.backups import DOCUMENTS, FOLDERS
 from pipelines.domain.home_leases import LOCK_FILE
 from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import Wanted
-from pipelines.domain.processes import PROCESS_FILE
+from pipelines.domain.processes import PROCESS_FILE, TERMINATED_FILE
 from pipelines.domain.restarts import RestartDecision
 from pipelines.domain.runs import RUN_LOCK, Exit
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.sinks import LOG
-from pipelines.domain.supervision import TERMINATED_FILE
 from pipelines.domain.trust import Damage
 from pipelines.savepoint import completeness, library
 from pipelines.savepoint import layout as inner
