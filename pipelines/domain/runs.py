@@ -124,8 +124,7 @@ class RunSpec:
     locations: Mapping[str, str] = field(default_factory=dict)
     """Query -> the location (`QueryStarted.location`) that it had in runs before, so that it keeps its name whenever it starts."""
     warehouse: str = ""
-    """The job's own warehouse (`tables/`, `metastore/`, `tables.json`): where tables go that nobody gave another place. Empty: Spark's
-    own, in the driver's working directory."""
+    """The job's warehouse (`tables/`, `metastore/`, `tables.json`): where tables go that name no place. Empty: Spark's own."""
     attempt: Count = 0
     """Which restart in a row it is; 0 for a run that somebody began."""
     lead: Lead | None = None
@@ -192,8 +191,7 @@ class QueryStarted:
     spark_version: str
     at_ms: Moment
     sink_table: str = ""
-    """Name of the table that the sink writes to (a Delta table's path where it has no name), or of the Kafka topic (`*` where each row
-    names its own); empty for sinks without one. With the branch of an Iceberg table."""
+    """Table of the sink (Delta's path where it has no name, Iceberg's with its branch) or topic (`*`: each row names it); or empty."""
     sources: tuple[str, ...] = ()
     """Spark's names of its sources."""
     location: str = ""
@@ -209,8 +207,7 @@ class QueryStarted:
     operators: Count = 0
     """Stateful operators that its checkpoint had when it was attached; 0 for a query of a driver of ours, whose Spark tells of them."""
     sink_options: Mapping[str, str] | None = None
-    """What says how its CSV files are written (`csv_options.NAMES`); None for other sinks,
-    and where it is not known."""
+    """How its CSV files are written (`csv_options.NAMES`); None for other sinks, and where it is not known."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
