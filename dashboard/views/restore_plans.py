@@ -47,5 +47,5 @@ def sink_words(sink: SinkPlan) -> str:
 
 def warnings(plan: RestorePlan) -> None:
     """A box for each warning that no sink says already."""
-    for warning in plans.warnings(plan):
+    for warning in plan.further_warnings:
         message_box(warning, tone="orange")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, is_dataclass, make_dataclass
 from types import UnionType
@@ -28,7 +29,7 @@ from pipelines.verbs.face import Face
 from pipelines.verbs.limits import MOST_NUMBER
 from pipelines.verbs.listing import Listed, next_page
 from pipelines.verbs.shown_once import ShownOnce
-from pipelines.verbs.verb import Asked, Change, Http, spelling
+from pipelines.verbs.verb import WARNINGS_HEADER, Asked, Change, Http, spelling
 
 PREFER, ASYNC = "prefer", "respond-async"
 """RFC 7240: who sends it is answered 202 with the operation where the change takes its time."""
@@ -132,9 +133,11 @@ def _change(kind: type[Any], http: Http) -> Callable[..., Any]:
             response.status_code = 200
             return face.plan(change)
         begun = face.begin(change)
+        told = {WARNINGS_HEADER: json.dumps(begun.warnings)} if begun.warnings else {}
         if begun.is_answered or not (http.status == 202 or prefers_async(request)):
+            response.headers.update(told)
             return face.answer(begun)
-        return Response(encode(begun.operation), 202, media_type="application/json")
+        return Response(encode(begun.operation), 202, told, "application/json")
 
     return answer
 

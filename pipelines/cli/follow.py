@@ -38,6 +38,8 @@ def done(here: Here, change: Change[A, Any], *, timeout: float | None = None) ->
     """
     with _Leaving.heard(change, timeout) as leaving, progress.shown(lambda: here.session.now_ms, as_json=here.as_json) as show:
         begun = here.face.begin(change)
+        for warning in begun.warnings:
+            output.tell(f"warning: {warning}")
         if begun.operation is None:
             here.session.tick()
             return here.face.answer(begun)

@@ -24,22 +24,11 @@ def perform(here: Here, change: Change[Any, Any]) -> None:
         if (refusal := _refusal(plan)) is not None:
             raise refusal.error
         return
-    _tell_warnings(here, change)
     timeout = here.words.get("timeout") if "wait" not in here.words else None
     answer = done(here, change, timeout=timeout)
     usual = change.prints.format(answer) if change.prints else described(answer, here.session.now_ms)
     _show(here, added.shows, change, answer, usual)
     _tell_left(here, change)
-
-
-def _tell_warnings(here: Here, change: Change[Any, Any]) -> None:
-    """Says what the plan warns of, where confs are given: Spark passes over some of them without a word."""
-    if not (change.has_pinned_confs and getattr(change, "conf", None)):
-        return
-    from pipelines.words import plans
-
-    for warning in plans.warnings(here.face.plan(change)):
-        output.tell(f"warning: {warning}")
 
 
 def _tell_left(here: Here, change: Change[Any, Any]) -> None:

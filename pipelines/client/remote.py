@@ -12,7 +12,7 @@ from dataclasses import MISSING
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
-from pipelines.client.wire import PAUSES_S, Wire, path_of, unreachable
+from pipelines.client.wire import PAUSES_S, Answer, Wire, path_of, unreachable
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.operations import Operation, sound
 from pipelines.storage.documents import plain
@@ -62,10 +62,11 @@ class RemoteFace:
     def begin(self, change: Change[A, P], key: str = "") -> Begun[A]:
         """As every face. With a `key` (visible ASCII without spaces) the same change begun again within a day is the one that it was then,
         also by another process: a task that is tried again. By itself each change has a key of its own."""
-        status, answer = self._call(change, key=key or str(uuid.uuid4()))
-        if status == 202 and _is_operation(change):
-            return Begun(change, self._wire.read(Operation, (status, answer)))
-        return Begun(change, answer=None if status == 204 else self._wire.read(answer_type(type(change)), (status, answer)))
+        answer = self._call(change, key=key or str(uuid.uuid4()))
+        if answer.status == 202 and _is_operation(change):
+            return Begun(change, self._wire.read(Operation, answer), warnings=answer.warnings)
+        done = None if answer.status == 204 else self._wire.read(answer_type(type(change)), answer)
+        return Begun(change, answer=done, warnings=answer.warnings)
 
     def answer(self, begun: Begun[A]) -> A:
         if begun.operation is None:
@@ -101,8 +102,7 @@ class RemoteFace:
             time.sleep(PAUSES_S[min(tries, len(PAUSES_S) - 1)])
             tries += 1
 
-    def _call(self, request: Asked[Any], *, dry_run: bool = False, key: str = "") -> tuple[int, bytes]:
-        """Status and body of the answer."""
+    def _call(self, request: Asked[Any], *, dry_run: bool = False, key: str = "") -> Answer:
         kind = type(request)
         query, body = _given(request, "query"), _given(request, "body")
         has_body = kind.http.method in ("POST", "PATCH")

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args, get_origin
 from urllib.parse import quote
 
 from pipelines.domain.errors import Corrupt, TidemarkError, Unavailable, from_json
 from pipelines.domain.events import ACTOR_HEADER
 from pipelines.storage.documents import decode, encode
+from pipelines.verbs.verb import WARNINGS_HEADER
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -57,6 +59,14 @@ def bearer(token: str) -> dict[str, str]:
     return {"authorization": f"Bearer {token}"} if token else {}
 
 
+class Answer(NamedTuple):
+    """What a server answered to a call that it did."""
+
+    status: int
+    body: bytes
+    warnings: tuple[str, ...] = ()
+
+
 class Wire:
     """Calls below `url`, showing `token`. Raises what the server raised, and Unavailable where no server answers, or strangely."""
 
@@ -84,23 +94,23 @@ class Wire:
         same.actor = actor
         return same
 
-    def read(self, kind: Any, answer: tuple[int, bytes]) -> Any:
-        """The body of `call`'s answer as a `kind` (a sequence as a tuple); Unavailable where it is none."""
+    def read(self, kind: Any, answer: Answer) -> Any:
+        """The body of an answer as a `kind` (a sequence as a tuple); Unavailable where it is none."""
         try:
-            return decode(_as_tuple(kind), answer[1], "the answer")
+            return decode(_as_tuple(kind), answer.body, "the answer")
         except Corrupt as error:
             raise _strange(self.url, error.message) from error
 
-    def call(self, method: str, path: str, *, query: Mapping[str, Any], body: Any = None, key: str = "") -> tuple[int, bytes]:
-        """Status and body of the answer; raises the error that it says, or Unavailable. `body` None sends none. What changes something has
-        a `key`, for a call whose connection is lost is sent again."""
+    def call(self, method: str, path: str, *, query: Mapping[str, Any], body: Any = None, key: str = "") -> Answer:
+        """The answer; raises the error that it says, or Unavailable. `body` None sends none. What changes something has a `key`, for a call
+        whose connection is lost is sent again."""
         headers = PREFER | ({ACTOR_HEADER: self.actor} if self.actor else {}) | ({KEY_HEADER: key} if key else {})
         if body is not None:
             headers |= {"content-type": "application/json"}
         content = None if body is None else encode(body)
         answer = self._answered(self._http.build_request(method, path, params=query, content=content, headers=headers))
         if answer.is_success:
-            return answer.status_code, answer.content
+            return Answer(answer.status_code, answer.content, tuple(json.loads(answer.headers.get(WARNINGS_HEADER, "[]"))))
         raise _refusal(answer.status_code, answer.content, self.url)
 
     def _answered(self, request: httpx.Request) -> httpx.Response:

@@ -88,3 +88,9 @@ class RestorePlan:
     """Whose offsets its batches will have; None for a run that plans its batches itself."""
     probation: Probation | None = None
     """How the run is watched, and the way back that it has; None for a run that is not."""
+
+    @property
+    def further_warnings(self) -> tuple[str, ...]:
+        """The warnings, without those that a sink says already."""
+        messages = {f"{sink.query}: {sink.message}" for sink in self.sinks} | {sink.message for sink in self.sinks}
+        return tuple(warning for warning in self.warnings if warning not in messages)

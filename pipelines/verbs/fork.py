@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.domain.access import Role
@@ -79,7 +79,10 @@ class Fork(Change[Run, RestorePlan], Variant):
     refuses = (NotFound, AlreadyExists, Conflict, Incompatible, Corrupt, Unsupported, Unavailable)
     kinds = {"fork": FORKING}
     prints = "{0.job} {0.id}"
-    has_pinned_confs = True
+
+    def warns(self, plan: RestorePlan) -> Sequence[str]:
+        """Given confs, what the plan warns of: with state Spark passes over some of them without a word."""
+        return plan.further_warnings if self.conf else ()
 
     def works_as(self, plan: RestorePlan) -> Works:
         return Works("fork", plan.job, plan.savepoint)

@@ -59,7 +59,6 @@ class Resume(Change[Run, RestorePlan], OnProbation, Migrating, Taking, Revision)
     refuses = (NotFound, AlreadyExists, Conflict, Incompatible, Corrupt, Unsupported, Unavailable)
     kinds = {"resume": RESUMING}
     prints = "{0.job} {0.id}"
-    has_pinned_confs = True
 
     def needs(self) -> Role:
         """Whoever changes what runs is its author; going on with what ran before takes an operator."""
@@ -67,6 +66,10 @@ class Resume(Change[Run, RestorePlan], OnProbation, Migrating, Taking, Revision)
 
     def left_to_server(self) -> str:
         return "the new code's probation is watched" if self.probation_batches is not None or self.probation_ms is not None else ""
+
+    def warns(self, plan: RestorePlan) -> Sequence[str]:
+        """Given confs, what the plan warns of: with state Spark passes over some of them without a word."""
+        return plan.further_warnings if self.conf else ()
 
     def works_as(self, plan: RestorePlan) -> Works:
         return Works("resume", plan.job, plan.savepoint)

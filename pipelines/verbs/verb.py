@@ -183,8 +183,6 @@ class Change(Asked[A], Generic[A, P]):
     """Whether it also works on a workspace whose catalog cannot be read."""
     makes_workspace: ClassVar[bool] = False
     """Whether its command makes the workspace that it is given, where there is none."""
-    has_pinned_confs: ClassVar[bool] = False
-    """Whether what it begins goes on with state, so that Spark passes over some of its confs, which its plan warns of."""
 
     def unchanged(self) -> Question[Any] | None:
         """The question that its command asks instead, where nothing is given that would change anything; None where that is an error."""
@@ -198,9 +196,17 @@ class Change(Asked[A], Generic[A, P]):
         """The operation of the change; None where it is done at once."""
         return None
 
+    def warns(self, plan: P) -> Sequence[str]:
+        """What who began it is told: what its plan warns of where what was given makes that likely to be missed."""
+        return ()
+
     def result(self, answer: A) -> str:
         """The result that its operation shows."""
         return ""
+
+
+WARNINGS_HEADER = "tidemark-warnings"
+"""Has the warnings of a change that was begun over REST: a JSON list of texts."""
 
 
 @dataclass(frozen=True)
@@ -210,6 +216,8 @@ class Begun(Generic[A]):
     change: Change[A, Any]
     operation: Operation | None = None
     answer: A | None = None
+    warnings: tuple[str, ...] = ()
+    """What `warns` said of the plan that is carried out."""
 
     @property
     def is_answered(self) -> bool:

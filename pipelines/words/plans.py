@@ -149,12 +149,6 @@ def sink(plan: SinkPlan) -> str:
     return f"{plan.query}{f' ({plan.sink})' if plan.sink else ''}: {SINKS.get(plan.action, plan.action)}. {plan.message}"
 
 
-def warnings(plan: RestorePlan) -> list[str]:
-    """The warnings of the plan, without those that a sink says already."""
-    messages = {f"{sink.query}: {sink.message}" for sink in plan.sinks} | {sink.message for sink in plan.sinks}
-    return [warning for warning in plan.warnings if warning not in messages]
-
-
 def refusal(plan: RestorePlan | None) -> str:
     """Why the plan cannot be carried out; empty where it can."""
     return f"{plan.refusal.message} {plan.refusal.hint}".strip() if plan and plan.refusal else ""

@@ -93,6 +93,9 @@ class Workspace:
     def begin(self, change: Change[A, P]) -> Begun[A]:
         """Plans the change, then does it; long work becomes an operation, which is then the answer."""
         planned = doers.planner(type(change))(self.context, change)
+        return replace(self._begun(change, planned), warnings=tuple(change.warns(planned.plan)))
+
+    def _begun(self, change: Change[A, P], planned: doers.Planned[A, P] | doers.Recorded[P]) -> Begun[A]:
         if isinstance(planned, doers.Recorded):
             return Begun(change, planned.do())
         works = change.works_as(planned.plan)

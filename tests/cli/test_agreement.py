@@ -9,7 +9,9 @@ from typer.testing import CliRunner
 
 from pipelines.cli.start import app_of
 from pipelines.verbs.face import do
+from pipelines.verbs.resume import Resume
 from pipelines.verbs.take import Take
+from pipelines.workspace import doers
 from tests.workspace.conftest import CODE, House
 
 
@@ -31,7 +33,9 @@ def test_a_dry_run_ends_as_the_command_does(harm: str, tmp_path: Path) -> None:
         assert planned.exit_code == done.exit_code, (words, planned.stderr, done.stderr)
 
 
-def test_what_a_server_would_do_later_is_said_where_none_runs_and_a_syntax_error_names_the_file_that_was_given(tmp_path: Path) -> None:
+def test_what_a_server_would_do_later_is_said_where_none_runs_and_a_syntax_error_names_the_file_that_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     house, script, broken = House(tmp_path / "ws"), tmp_path / "better.py", tmp_path / "broken.py"
     house.ran()
     house.face.close()
@@ -47,5 +51,8 @@ def test_what_a_server_would_do_later_is_said_where_none_runs_and_a_syntax_error
     assert "No server of this workspace runs: what is due" in told("schedule", "a", "--every", "1h")
     assert "No server" not in told("schedule", "a", "--off") and "No server" not in told("schedule", "a")
     assert told("resume", "a", "--code", str(broken), "--dry-run").startswith("error: broken.py, line 1: ")
+    planned, planner = list[type](), doers.planner
+    monkeypatch.setattr(doers, "planner", lambda kind: planned.append(kind) or planner(kind))
     conf = told("resume", "a", "--conf", "spark.sql.shuffle.partitions=9", "--wait")
+    assert planned == [Resume], "the plan that is carried out is the one that warns"
     assert conf.startswith("warning: the state of counts stays in 2 partitions, whatever spark.sql.shuffle.partitions says (9)")

@@ -20,6 +20,7 @@ from pipelines.client import remote as client_remote
 from pipelines.client import wire
 from pipelines.client.remote import RemoteFace
 from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Conflict, NotFound, TidemarkError, Unavailable
+from pipelines.domain.jobs import Run
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.operators import Waiting
 from pipelines.domain.runs import RunState
@@ -33,6 +34,7 @@ from pipelines.verbs.face import Face, do
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.operations import CancelOperation, ReadAnswer
+from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ShowSavepoint
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
@@ -177,6 +179,21 @@ def test_what_may_be_answered_at_once_is_followed_too_where_it_is_not(face: Fake
     begun = remote.begin(Take(JOB))
     assert begun.operation is not None and begun.operation.state is OperationState.RUNNING
     assert remote.answer(begun) == taken
+
+
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_what_a_change_warns_of_comes_with_its_beginning(face: FakeFace, remote: RemoteFace, is_answered: bool) -> None:
+    run, warned = face.runs[JOB][-1], ("the state of zähler stays in 2 partitions", "a second one")
+    course = samples.course(samples.begun("op-1", "resume", JOB, ""), run.id)
+
+    def begun(change: Resume) -> Begun[Run]:
+        if is_answered:
+            return Begun(change, answer=run, warnings=warned)
+        return Begun(change, face.under_way(*course, outcome=run), warnings=warned)
+
+    face.answers(Resume, begun)
+    began = remote.begin(Resume(JOB, conf={"spark.sql.shuffle.partitions": "9"}))
+    assert began.warnings == warned and remote.answer(began) == run
 
 
 def test_what_was_cancelled_meanwhile_has_no_answer(remote: RemoteFace) -> None:

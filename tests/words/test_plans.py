@@ -33,7 +33,7 @@ def test_a_restore_says_what_is_new_how_it_comes_and_what_is_saved_first() -> No
 def test_a_sink_is_said_once_and_not_as_a_warning_again() -> None:
     plan = replace(samples.restore_plan("sp-1", "a", keeps_query_id=False), sinks=(SINK,), warnings=(f"counts: {SINK.message}", "slow"))
     assert plans.sink(SINK) == "counts (parquet): cut back. It is cut back to batch 7."
-    assert plans.warnings(plan) == ["slow"]
+    assert plan.further_warnings == ("slow",)
     assert plans.refusal(plan) == "" and plans.refusal(None) == ""
     refused = Refusal("conflict", "restore.sink_shared", "Not empty.", "Empty it.")
     assert plans.refusal(replace(plan, refusal=refused)) == "Not empty. Empty it."

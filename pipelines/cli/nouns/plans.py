@@ -130,7 +130,7 @@ def restore_plan(plan: RestorePlan, now_ms: int) -> str:
             ("checkpoints", plan.checkpoints),
             *plans.restore(plan),
             *(("output", plans.sink(sink)) for sink in plan.sinks),
-            *(("warning", warning) for warning in plans.warnings(plan)),
+            *(("warning", warning) for warning in plan.further_warnings),
         ]
     )
 
