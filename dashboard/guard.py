@@ -6,6 +6,7 @@ rebinding), or by posting to `localhost` from the reader's browser.
 
 from __future__ import annotations
 
+import re
 import urllib.parse
 from collections.abc import Callable, Mapping
 
@@ -13,7 +14,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dashboard.reach import Reach, is_loopback
 from pipelines.api import problems
-from pipelines.domain.errors import Invalid
+from pipelines.domain.errors import Invalid, NotFound
+from pipelines.domain.texts import shown_in_line
 
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -34,9 +36,14 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             return await self._app(scope, receive, send)
         refusal = refused(scope, self._reach())
-        if refusal is None:
-            return await self._app(scope, receive, _unframed(send))
-        return await _refuse(refusal, scope, receive, _unframed(send))
+        if refusal is not None:
+            return await _refuse(refusal, scope, receive, _unframed(send))
+        if scope["type"] == "http" and _leads_nowhere(scope["path"]):
+            nowhere = NotFound(
+                "request.no_such_path", f"there is no {scope['method']} {shown_in_line(scope['path'])}", "/api/docs lists all calls."
+            )
+            return await problems.answer(nowhere, scope["path"])(scope, receive, _unframed(send))
+        return await self._app(scope, receive, _unframed(send))
 
 
 def refused(scope: Scope, reach: Reach) -> tuple[int, str, str] | None:
@@ -51,6 +58,12 @@ def refused(scope: Scope, reach: Reach) -> tuple[int, str, str] | None:
     if changes and _is_foreign(headers, host):
         return 403, "server.foreign_origin", "This request came from another site's page."
     return None
+
+
+def _leads_nowhere(path: str) -> bool:
+    """Whether no call can have this path: Streamlit and Starlette refuse it in their own words, where programs read problems."""
+    is_call = path.startswith(("/api/", "/flink/"))
+    return is_call and (any(character < " " for character in path) or ".." in re.split(r"[/\\]", path))
 
 
 def _is_plain(scope: Scope) -> bool:

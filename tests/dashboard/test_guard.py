@@ -32,10 +32,10 @@ ROUTES = [Route("/", _answer, methods=["GET", "POST"]), WebSocketRoute("/ws", _s
 APP = Starlette(routes=ROUTES, middleware=[Middleware(Guard, reach=lambda: ONLY_HERE)])
 
 
-def ask(method: str = "GET", **headers: str) -> httpx.Response:
+def ask(method: str = "GET", path: str = "/", **headers: str) -> httpx.Response:
     async def asked() -> httpx.Response:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(APP), base_url=ORIGIN) as client:
-            return await client.request(method, "/", headers=headers)
+            return await client.request(method, path, headers=headers)
 
     return asyncio.run(asked())
 
@@ -100,6 +100,13 @@ def test_own_requests_without_an_origin_are_let_in(site: str) -> None:
 def test_nobody_frames_a_page(host: str) -> None:
     answer = ask(host=host)
     assert answer.headers["content-security-policy"] == "frame-ancestors 'none'" and answer.headers["x-frame-options"] == "DENY"
+
+
+@pytest.mark.parametrize("path", ["/api/v1/jobs/a%0Ab", "/api/v1/jobs/%00", "/api/v1/jobs/..%2F..%2Fetc", "/flink/v1/jobs/..%5Cx"])
+def test_a_call_that_no_route_can_have_is_a_problem(path: str) -> None:
+    answer = ask(path=path)
+    assert (answer.status_code, answer.headers["content-type"]) == (404, "application/problem+json")
+    assert answer.json()["error"]["code"] == "request.no_such_path"
 
 
 def behind_proxy(client: str, scheme: str, host: str = "tidemark.example") -> int:
