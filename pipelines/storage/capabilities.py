@@ -46,7 +46,7 @@ def abilities(folder: Path) -> Abilities:
         source = place / "one"
         source.write_bytes(bytes(4_096))
         linked = copies.link(str(source), str(place / "linked"))
-        return Abilities(linked, copies.copy(str(source), str(place / "cloned"), "one") is How.REFLINK)
+        return Abilities(linked, copies.copy(str(source), str(place / "cloned")) is How.REFLINK)
 
 
 def refuse_unwritable(storage: Storage) -> None:

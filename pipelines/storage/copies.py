@@ -62,17 +62,17 @@ def pour(stream: BinaryIO, target: BinaryIO, advance: Advance = unwatched) -> No
 
 
 @contextmanager
-def published(target: str, path: str) -> Iterator[BinaryIO]:
+def published(target: str) -> Iterator[BinaryIO]:
     """A file to write that becomes `target` when the block ends well: written aside, flushed to disk, renamed.
 
-    What the system refuses is raised as the storage's refusal of `path`; what the block raises goes on as it is. Nothing is left of either.
+    What the system refuses is raised naming `target`; what the block raises goes on as it is. Nothing is left of either.
     """
     aside = paths.temporary(target)
-    file = file_objects.opened(aside, "xb", path)
+    file = file_objects.opened(aside, "xb", target)
     try:
         handover.as_in_folder(file.fileno(), os.path.dirname(target))
-        yield file_objects.unfinished(file, path)
-        with typed_errors(path):
+        yield file_objects.unfinished(file, target)
+        with typed_errors(target):
             file.flush()
             os.fsync(file.fileno())
             file.close()
@@ -119,9 +119,9 @@ def link_over(source: str, target: str) -> bool:
     return True
 
 
-def copy(source: str, target: str, path: str, advance: Advance = unwatched) -> How:
+def copy(source: str, target: str, advance: Advance = unwatched) -> How:
     """`source` as `target` with blocks of its own, or shared ones where the file system has reflinks."""
-    with file_objects.opened(source, "rb", path) as stream, published(target, path) as written:
+    with file_objects.opened(source, "rb", source) as stream, published(target) as written:
         try:
             fcntl.ioctl(written.fileno(), FICLONE, stream.fileno())
         except OSError as error:

@@ -10,7 +10,7 @@ from pipelines.domain.errors import NotFound, TidemarkError, Unavailable
 from pipelines.storage import paths
 
 HINTS = {
-    "storage.full": ("no space left", "Free space or dispose of savepoints, then try again."),
+    "storage.full": ("no space left", "Free space there, or dispose of savepoints there, then try again."),
     "storage.denied": ("permission denied", "Give this user access, or choose another storage."),
     "storage.read_only": ("the file system is read-only", "Choose a storage that can be written to."),
     "storage.unreachable": (

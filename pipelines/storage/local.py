@@ -70,11 +70,11 @@ class LocalStorage:
     def writing(self, path: str) -> Iterator[BinaryIO]:
         """A file that becomes `path`, whole and on disk, when the block ends well; nothing is left of it when the block raises."""
         target = self._at(path)
-        with typed_errors(path):
+        with typed_errors(target):
             self._make_folders([os.path.dirname(target)])
-        with self._required(), copies.published(target, path) as file:
+        with self._required(), copies.published(target) as file:
             yield file
-        with self._required(), typed_errors(path):
+        with self._required(), typed_errors(target):
             copies.sync_folder(os.path.dirname(target))
 
     def list(self, folder: str = "") -> Iterator[Entry]:
@@ -117,10 +117,10 @@ class LocalStorage:
             return [link if done else next(copied) for done in linked]
 
     def _copy(self, source: LocalStorage, file: Clone, advance: Advance) -> How:
-        return copies.copy(f"{source._root}/{file.source}", f"{self._root}/{file.target}", file.target, advance)
+        return copies.copy(f"{source._root}/{file.source}", f"{self._root}/{file.target}", advance)
 
     def _fetch(self, source: Storage, file: Clone, advance: Advance) -> How:
-        with copies.opened(source, file.source) as stream, copies.published(self._at(file.target), file.target) as written:
+        with copies.opened(source, file.source) as stream, copies.published(self._at(file.target)) as written:
             copies.pour(stream, written, advance)
         return How.COPY
 

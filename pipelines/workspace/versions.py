@@ -162,8 +162,9 @@ def check_values(version: Version) -> None:
 def script_name(script: str) -> str:
     """The file name of `script`; raises Invalid (`code.script`) for one that is neither Python's nor SQL's."""
     name = PurePosixPath(script.replace("\\", "/")).name
-    if not (name.endswith(".py") or sql_jobs.is_sql(name)) or name.startswith("."):
-        raise Invalid("code.script", f"{script!r} is not a script's name", "Name a file that ends in .py or .sql.")
+    if not (name.endswith(".py") or sql_jobs.is_sql(name)) or name.startswith(".") or not files.is_relative(name):
+        hint = f"Name a file that ends in .py or .sql; a name has at most {files.MOST_NAME} bytes."
+        raise Invalid("code.script", f"{script!r} is not a script's name", hint)
     return name
 
 

@@ -86,7 +86,7 @@ def test_a_refused_write_has_a_code_a_hint_and_leaves_nothing(
     with pytest.raises(Unavailable) as caught:
         storage.write("a", b"new")
     assert caught.value.code == code
-    assert caught.value.hint
+    assert caught.value.message.startswith(f"{tmp_path}/a: ") and caught.value.hint, "it says which disk"
     monkeypatch.undo()
     assert storage.read("a") == b"old"
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
@@ -100,7 +100,7 @@ def test_a_refused_copy_has_a_code_and_leaves_nothing(tmp_path: Path, monkeypatc
     monkeypatch.setattr(os, "fsync", failing(number))
     with pytest.raises(Unavailable) as caught:
         list(storage.clone(storage, [Clone("a", "b")]))
-    assert caught.value.code == code
+    assert caught.value.code == code and caught.value.message.startswith(f"{tmp_path}/b: ")
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 

@@ -107,6 +107,8 @@ def test_a_file_that_cannot_be_one_is_refused_before_anything_is_written(house: 
     with pytest.raises(Invalid) as refused:
         house.face.plan(RunScript(name="b", script="job.py", code=CODE, files={**FILES, path: text}))
     assert refused.value.hint
+    with pytest.raises(Invalid, match="is not a script's name"):
+        house.face.plan(RunScript(name="b", script=f"{'ł' * 127}.py", code=CODE))
     assert sorted(house.root.rglob("*")) == before
 
 
