@@ -78,7 +78,7 @@ class Cluster:
         spec = find_spec("pyspark")
         assert spec is not None and spec.origin is not None
         log = self._folder / f"{name}.log"
-        options = {"SPARK_DAEMON_JAVA_OPTS": classes.BRIEF, "SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": HERE}
+        options = {"SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": HERE}
         with log.open("wb") as output:
             command = [str(Path(spec.origin).parent / "bin" / "spark-class"), *arguments]
             daemon = subprocess.Popen(command, cwd=self._folder, env=os.environ | options, stdout=output, stderr=subprocess.STDOUT)

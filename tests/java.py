@@ -39,7 +39,7 @@ def prepare(compiles: bool = False) -> None:
     os.environ[classes.SUBMIT_OPTIONS] = classes.submit_options(
         java, "", {classes.SUBMIT_OPTIONS: f"{classes.BRIEF} {CODE} {POLLING} {UI} {planning}".rstrip()}
     )
-    os.environ["SPARK_LAUNCHER_OPTS"] = classes.BRIEF
+    os.environ["SPARK_LAUNCHER_OPTS"] = os.environ["SPARK_DAEMON_JAVA_OPTS"] = classes.BRIEF  # Spark's history server is a daemon
 
 
 @cache

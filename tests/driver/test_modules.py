@@ -19,6 +19,7 @@ from pipelines.domain.ids import JobName, RunId, VersionId
 from pipelines.domain.runs import SPEC_FORMAT, RunSpec
 from pipelines.driver import outside, submit
 from pipelines.driver.failures import of_exception
+from pipelines.sandbox import classes
 from tests.driver.process import Drivers
 
 SCRIPT = """
@@ -141,7 +142,8 @@ def test_modules_reach_the_workers_of_a_cluster(code: Path, drivers: Drivers, tm
     with zipfile.ZipFile(tmp_path / "lib.zip", "w") as archive:
         archive.writestr("lib.py", "VALUE = 7\n")
     told = {"code": str(code), "master": "local-cluster[1,1,700]"}
-    conf = {submit.PY_FILES: str(tmp_path / "lib.zip"), "spark.executor.memory": "700m"}
+    executor = {"spark.executor.memory": "700m", "spark.executor.extraJavaOptions": classes.BRIEF}
+    conf = {submit.PY_FILES: str(tmp_path / "lib.zip"), **executor}
     environment = {"SPARK_WORKER_DIR": str(tmp_path / "work"), "SPARK_LOCAL_IP": "127.0.0.1"}
     output = tmp_path / "said"
     driver = drivers.start("r", code / "job.py", str(output), conf=conf, told=told, environment=environment)

@@ -220,7 +220,8 @@ def standing(folder: Path) -> Iterator[Kubernetes]:
     path = _path([compiled(SOURCE, jars), *jars])
     log = folder / "api-server.log"
     with log.open("w") as output:
-        server = subprocess.Popen([program(), "-cp", path, SOURCE.stem], stdin=subprocess.PIPE, stdout=output, stderr=subprocess.STDOUT)
+        command = [program(), *classes.BRIEF.split(), "-cp", path, SOURCE.stem]
+        server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=subprocess.STDOUT)
     try:
         until(lambda: server.poll() is not None or LISTENS.search(log.read_text()), 120, what=str(log))
         match = LISTENS.search(log.read_text())

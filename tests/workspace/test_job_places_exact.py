@@ -1,5 +1,7 @@
 """A job whose checkpoint, output and savepoints lie in a bucket or in HDFS, with real Spark: killed, saved, resumed, rewound, forked,
-migrated, converted and rescaled it writes, row for row, what the same job on a disk writes that was never interrupted."""
+migrated, converted and rescaled it writes, row for row, what the same job on a disk writes that was never interrupted.
+
+Each way to go on is tried in one of them, and `tests/long/test_job_places.py` tries all in both."""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -17,7 +19,7 @@ import pytest
 
 from pipelines.checkpoint import commits, logs, sink_log
 from pipelines.domain.conversions import StateStore
-from pipelines.domain.ids import JobName
+from pipelines.domain.ids import JobName, SavepointId
 from pipelines.storage.addresses import open_storage
 from pipelines.supervisor import processes
 from pipelines.verbs.experiments import Compare
@@ -151,6 +153,12 @@ class Home:
     copied: str
     """How its savepoints are."""
     conf: Mapping[str, str]
+    ways: frozenset[str]
+    """How a job goes on there every time; from HDFS to a disk one does in `test_yarn_cluster.py`."""
+
+
+RESCALED, AT_HOME, TO_DISK, TO_HOME = WAYS = ("rescaled", "at-home", "to-disk", "to-home")
+"""In place; and as forks."""
 
 
 @pytest.fixture(params=["s3", "hdfs"])
@@ -159,8 +167,8 @@ def home(request: pytest.FixtureRequest) -> Home:
         pytest.skip(lacks)
     url = f"{request.getfixturevalue(f'{request.param}_url')}/home"
     if request.param == "s3":
-        return Home(url, "server-copy", s3_connector.conf())
-    return Home(url, "copy", {})
+        return Home(url, "server-copy", s3_connector.conf(), frozenset({AT_HOME, TO_DISK}))
+    return Home(url, "copy", {}, frozenset({RESCALED, TO_HOME}))
 
 
 @pytest.fixture
@@ -175,6 +183,10 @@ def begin(server: Server, name: str, folder: Path, conf: Mapping[str, str], home
 
 
 def test_a_job_at_a_home_is_exact(server: Server, home: Home, tmp_path: Path) -> None:
+    is_exact(server, home, tmp_path, home.ways)
+
+
+def is_exact(server: Server, home: Home, tmp_path: Path, ways: Collection[str]) -> None:
     conf = {**ONE_STORE, **home.conf}
     write_files(tmp_path / "in")
     begin(server, "here", tmp_path / "in", {**HDFS_BACKED, **home.conf})
@@ -196,8 +208,31 @@ def test_a_job_at_a_home_is_exact(server: Server, home: Home, tmp_path: Path) ->
     reaches(server, "there", FILES)
     server.stop("there", savepoint=False)
     assert written(server, "there", tmp_path / "again") == expected
+    if RESCALED in ways:
+        is_rescaled(server, taken.id, expected, tmp_path)
+    forks = {
+        AT_HOME: Fork(taken.id, name=AT_HOME, home=home.url, partitions=3, code=WIDER, migrate=BY_COLUMNS),
+        TO_DISK: Fork(taken.id, name=TO_DISK),
+        TO_HOME: Fork(do(server.face, Take("here", batch=2)).id, name=TO_HOME, home=home.url, store=StateStore.ROCKSDB),
+    }
+    for name in forks.keys() & ways:
+        partitions = forks[name].partitions
+        do(server.face, forks[name])
+        reaches(server, name, FILES + bool(partitions))  # a rescaling is a batch of its own
+        assert len(state_partitions(server, name)) == (partitions or 1)
+        server.stop(name, savepoint=False)
+        assert written(server, name, tmp_path / name) == expected, name
+        compared = server.face.ask(Compare("here", name))
+        assert compared.equal == compared.rows_a == compared.rows_b > 0, compared
+    gone = next(name for name in (AT_HOME, TO_HOME) if name in ways)
+    place = job_places.of_job(server.face.context, JobName(gone))
+    do(server.face, Forget(gone))
+    assert not list(open_storage(place).list()) and written(server, "there", tmp_path / "still") == expected
+
+
+def is_rescaled(server: Server, savepoint: SavepointId, expected: Counter[tuple[Any, ...]], tmp_path: Path) -> None:
     (tmp_path / "held" / file_name(FILES - 1)).unlink()
-    do(server.face, Resume("there", from_savepoint=taken.id, force=True))  # without the last file, which comes back after the rescaling
+    do(server.face, Resume("there", from_savepoint=savepoint, force=True))  # without the last file, which comes back after the rescaling
     reaches(server, "there", FILES - 2)
     do(server.face, Rescale("there", 3))
     assert len(state_partitions(server, "there")) == 3
@@ -205,21 +240,6 @@ def test_a_job_at_a_home_is_exact(server: Server, home: Home, tmp_path: Path) ->
     (tmp_path / "rescaled").mkdir()
     writes(server, "there", expected, tmp_path / "rescaled")
     server.stop("there", savepoint=False)
-    local = do(server.face, Take("here", batch=2))
-    at_home = Fork(taken.id, name="at-home", home=home.url, partitions=3, code=WIDER, migrate=BY_COLUMNS)
-    to_home = Fork(local.id, name="to-home", home=home.url, store=StateStore.ROCKSDB)
-    for fork in (at_home, Fork(taken.id, name="to-disk"), to_home):
-        name, partitions = fork.name, fork.partitions
-        do(server.face, fork)
-        reaches(server, name, FILES + bool(partitions))  # a rescaling is a batch of its own
-        assert len(state_partitions(server, name)) == (partitions or 1)
-        server.stop(name, savepoint=False)
-        assert written(server, name, tmp_path / name) == expected, name
-        compared = server.face.ask(Compare("here", name))
-        assert compared.equal == compared.rows_a == compared.rows_b > 0, compared
-    place = job_places.of_job(server.face.context, JobName("at-home"))
-    do(server.face, Forget("at-home"))
-    assert not list(open_storage(place).list()) and written(server, "there", tmp_path / "still") == expected
 
 
 def kill(server: Server, job: str) -> None:

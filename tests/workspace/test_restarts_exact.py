@@ -1,5 +1,6 @@
 """A job that fails, is killed and is stopped at a poison batch, restarted by its supervisor each time, with real Spark: what goes on from
-there has the rows of a run that was never interrupted, as they follow from the files."""
+there has the rows of a run that was never interrupted, as they follow from the files. `tests/long/test_probations.py` has upgrades that
+miss a limit."""
 
 from __future__ import annotations
 
@@ -164,55 +165,71 @@ def without_poison(files: int) -> list[tuple[Any, ...]]:
     return sums(file for file in range(files - 1) if file != POISON)
 
 
-def goes_back_by_itself(server: Server, events: Path) -> None:
-    """Upgrades of `main`, whose new code fails while no server is there, misses a limit, and passes."""
+class Upgrades:
+    """Upgrades of `main`, whose events come a file at a time."""
 
-    def more(*numbers: int) -> None:
-        write(events, numbers)
+    def __init__(self, server: Server, events: Path) -> None:
+        self.server, self.events, self.files = server, events, FILES
 
-    def same(files: int) -> None:
-        puts_out(server, "main", without_poison(files))
+    def more(self) -> None:
+        write(self.events, [self.files])
+        self.files += 1
 
-    old, first = server.newest("main").version, FILES
-    saved = server.stop("main", savepoint=True)
-    change = Resume("main", code=WRONG, probation_batches=9)
-    plan = server.face.plan(change).probation
-    assert plan is not None and (plan.way, plan.version) == (Way.SAVEPOINT, old)
-    wrong = do(server.face, change)
-    until(lambda: server.newest("main").state is RunState.RUNNING)
-    server.end()
-    began = committed_in(wrong)
-    more(first)
-    until(lambda: committed_in(wrong) > began)
-    more(first + 1)
-    exited = server.root / "jobs" / "main" / "runs" / wrong.id / EXIT_FILE
-    until(exited.exists)
-    server.start()
-    until(lambda: server.newest("main").version == old)
-    back = server.newest("main")
-    assert (back.from_savepoint, back.attempt) == (saved, 0)
-    more(first + 2)
-    same(first + 3)
-    failed = server.face.ask(ShowJob("main")).runs[1]
-    assert failed.id == wrong.id and failed.restart is not None and failed.restart.why.endswith("failed: CAST_INVALID_INPUT")
+    def same(self) -> None:
+        """The rows are those of one that was never upgraded."""
+        puts_out(self.server, "main", without_poison(self.files))
 
-    server.stop("main", savepoint=True)
-    slow = do(server.face, Resume("main", code=f"{WRONG}# slow\n", probation_batches=50, longest_batch_ms=1))
-    more(first + 3)
-    until(lambda: server.newest("main").version == old)
-    ended = server.face.ask(ShowJob("main")).runs[1]
-    assert ended.id == slow.id and ended.exit is not None and ended.exit.error_class == MISSED
-    more(first + 4)
-    same(first + 5)
+    def fails(self) -> None:
+        """The new code fails while no server is there."""
+        server = self.server
+        old = server.newest("main").version
+        saved = server.stop("main", savepoint=True)
+        change = Resume("main", code=WRONG, probation_batches=9)
+        plan = server.face.plan(change).probation
+        assert plan is not None and (plan.way, plan.version) == (Way.SAVEPOINT, old)
+        wrong = do(server.face, change)
+        until(lambda: server.newest("main").state is RunState.RUNNING)
+        server.end()
+        began = committed_in(wrong)
+        self.more()
+        until(lambda: committed_in(wrong) > began)
+        self.more()
+        exited = server.root / "jobs" / "main" / "runs" / wrong.id / EXIT_FILE
+        until(exited.exists)
+        server.start()
+        until(lambda: server.newest("main").version == old)
+        back = server.newest("main")
+        assert (back.from_savepoint, back.attempt) == (saved, 0)
+        self.more()
+        self.same()
+        failed = server.face.ask(ShowJob("main")).runs[1]
+        assert failed.id == wrong.id and failed.restart is not None and failed.restart.why.endswith("failed: CAST_INVALID_INPUT")
 
-    server.stop("main", savepoint=True)
-    good = do(server.face, Resume("main", code=f"{STRICT}# the same\n", probation_batches=1))
-    more(first + 5)
-    until(lambda: stand(server) is Stand.PASSED)
-    same(first + 6)
-    assert server.newest("main").id == good.id
-    kinds = [event.kind for event in server.face.ask(ListEvents("main")) if "probation" in event.kind or "back" in event.kind]
-    assert kinds == ["job.probation_passed", *["job.went_back", "job.probation_failed"] * 2]
+    def misses(self) -> None:
+        """It misses a limit."""
+        server = self.server
+        old = server.newest("main").version
+        server.stop("main", savepoint=True)
+        slow = do(server.face, Resume("main", code=f"{WRONG}# slow\n", probation_batches=50, longest_batch_ms=1))
+        self.more()
+        until(lambda: server.newest("main").version == old)
+        ended = server.face.ask(ShowJob("main")).runs[1]
+        assert ended.id == slow.id and ended.exit is not None and ended.exit.error_class == MISSED
+        self.more()
+        self.same()
+
+    def passes(self) -> None:
+        server = self.server
+        server.stop("main", savepoint=True)
+        good = do(server.face, Resume("main", code=f"{STRICT}# the same\n", probation_batches=1))
+        self.more()
+        until(lambda: stand(server) is Stand.PASSED)
+        self.same()
+        assert server.newest("main").id == good.id
+
+    def told(self) -> list[str]:
+        """The kinds of the events about them, the newest first."""
+        return [event.kind for event in self.server.face.ask(ListEvents("main")) if "probation" in event.kind or "back" in event.kind]
 
 
 def stand(server: Server) -> Stand | None:
@@ -277,7 +294,10 @@ def test_restarts_and_a_poison_batch_lose_and_double_nothing(server: Server, tmp
     assert plan.files > 0 and plan.bytes > 0 and plan.new_bytes > 0, "what it costs, as of any other plan"
     do(server.face, leave_out)
     puts_out(server, "main", without_poison(FILES))
-    goes_back_by_itself(server, events)
+    upgrades = Upgrades(server, events)
+    upgrades.fails()
+    upgrades.passes()
+    assert upgrades.told() == ["job.probation_passed", "job.went_back", "job.probation_failed"]
     with pytest.raises(Conflict, match=r"not known at which batch|is not waiting any more"):
         server.stop("main", savepoint=False)
         server.face.plan(leave_out)

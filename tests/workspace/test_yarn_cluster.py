@@ -18,6 +18,7 @@ from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.masters import DEPLOY_MODE, Cluster
 from pipelines.domain.runs import RunState
 from pipelines.domain.trust import Trust
+from pipelines.sandbox import classes
 from pipelines.savepoint import checksums
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.capabilities import Sums
@@ -31,6 +32,7 @@ from pipelines.workspace import cluster_copies
 from tests import s3_connector
 from tests.cluster import HERE
 from tests.hadoop import Yarn
+from tests.java import CODE, INTERPRETED
 from tests.waiting import until
 from tests.warm import one_environment
 from tests.workspace import on_yarn
@@ -46,10 +48,12 @@ JARS = "spark.jars"
 
 
 def cluster_conf() -> Mapping[str, str]:
-    """Of a job in cluster mode, whose driver gives its lease way soon; jars lie where YARN finds them."""
+    """Of a job in cluster mode, whose driver gives its lease way soon; jars lie where YARN finds them. That driver's JVM is YARN's, which
+    passes over what `tests.java` says in the environment."""
     local = ",".join(f"local:{path}" for path in s3_connector.conf()[JARS].split(","))
     lease = {f"spark.yarn.appMasterEnv.{PERIOD_VARIABLE}": "20"}
-    return {**ONE_STORE, **UTC, **on_yarn.conf(), JARS: local, DEPLOY_MODE: "cluster", "spark.driver.memory": "600m", **lease}
+    brief = {**INTERPRETED, "spark.driver.extraJavaOptions": f"{classes.BRIEF} {CODE}", "spark.sql.streaming.pollingDelay": "200ms"}
+    return {**ONE_STORE, **UTC, **on_yarn.conf(), **brief, JARS: local, DEPLOY_MODE: "cluster", "spark.driver.memory": "600m", **lease}
 
 
 @pytest.fixture
