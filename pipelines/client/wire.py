@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -110,7 +109,8 @@ class Wire:
         content = None if body is None else encode(body)
         answer = self._answered(self._http.build_request(method, path, params=query, content=content, headers=headers))
         if answer.is_success:
-            return Answer(answer.status_code, answer.content, tuple(json.loads(answer.headers.get(WARNINGS_HEADER, "[]"))))
+            warned = answer.headers.get(WARNINGS_HEADER, "[]").encode()
+            return Answer(answer.status_code, answer.content, self.read(Sequence[str], Answer(answer.status_code, warned)))
         raise _refusal(answer.status_code, answer.content, self.url)
 
     def _answered(self, request: httpx.Request) -> httpx.Response:

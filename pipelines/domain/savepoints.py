@@ -153,11 +153,10 @@ class Savepoint:
     trust: Trust = Trust.COMPLETE
     verified_ms: int | None = None
     damaged_files: int = 0
-    """Files that the last verification found damaged; such a savepoint is not restored."""
+    """That the last verification found; such a savepoint is not restored."""
     levels: Mapping[Trust, int] = field(default_factory=dict)
     """Each level of trust that it reached, with when (epoch ms)."""
     note: str = ""
-    """What people wrote of it, several lines."""
     best_before_ms: int | None = None
     """After this moment (epoch ms) it may be disposed of; nothing does it by itself. None: it is kept."""
     imported_ms: int | None = None
@@ -204,15 +203,13 @@ class Manifest:
 
 @dataclass(frozen=True)
 class RetainedBatch:
-    """A committed batch that Spark still keeps, so that a savepoint or fork can start from it."""
+    """A committed batch that Spark still keeps, so that a savepoint or fork can start from it: when it was planned, and committed."""
 
     query: QueryName
     batch: int
     timestamp_ms: int
-    """When Spark planned it."""
     watermark_ms: int
     committed_ms: int
-    """When it was written into the commit log: what a moment by the clock is compared with."""
 
 
 @dataclass(frozen=True)

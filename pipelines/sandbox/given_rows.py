@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pipelines.sandbox import unsafe_rows, user_functions
+from pipelines.sandbox import row_columns, unsafe_rows, user_functions
 from pipelines.sandbox.migrations import MigrationTask, Target
 from pipelines.sandbox.reading import named_once
 from pipelines.sandbox.rewrites import Contents
 from pipelines.sandbox.user_functions import PARTS, WrongRows
 
 HASH = "hash"
-NO_HASH = ("map", "variant")
 MOST_CHARS = 300
 
 
@@ -58,8 +57,8 @@ def encode(given: Any, target: Target, place: Path) -> None:
 
     columns = [
         partition(given, target).alias("partition"),
-        hashed(given).alias(HASH),
-        *(plain(F.col(part), given.schema[part].dataType).alias(part) for part in PARTS),
+        row_columns.hashed(given).alias(HASH),
+        *(row_columns.plain(F.col(part), given.schema[part].dataType).alias(part) for part in PARTS),
     ]
     kinds = (json.loads(given.schema[part].dataType.json()) for part in PARTS)
     encoded = given.select(*columns).mapInArrow(unsafe_rows.encoded(*kinds), unsafe_rows.SCHEMA)
@@ -81,31 +80,6 @@ def check(session: Any, given: Any, place: Path) -> Contents:
         shown = f", for example {example[0][:MOST_CHARS]}" if example else ""
         raise WrongRows(f"{twice[0]:,} keys come more than once (up to {twice[1]:,} times){shown}: state has one row a key")
     return summed(frame)
-
-
-def hashed(rows: Any, *parts: str) -> Any:
-    """A hash of each row, of its key and value unless parts are named."""
-    from pyspark.sql import functions as F
-
-    return F.xxhash64(*(_hashable(F.col(part), rows.schema[part].dataType) for part in parts or PARTS))
-
-
-def _hashable(column: Any, kind: Any) -> Any:
-    """A column with what Spark has no hash of as what it has: maps as arrays of pairs, variants as their type and text."""
-    from pyspark.sql import functions as F
-    from pyspark.sql.types import ArrayType, MapType, StructType
-
-    if not unsafe_rows.holds(json.loads(kind.json()), NO_HASH):
-        return column
-    if isinstance(kind, StructType):
-        inner = _by_place(*(_hashable(column.getField(at.name), at.dataType) for at in kind.fields))
-        return F.when(column.isNotNull(), inner)
-    if isinstance(kind, ArrayType):
-        return F.transform(column, lambda element: _hashable(element, kind.elementType))
-    if isinstance(kind, MapType):
-        pairs = F.map_entries(column)
-        return F.transform(pairs, lambda pair: _by_place(pair["key"], _hashable(pair["value"], kind.valueType)))
-    return F.when(column.isNotNull(), _by_place(F.schema_of_variant(column), F.to_json(column)))
 
 
 def summed(frame: Any) -> Contents:
@@ -133,7 +107,7 @@ def numbered(given: Any, partitions: int) -> Any:
 
     *columns, number = given.schema["key"].dataType.names
     key = [F.col("key").getField(name) for name in columns]
-    own = Window.partitionBy(*key).orderBy(F.col("key").getField(number), hashed(given, "value"))
+    own = Window.partitionBy(*key).orderBy(F.col("key").getField(number), row_columns.hashed(given, "value"))
     place = F.row_number().over(own) - 1
     return given.repartition(partitions, *key).select(F.col("key").withField(number, place.cast("long")).alias("key"), "value")
 
@@ -195,58 +169,3 @@ def _value(column: Any, part: str, field: Any, is_needed: bool) -> Any:
         error = F.raise_error(F.lit(f"{part}.{field.name} is null, and always has a value in the new state")).cast(field.dataType)
         typed = F.when(column.isNull(), error).otherwise(typed)
     return typed.alias(field.name)
-
-
-def plain(column: Any, kind: Any) -> Any:
-    """A column as executors encode it: structs with their columns by place, maps as arrays of pairs, dates, times and intervals as
-    numbers."""
-    from pyspark.sql import functions as F
-    from pyspark.sql.types import (
-        ArrayType,
-        DateType,
-        DayTimeIntervalType,
-        MapType,
-        NullType,
-        StructType,
-        TimestampType,
-        YearMonthIntervalType,
-    )
-
-    if isinstance(kind, StructType):
-        inner = [plain(column.getField(at.name), at.dataType) for at in kind.fields]
-        return F.when(column.isNotNull(), _by_place(*inner)) if inner else F.lit(0)
-    if isinstance(kind, ArrayType):
-        return F.transform(column, lambda element: plain(element, kind.elementType))
-    if isinstance(kind, MapType):
-        pairs = F.map_entries(column)
-        return F.transform(pairs, lambda pair: _by_place(plain(pair["key"], kind.keyType), plain(pair["value"], kind.valueType)))
-    if isinstance(kind, NullType):
-        return F.lit(None).cast("int")
-    if isinstance(kind, TimestampType):
-        return F.unix_micros(column)
-    if isinstance(kind, YearMonthIntervalType):
-        return column.cast("interval month").cast("int")
-    if isinstance(kind, DayTimeIntervalType):
-        return (column.cast("interval second").cast("decimal(19,6)") * 1_000_000).cast("bigint")
-    if kind.typeName() == "time":  # which PySpark 4.0 does not have
-        return (column.cast("decimal(14,9)") * 1_000_000_000).cast("bigint")
-    if kind.typeName() == "interval":
-        return F.when(column.isNotNull(), _by_place(*_calendar(column)))
-    return F.unix_date(column) if isinstance(kind, DateType) else column
-
-
-def _by_place(*columns: Any) -> Any:
-    from pyspark.sql import functions as F
-
-    return F.struct(*[column.alias(unsafe_rows.name(at)) for at, column in enumerate(columns)])
-
-
-def _calendar(column: Any) -> Sequence[Any]:
-    """The months, days and microseconds of an interval that has all of them."""
-    from pyspark.sql import functions as F
-
-    years, months, days, hours, minutes, seconds = (
-        F.date_part(F.lit(part), column).cast("decimal(38,6)") for part in ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
-    )
-    micros = ((hours * 60 + minutes) * 60 + seconds) * 1_000_000
-    return (years * 12 + months).cast("int"), days.cast("int"), micros.cast("bigint")

@@ -14,7 +14,7 @@ from typing import Any
 
 from pipelines.domain import struct_columns
 from pipelines.domain.state_variables import COUNT, COUNTER, KEY, LIST, MAP, USER_KEY, Family
-from pipelines.sandbox import given_rows, unsafe_rows, user_functions
+from pipelines.sandbox import given_rows, row_columns, unsafe_rows, user_functions
 from pipelines.sandbox.counting import FAMILY
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.migrations import MigrationTask, Target
@@ -149,7 +149,7 @@ def encoded(placed: Any, name: str) -> Any:
 
     kinds = [placed.schema[part].dataType for part in PARTS]
     plain = placed.select(
-        "partition", "hash", *(given_rows.plain(F.col(part), of).alias(part) for part, of in zip(PARTS, kinds, strict=True))
+        "partition", "hash", *(row_columns.plain(F.col(part), of).alias(part) for part, of in zip(PARTS, kinds, strict=True))
     )
     encode = unsafe_rows.encoded(*(json.loads(of.json()) for of in kinds))
     made = plain.mapInArrow(encode, unsafe_rows.SCHEMA)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.hadoop.paths import Place
-from pipelines.sandbox import given_rows, made_joins, made_variables, places, placing, snapshots, unsafe_rows, variables
+from pipelines.sandbox import given_rows, made_joins, made_variables, places, placing, row_columns, snapshots, unsafe_rows, variables
 from pipelines.sandbox.conversion import STATE, identify, lay_logs, put_in_place
 from pipelines.sandbox.counting import FAMILY
 from pipelines.sandbox.counts import Store
@@ -182,7 +182,7 @@ def _contents(session: Any, store: Store, target: Target) -> Contents:
     if target.families:
         return given_rows.summed(variables.hashed(variables.rows(session, store), given_rows.HASH))
     rows = _rows(session, store)
-    return given_rows.summed(rows.select(given_rows.hashed(rows).alias(given_rows.HASH)))
+    return given_rows.summed(rows.select(row_columns.hashed(rows).alias(given_rows.HASH)))
 
 
 def _placed(rows: Any, target: Target, store: Store) -> int:

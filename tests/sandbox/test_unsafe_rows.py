@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pipelines.sandbox import given_rows, unsafe_rows
+from pipelines.sandbox import row_columns, unsafe_rows
 from pipelines.sandbox.reading import NEW_TYPES
 from pipelines.sandbox.unsafe_rows import CannotEncode, check, encoder
 from tests.sandbox.test_every_type import KEYS, VALUES
@@ -173,10 +173,10 @@ def test_rows_of_every_type_have_the_bytes_that_spark_writes(spark: SparkSession
     written = [bytes(row.getBytes()) for row in rows._jdf.queryExecution().executedPlan().executeCollect()]
     kind = json.loads(rows.schema.json())
     check(kind)
-    plain = given_rows.plain(F.struct("*"), rows.schema)
+    plain = row_columns.plain(F.struct("*"), rows.schema)
     encoded = rows.select(F.lit(0).alias("partition"), F.lit(0).cast("long").alias("hash"), plain.alias("key"), plain.alias("value"))
     ours = [row.value_bytes for row in encoded.mapInArrow(unsafe_rows.encoded(kind, kind), unsafe_rows.SCHEMA).collect()]
     assert [len(data) for data in ours] == [len(data) for data in written]
     assert [bytes(data) for data in ours] == written
-    hashes = rows.select(given_rows.hashed(rows, *rows.columns)).collect()
+    hashes = rows.select(row_columns.hashed(rows, *rows.columns)).collect()
     assert len(set(hashes)) == len(hashes) == 5
