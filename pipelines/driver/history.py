@@ -17,7 +17,6 @@ from urllib.parse import unquote, urlsplit
 
 from pipelines.hadoop.paths import Place
 
-"""In a restored sink log's folder: the output directory that its entries were written to."""
 _NO_LINK = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS}
 
 

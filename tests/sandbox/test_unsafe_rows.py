@@ -168,7 +168,7 @@ def test_rows_of_every_type_have_the_bytes_that_spark_writes(spark: SparkSession
     for name, value in NEW_TYPES:
         spark.conf.set(name, value)
     made = {name: f"IF(i = 0, NULL, {sql})" for name, sql in (KEYS | VALUES | DEEPER).items()}
-    numbered = spark.range(0, 5, 1, 1).selectExpr("CAST(id AS INT) AS i", "CAST(id AS INT) AS v")
+    numbered = spark.range(0, 4, 1, 1).selectExpr("CAST(id AS INT) AS i", "CAST(id AS INT) AS v")
     rows = numbered.selectExpr("i", *(f"{sql} AS {name}" for name, sql in made.items()))
     written = [bytes(row.getBytes()) for row in rows._jdf.queryExecution().executedPlan().executeCollect()]
     kind = json.loads(rows.schema.json())
@@ -179,4 +179,4 @@ def test_rows_of_every_type_have_the_bytes_that_spark_writes(spark: SparkSession
     assert [len(data) for data in ours] == [len(data) for data in written]
     assert [bytes(data) for data in ours] == written
     hashes = rows.select(row_columns.hashed(rows, *rows.columns)).collect()
-    assert len(set(hashes)) == len(hashes) == 5
+    assert len(set(hashes)) == len(hashes) == 4
