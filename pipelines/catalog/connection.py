@@ -9,11 +9,12 @@ from __future__ import annotations
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NewType, TypeAlias, TypeVar
 
 from pipelines.catalog.errors import translated
+from pipelines.storage import file_rights, handover
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -104,14 +105,13 @@ def connect(where: str, memory_limit: str, **settings: Any) -> DuckDBPyConnectio
 
 @contextmanager
 def scratch(*, memory_limit: str = "1GB") -> Iterator[DuckDBPyConnection]:
-    """A database in memory for one piece of work, apart from the catalog so that neither starves the other; spills to disk."""
+    """A database in memory for one piece of work on what jobs wrote, apart from the catalog so that neither starves the other; spills to
+    disk. It opens files with the rights of jobs' code, which names them."""
     with tempfile.TemporaryDirectory(prefix="tidemark-compare-") as spill, translated("The comparison"):
-        connection = connect(":memory:", memory_limit, temp_directory=spill)
-        try:
+        handover.hand_over(Path(spill).resolve())
+        with file_rights.of_job(), closing(connect(":memory:", memory_limit, temp_directory=spill)) as connection:
             connection.execute("SET TimeZone = 'UTC'")
             yield connection
-        finally:
-            connection.close()
 
 
 BROKEN_OPTIMIZER = "unused_columns"

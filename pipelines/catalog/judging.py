@@ -47,6 +47,7 @@ def as_parquet(rows: Rows, path: str) -> Rows:
     Numbers that a DOUBLE does not hold are decimals there, or texts where no decimal holds them."""
     import duckdb
 
+    output_files.let_read(rows.files, rows.like)
     with scratch() as db:
         read = _relation(db, rows)
         try:

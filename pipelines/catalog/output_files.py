@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -13,7 +15,8 @@ from pipelines.catalog import csv_files, interval_columns, json_files, variant_c
 from pipelines.catalog.csv_loading import Files
 from pipelines.catalog.sql import literal, quoted
 from pipelines.domain import csv_options
-from pipelines.domain.errors import Corrupt, Unsupported
+from pipelines.domain.errors import Corrupt, TidemarkError, Unavailable, Unsupported
+from pipelines.storage import file_rights, users
 from pipelines.storage.addresses import HDFS_ADDRESSES, S3_ADDRESSES
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 FORMATS = ("parquet", "json", "csv")
 Options: TypeAlias = Mapping[str, str] | None
 """As `QueryStarted.sink_options`."""
+DENIED = os.strerror(errno.EACCES)
 _GLOB = re.compile(r"([*?\[])")
 
 
@@ -46,8 +50,8 @@ class Output:
 def output(db: DuckDBPyConnection, files: Sequence[str], format: str, options: Options = None) -> Output | None:
     """The rows in `files` (paths, `file:` URLs, or URLs of S3 and HDFS, read piece by piece); None if there are none to read.
 
-    Corrupt (`compare.file_missing`, `compare.file_damaged`), Incompatible (`compare.types`) or Unsupported (`compare.format`,
-    `compare.remote`, `compare.variant`)."""
+    Corrupt (`compare.file_missing`, `compare.file_damaged`), Unavailable (`compare.denied`), Incompatible (`compare.types`) or
+    Unsupported (`compare.format`, `compare.remote`, `compare.variant`)."""
     ((side,), _) = sides(db, [files], format, [options])
     return side
 
@@ -67,6 +71,11 @@ def sides(
     if format == "csv":
         return _of_csv(db, present, options)
     return [_output(db, side, format) if side else None for side in present], []
+
+
+def let_read(*sides: Sequence[str]) -> None:
+    """Lets the user that runs jobs' code read these files, as far as they are rows of the workspace's."""
+    file_rights.let_read_rows(_place(file) for side in sides for file in side if not is_elsewhere(file))
 
 
 def _there(db: DuckDBPyConnection, files: Sequence[str], format: str) -> list[str]:
@@ -129,12 +138,20 @@ def _with_intervals(db: DuckDBPyConnection, out: Output, paths: Sequence[str]) -
     return replace(out, columns={**out.columns, **{name: interval_columns.label(kind) for name, kind in kinds.items()}}, intervals=kinds)
 
 
-def unreadable(error: Exception) -> Corrupt:
-    """The error of a data file that its format cannot read; DuckDB's message names the file."""
+def unreadable(error: Exception) -> TidemarkError:
+    """The error of a data file that its format, or the user of jobs' code, cannot read; DuckDB's message names the file."""
     message = str(error).split("\n\n")[0]
+    if DENIED in message:
+        return denied(message)
     return Corrupt(
         "compare.file_damaged", f"A data file cannot be read: {message}", "Run the job again into a fresh output, or remove the file."
     )
+
+
+def denied(message: str) -> Unavailable:
+    """The error of a data file that the user of jobs' code may not read."""
+    who = f"A data file cannot be read as the user {users.name()}"
+    return Unavailable("compare.denied", f"{who}: {message}", "Let that user read the output.")
 
 
 def is_elsewhere(file: str) -> bool:
@@ -188,7 +205,15 @@ def _size(place: str, elsewhere: Mapping[str, int]) -> int | None:
     """In bytes; None where there is no such file."""
     if is_elsewhere(place):
         return elsewhere.get(place)
-    return os.path.getsize(place) if os.path.isfile(place) else None
+    try:
+        seen = os.stat(place)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except PermissionError as error:
+        raise Unavailable(
+            "compare.denied", f"{place} cannot be read as the user {users.name()}", "Let that user read the output."
+        ) from error
+    return seen.st_size if stat.S_ISREG(seen.st_mode) else None
 
 
 def _relation(paths: Sequence[str], format: str) -> str:

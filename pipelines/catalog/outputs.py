@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pipelines.catalog import exact_numbers, interval_columns, output_columns, output_rows
 from pipelines.catalog.connection import scratch
 from pipelines.catalog.output_columns import Column
-from pipelines.catalog.output_files import Options, Output, sides
+from pipelines.catalog.output_files import Options, Output, let_read, sides
 from pipelines.domain.experiments import Comparison, OutputOverTime, Parting
 from pipelines.domain.ids import JobName
 
@@ -60,9 +60,10 @@ def compare(
     """What the rows in A's and B's data files have in common and what not.
 
     With `until_ms` only rows whose time is known and at most that count. `options` are those of the sides' sinks. Corrupt for missing or
-    damaged files, Incompatible for outputs that share no columns, Invalid for keys or a time column they do not share, Unsupported for
-    another format.
+    damaged files, Unavailable for those that the user of jobs' code may not read, Incompatible for outputs that share no columns, Invalid
+    for keys or a time column they do not share, Unsupported for another format.
     """
+    let_read(files_a, files_b)
     with scratch() as db:
         (a, b), told = sides(db, (files_a, files_b), format, options)
         notes = [f"{side} has no output yet." for side, table in (("A", a), ("B", b)) if table is None]

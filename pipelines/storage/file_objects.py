@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, cast
 
 from pipelines.domain.errors import Corrupt
-from pipelines.storage import handover, users
+from pipelines.storage import file_rights, handover
 from pipelines.storage.errors import typed_errors
 
 KINDS = (
@@ -81,7 +81,7 @@ def opened_for_job(path: str) -> BinaryIO:
     """The local file `path`, which somebody names for a job, for reading: with the rights of the job's code, so that a job brings nobody
     what its code may not read. Errors as those of `opened`."""
     with typed_errors(path):
-        return _plain(users.open_for_job(path), path)
+        return _plain(file_rights.open_for_job(path), path)
 
 
 def _plain(descriptor: int, path: str) -> BinaryIO:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import socket
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -54,15 +53,6 @@ HARD_LINKS = Path("/proc/sys/fs/protected_hardlinks")
 TIMEOUT_S = 60.0
 PROBE = "import os, sys; sys.path.insert(0, sys.argv[1]); import pipelines.domain.runs; os.stat(os.path.join(sys.argv[2], '.'))"
 """What a process of a job's code has to reach: the interpreter, Tidemark's packages, and the way into the workspace."""
-OPENS = """
-import os, socket, sys
-try:
-    file = os.open(sys.argv[1], os.O_RDONLY | os.O_NONBLOCK)
-except OSError as error:
-    sys.exit(error.errno)
-socket.send_fds(socket.socket(fileno=os.dup(1)), [b"."], [file])
-"""
-"""Opens a file, and hands it over its standard output, a socket."""
 
 
 @dataclass(frozen=True)
@@ -129,31 +119,6 @@ def environ(variables: Mapping[str, str]) -> Mapping[str, str]:
     further = {name.strip() for name in os.environ.get(PASSED_VARIABLE, "").split(",")}
     passed = {name: text for name, text in variables.items() if name in PASSED | OURS | further or name.startswith(PREFIXES)}
     return {**passed, "HOME": user.home, "USER": user.name, "LOGNAME": user.name}
-
-
-def open_for_job(path: str) -> int:
-    """A descriptor to read what is at `path`, which a job's code names, with the rights of that code: as another user a process of that
-    user's opens it, and hands it over. OSError where it cannot be opened so."""
-    as_other = other()
-    if as_other is None:
-        return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    own, given = socket.socketpair()
-    with own:
-        with given:
-            command = [sys.executable, "-I", "-c", OPENS, path]
-            done = subprocess.run(
-                command,
-                cwd="/",
-                env={"PATH": os.defpath},
-                stdin=subprocess.DEVNULL,
-                stdout=given.fileno(),
-                timeout=TIMEOUT_S,
-                **as_other.user.switch,
-            )
-        if done.returncode:
-            raise OSError(done.returncode, os.strerror(done.returncode), path)
-        (descriptor,) = socket.recv_fds(own, 1, 1, socket.MSG_CMSG_CLOEXEC)[1]
-    return descriptor
 
 
 def named(name: str) -> User:

@@ -42,14 +42,6 @@ def prepare(context: Context, run: Path) -> None:
         handover.hand_over(folder)
 
 
-def let_judge(files: Iterable[str]) -> None:
-    """Lets the user read the data files that its script judges: state that was read is the server's, and so is what was written before
-    there was another user. To a script that cannot read them all would be wrong."""
-    other = users.other()
-    if other is not None:
-        handover.let_read(_inside(other.workspace, files))
-
-
 def _inside(workspace: Path, places: Iterable[str]) -> Iterator[Path]:
     """Those of `places` that are in the workspace: of others the user has the rights that it has."""
     return (Path(place) for place in places if place and "://" not in place and Path(place).is_relative_to(workspace))

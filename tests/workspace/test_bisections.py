@@ -33,11 +33,16 @@ def ends(house: House) -> dict[str, Any]:
     checkpoint, sink = Path(run.checkpoints) / "counts", house.face.layout.output(run.job) / "counts"
     lay_checkpoint("rocksdb_format2", checkpoint)
     lay_output("rocksdb_format2", sink)
-    for path in sink.rglob("*.parquet"):
-        path.write_text("7\n" * (path.stat().st_size // 2) + "7" * (path.stat().st_size % 2))
-    house.append(run, QUERIES_FILE, query_line(str(checkpoint), str(sink)).replace('"parquet"', '"csv"'))
+    house.append(run, QUERIES_FILE, as_csv(query_line(str(checkpoint), str(sink)), sink))
     house.see(run, RunState.STOPPED)
     return {"job": "a", "good": do(house.face, Take("a", GOOD)).id, "bad": do(house.face, Take("a", NEWEST)).id}
+
+
+def as_csv(line: str, sink: Path) -> str:
+    """A query's line as of one that writes csv, and rows in its files of the sizes that they have."""
+    for path in sink.rglob("*.parquet"):
+        path.write_text("7\n" * (path.stat().st_size // 2) + "7" * (path.stat().st_size % 2))
+    return line.replace('"parquet"', '"csv"')
 
 
 def refused(house: House, change: Bisect, error: type[TidemarkError], code: str, does: str = "plan") -> None:

@@ -23,6 +23,7 @@ from tests import wheels
 from tests.other_user import NAME, passable
 from tests.savepoint.golden import lay_checkpoint, lay_output
 from tests.workspace.conftest import CODE, NEWEST, House, query_line
+from tests.workspace.test_bisections import as_csv, as_of
 from tests.workspace.test_environments import CARRIED, carried, requirements
 from tests.workspace.test_run_as_exact import python_of
 
@@ -85,7 +86,7 @@ def test_a_large_file_comes_to_a_job_where_the_user_can_read_it(folder: Path) ->
     house.face.close()
 
 
-def test_the_script_of_a_bisection_is_that_users_and_reads_the_rows(folder: Path) -> None:
+def test_the_judges_of_a_bisection_read_the_rows_as_that_user(folder: Path) -> None:
     if folder == Path():
         return
     house = House(folder / "ws")
@@ -93,9 +94,13 @@ def test_the_script_of_a_bisection_is_that_users_and_reads_the_rows(folder: Path
     checkpoint, sink = Path(run.checkpoints) / "counts", house.face.layout.output(run.job) / "counts"
     lay_checkpoint("rocksdb_format2", checkpoint)
     lay_output("rocksdb_format2", sink)
-    house.append(run, QUERIES_FILE, query_line(str(checkpoint), str(sink)))
+    house.append(run, QUERIES_FILE, as_csv(query_line(str(checkpoint), str(sink)), sink))
     house.see(run, RunState.STOPPED)
     good, bad = do(house.face, Take("a", 9)).id, do(house.face, Take("a", NEWEST)).id
     bisection = do(house.face, Bisect(job="a", good=good, bad=bad, script=JUDGE))
     assert (bisection.right, bisection.wrong) == (10, 11)
+    rows = {batch: as_of(str(sink), batch) for batch in range(9, NEWEST + 1)}
+    by_sql = do(house.face, Bisect(job="a", good=good, bad=bad, sql=f"SELECT count(*) AS n FROM output HAVING n >= {rows[NEWEST]}"))
+    assert by_sql.wrong == next(batch for batch, written in rows.items() if written == rows[NEWEST])
+    assert not list(house.face.layout.sandbox.glob("*"))
     house.face.close()

@@ -12,10 +12,10 @@ from pathlib import Path
 from pipelines.catalog import judging, state_worker
 from pipelines.catalog.judging import Rows
 from pipelines.domain.bisections import Answer, answer_of
-from pipelines.domain.errors import Conflict, Unavailable
+from pipelines.domain.errors import Conflict, Corrupt, Unavailable
 from pipelines.sandbox import processes
 from pipelines.sandbox.states import timeout_s
-from pipelines.workspace import run_as
+from pipelines.storage import file_rights, handover, users
 from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
 
@@ -43,8 +43,7 @@ def by_sql(context: Context, sql: str, examples: int, ticket: Ticket) -> Judge:
         folder = context.layout.sandbox_folder(ticket.operation)
         folder.mkdir(parents=True)
         try:
-            light = rows if rows.format == "parquet" else judging.as_parquet(rows, str(folder / "rows.parquet"))
-            output = state_worker.judge(context.state_workers, light, sql, max(examples, 1))
+            output = state_worker.judge(context.state_workers, _light(rows, folder), sql, max(examples, 1))
         finally:
             shutil.rmtree(folder)
         answer = Answer.WRONG if output.rows else Answer.RIGHT
@@ -52,6 +51,19 @@ def by_sql(context: Context, sql: str, examples: int, ticket: Ticket) -> Judge:
         return Judged(answer, tuple(column.name for column in output.columns), kept, output.more or len(kept) < len(output.rows))
 
     return judge
+
+
+def _light(rows: Rows, folder: Path) -> Rows:
+    """The rows for a process that may take little memory, and has the rights of this one: rows that a job's code names, as another user,
+    are copied with that user's."""
+    if rows.format == "parquet" and users.other() is None:
+        return rows
+    handover.prepare(folder)
+    light = judging.as_parquet(rows, str(folder / "rows.parquet"))
+    handover.take_back(folder)
+    if Path(*light.files).is_symlink():
+        raise Corrupt("storage.not_a_file", f"{light.files[0]} is a link that a job has made", "Bisect again.")
+    return light
 
 
 def by_script(context: Context, script: str, query: str, ticket: Ticket) -> Judge:
@@ -70,7 +82,7 @@ def by_script(context: Context, script: str, query: str, ticket: Ticket) -> Judg
 
 def _ran(folder: Path, rows: Rows, script: str, environ: dict[str, str], ticket: Ticket) -> Answer:
     (folder / SCRIPT).write_text(script)
-    run_as.let_judge(rows.files)
+    file_rights.let_read_rows(rows.files)  # to a script that cannot read them all would be wrong
     _lay(folder / rows.view, rows.files)
     command = [sys.executable, str(folder / SCRIPT)]
     code = processes.run(command, folder, {**os.environ, **environ}, LOG, ticket.check, timeout_s())
