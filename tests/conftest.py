@@ -57,6 +57,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     In CI a browser's test that fails is tried once more, because a page that a busy machine draws late loses a click; the summary names it
     (RERUN). No other test is: what Spark and the engine do must be right at the first time.
     """
+    unknown = budgets.mark_by_hand(items, budgets.read().by_hand)
+    if unknown and budgets.is_whole(config):
+        raise pytest.UsageError(f"{budgets.FILE.name} names tests that are not there: {', '.join(unknown)}")
     for item in items:
         if in_ci() and item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.flaky(reruns=1))

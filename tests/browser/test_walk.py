@@ -1,4 +1,4 @@
-"""The walk of a new user, in a real browser against a real server with real Spark: from the empty page to A against B, and the tree."""
+"""The first steps of a new user, in a real browser against a real server with real Spark: from the empty page to a savepoint."""
 
 from __future__ import annotations
 
@@ -23,27 +23,32 @@ JOB, GENERATOR = str(example.COUNTER), str(example.GENERATOR)
 GENERATOR_SCRIPT = ROOT / "pipelines" / "jobs" / f"{GENERATOR}.py"
 LONG_MS = 400_000
 """For what Spark does: its drivers start slowly on a busy machine, and windows close in the network's own time."""
-BATCHES = 24
-"""A savepoint after so many batches, two seconds of events each, holds closed windows and open ones."""
+FEW, BATCHES = 2, 24
+"""A savepoint after the second number of batches, two seconds of events each, holds closed windows and open ones."""
 FILES_BEFORE = 28
 """What is there before the counter begins; promotion, in which A and B differ, begins with the 30th."""
 SAVEPOINT = re.compile(r"sp-[0-9a-f]{12}")
 SOME = re.compile(r"[1-9][0-9,]*")
 
 
-def test_the_walk(watched: Watched, server: Served) -> None:
-    """`tests/long/test_walk.py` goes on from here. Its steps are tried every time on fakes, and what they do in the workspace's tests."""
-    walk(watched, server)
+def test_the_first_steps(watched: Watched, server: Served) -> None:
+    """`tests/long/test_walk.py` has the whole walk. Its steps are tried every time on fakes, and what they do in the workspace's tests."""
+    the_empty_page_offers_the_example(watched, server)
+    its_health_appears(watched, server, FEW)
+    savepoint = a_savepoint_is_taken(watched, server, FEW)
+    watched.page.get_by_role("button", name="Fork this savepoint").click()
+    expect(watched.page).to_have_url(re.compile(rf"/fork\?savepoint={savepoint}"))
+    expect(watched.page.get_by_text("ready to start")).to_be_visible()
     assert watched.errors == []
 
 
 def walk(watched: Watched, server: Served) -> str:
-    """The savepoint that was taken."""
+    """From there to A against B, and the tree; the savepoint that was taken."""
     page = watched.page
     the_empty_page_offers_the_example(watched, server)
     its_events_began_a_while_ago(server)
-    its_health_appears(watched, server)
-    savepoint = a_savepoint_is_taken(watched, server)
+    its_health_appears(watched, server, BATCHES)
+    savepoint = a_savepoint_is_taken(watched, server, BATCHES)
     a_fork_is_prepared_as_an_experiment(watched, savepoint)
     a_and_b_are_compared(watched)
     the_tree_shows_it_all(watched, savepoint)
@@ -73,13 +78,13 @@ def its_events_began_a_while_ago(server: Served) -> None:
     server.tell(f"/jobs/{GENERATOR}/resume", {})
 
 
-def its_health_appears(watched: Watched, server: Served) -> None:
+def its_health_appears(watched: Watched, server: Served, batches: int) -> None:
     page = watched.page
     expect(page.get_by_text("Running", exact=True).first).to_be_visible(timeout=LONG_MS)
     for chart in ("Throughput", "Batch latency", "State rows"):
         panel = page.locator(".tm-panel").filter(has=page.get_by_text(chart, exact=True))
         expect(panel.locator(".js-plotly-plot")).to_be_visible(timeout=LONG_MS)
-    batch_reached(server, BATCHES)
+    batch_reached(server, batches)
     watched.shoot("2_health")
 
 
@@ -88,7 +93,7 @@ def batch_reached(server: Served, batch: int) -> bool:
     return int(server.ask(f"/jobs/{JOB}")["summary"]["batch"] or 0) >= batch
 
 
-def a_savepoint_is_taken(watched: Watched, server: Served) -> str:
+def a_savepoint_is_taken(watched: Watched, server: Served, batches: int) -> str:
     page = watched.page
     began = time.perf_counter()
     page.get_by_role("button", name="Savepoint", exact=True).click()
@@ -99,7 +104,7 @@ def a_savepoint_is_taken(watched: Watched, server: Served) -> str:
     match = SAVEPOINT.search(text)
     assert match is not None
     taken = server.ask(f"/savepoints/{match.group()}")
-    assert taken["queries"][0]["batch"] >= BATCHES
+    assert taken["queries"][0]["batch"] >= batches
     for words in (rf"batch {taken['queries'][0]['batch']:,}", r"\d+ files, \d", r"new on disk"):
         assert re.search(words, text), text
     expect(page.get_by_text(taken["path"]).first).to_be_visible()

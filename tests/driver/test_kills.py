@@ -91,8 +91,8 @@ CHAINS = {
         {"hdfs": ("hdfs", "parquet"), "rocksdb": ("rocksdb", "foreachBatch"), "changelog": ("rocksdb_changelog", "parquet")},
         (("hdfs", SOURCE), ("hdfs", STATE), ("changelog", SINK), ("rocksdb", SST)),
     ),
-    "format2": Chain(
-        {"files": ("rocksdb_format2", "parquet"), "batches": ("rocksdb_format2", "foreachBatch")},
+    "format2 and hdfs": Chain(
+        {"files": ("rocksdb_format2", "parquet"), "batches": ("hdfs", "foreachBatch")},
         (("batches", COMMIT), ("files", DATA), ("files", SNAPSHOT)),
     ),
 }

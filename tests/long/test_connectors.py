@@ -35,7 +35,7 @@ def test_a_fork_has_tables_of_its_own_with_the_rows_of_one_that_nobody_interrupt
     fork_has_tables_of_its_own(server, tmp_path, spark)
 
 
-@pytest.mark.parametrize("spark", [runtimes.USUAL, NEWEST])
+@pytest.mark.parametrize("spark", [runtimes.USUAL, runtimes.NEWER, NEWEST])
 def test_the_rows_are_those_of_one_that_nobody_touched(server: Server, tmp_path: Path, spark: str) -> None:
     has_the_rows_of_one_that_nobody_touched(server, tmp_path, spark)
 

@@ -1,4 +1,5 @@
-"""A fork whose state is migrated, killed on its way: `tests/workspace/test_migrations.py` has those that nobody kills."""
+"""Migrations that are killed on their way, that fail, and that bring and drop an operator: `tests/workspace/test_migrations.py` has the
+others."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from pipelines.verbs.jobs import ListJobs
 from pipelines.workspace import states
 from tests.workspace.conftest import job
 from tests.workspace.serving import Server
-from tests.workspace.test_migrations import DEDUPE, FEWER, FIRST, LAST, ONCE, begun, saved_files, server
+from tests.workspace.test_migrations import DEDUPE, FEWER, FIRST, LAST, ONCE, begun, change_operators, go_on, refused, saved_files, server
 from tests.workspace.test_rescales import put
 
 __all__ = ["server"]
@@ -50,6 +51,16 @@ def test_one_that_is_killed_leaves_nothing_and_is_done_again(server: Server, tmp
     server.stop("killed", savepoint=False)
     assert saved_files(server, savepoint) == was
     assert all(diagnosis.sound for diagnosis in do(server.face, Diagnose("killed")))
+
+
+def test_one_that_fails_leaves_nothing_and_an_operator_comes_and_goes(server: Server, tmp_path: Path) -> None:
+    savepoint = begun(server, tmp_path / "in")
+    was = saved_files(server, savepoint)
+    refused(server, savepoint)
+    go_on(server, savepoint, tmp_path / "in")
+    change_operators(server, tmp_path / "in")
+    assert saved_files(server, savepoint) == was
+    assert all(diagnosis.sound for diagnosis in do(server.face, Diagnose("b")))
 
 
 def end_work(server: Server) -> None:

@@ -1,4 +1,4 @@
-"""Upgrades that fail, miss a limit and pass, one after the other: `tests/workspace/test_restarts_exact.py` has the first and the last."""
+"""Upgrades that fail, miss a limit and pass, one after the other: `tests/workspace/test_restarts_exact.py` has the first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What jobs bring with them as another user: packages of their own, and the scripts of a bisection, are that user's, and rows are exact."""
+"""What jobs bring with them as another user: packages of their own, and the scripts of a bisection, are that user's, and rows are exact;
+so they are in a warm process, and of rewritten state."""
 
 from __future__ import annotations
 
@@ -13,8 +14,11 @@ import pytest
 
 from pipelines.domain import files
 from pipelines.domain.bisections import Over, Way
+from pipelines.domain.conversions import StateStore
 from pipelines.domain.ids import JobName
+from pipelines.domain.processes import PROCESS_FILE, Process
 from pipelines.domain.runs import RunState
+from pipelines.domain.runtimes import Runtime
 from pipelines.storage import users
 from pipelines.verbs.bisect import Bisect
 from pipelines.verbs.experiments import ShowVersion
@@ -28,9 +32,10 @@ from tests import wheels
 from tests.driver.process import CONF, batches
 from tests.other_user import NAME, passable
 from tests.waiting import until
+from tests.workspace import test_run_as_exact as as_another
 from tests.workspace.replaying import ROWS, SCRIPT, rows, write_files
 from tests.workspace.serving import Server, serving
-from tests.workspace.test_run_as_exact import python_of, share_classes
+from tests.workspace.test_run_as_exact import MASTER, has_put_out, kept_apart, python_of, share_classes, told
 from tests.workspace.test_runtimes_exact import rows_of
 
 pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.timeout(900)]
@@ -119,6 +124,32 @@ def windows(server: Server, name: str) -> list[tuple[object, ...]]:
     if not (sink / "_spark_metadata").is_dir():
         return []
     return sorted((key, window["start"].minute, total) for key, window, total in rows_of(sink))
+
+
+def test_a_warm_process_and_rewritten_state_are_the_users(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    python = python_of(folder)
+    if not python:
+        return
+    with kept_apart(folder, monkeypatch, python) as (server, begin, savepoint):
+        pid = warm_up(server, Runtime(python))
+        do(server.face, replace(begin, name="c"))
+        do(server.face, Fork(savepoint.id, name="d", store=StateStore.ROCKSDB, partitions=2))
+        until(lambda: has_put_out(server, "c", 7) and has_put_out(server, "d", 7), 200)
+        process = server.face.context.files.read(Process, server.face.layout.run(JobName("c"), server.newest("c").id) / PROCESS_FILE)
+        assert process.pid == pid, "it began in the warm process"
+        assert told(server, "c") == {"user": NAME, "secrets": [], "reads": [], "kept": 0, "writes": []}
+        of_rewritten = told(server, "d")
+        assert of_rewritten.pop("kept") and of_rewritten == {"user": NAME, "secrets": [], "reads": [], "writes": []}
+
+
+def warm_up(server: Server, runtime: Runtime) -> int:
+    """The pid of the process that waits, warm: the next job begins in it."""
+    pool = server.face.context.sparks
+    pool.open(server.face.layout.warm, 1)
+    pool.drivers = 1
+    pool.expect(runtime, MASTER, as_another.CONF)
+    until(lambda: any(process.is_warm for process in pool.processes()), 200)
+    return pool.processes()[0].pid
 
 
 def test_own_packages_and_scripts_of_bisections_as_another_user(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The whole walk of a new user, in a real browser against a real server: from where `tests/browser/test_walk.py` ends a savepoint is
+"""The whole walk of a new user, in a real browser against a real server: A is compared with B, a savepoint is
 proved, exported and brought back, and a job is attached and rewound."""
 
 from __future__ import annotations

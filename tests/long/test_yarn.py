@@ -1,6 +1,7 @@
 """On YARN in client mode: whatever is killed, and wherever state goes on, jobs write what one never interrupted writes.
 
-Every time there are jobs in cluster mode on YARN (`workspace/test_yarn_cluster.py`) and in client mode on a standalone cluster."""
+`workspace/test_yarn_cluster.py` has jobs in cluster mode. Every time there are jobs in cluster mode on Kubernetes, and in client mode on a
+standalone cluster."""
 
 from __future__ import annotations
 

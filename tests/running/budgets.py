@@ -40,13 +40,27 @@ class Budgets:
     minutes: Mapping[str, float]
     seconds: Mapping[str, float]
     areas: Mapping[str, Area] = field(default_factory=dict)
+    by_hand: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """File -> names of its tests that are run with those of `tests/long`: a function's name for all of its cases, else that of a case."""
 
 
 def read(file: Path = FILE) -> Budgets:
     """Raises KeyError where a table is missing."""
     document = tomllib.loads(file.read_text())
     areas = {name: Area(area["minutes"], tuple(area.get("files", ()))) for name, area in document["areas"].items()}
-    return Budgets(document["minutes"], document["seconds"], areas)
+    by_hand = {file: tuple(names) for file, names in document.get("by_hand", {}).items()}
+    return Budgets(document["minutes"], document["seconds"], areas, by_hand)
+
+
+def mark_by_hand(items: list[pytest.Item], by_hand: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Marks these tests as `long`; returns the names that no test has, each with its file."""
+    left = {(file, name) for file, names in by_hand.items() for name in names}
+    for item in items:
+        named = {name for name in (item.name, getattr(item, "originalname", None)) if name in by_hand.get(_file(item), ())}
+        if named:
+            item.add_marker(pytest.mark.long)
+            left -= {(_file(item), name) for name in named}
+    return sorted(f"{file}::{name}" for file, name in left)
 
 
 def folder(test: str) -> str:

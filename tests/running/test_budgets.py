@@ -52,6 +52,17 @@ def test_files_are_summed_by_folder_and_by_area() -> None:
     assert budgets.sums(took, lambda file: budgets.area(file, areas)) == {"house": 8.0, "versions": 7.0}
 
 
+def test_what_is_named_is_marked_and_what_is_not_there_is_said() -> None:
+    given = items("tests/a/test_one.py::t", "tests/a/test_one.py::t[x]", "tests/a/test_one.py::u[x]", "tests/b/test_one.py::t")
+    marked: list[str] = []
+    for item in given:
+        item.name = item.nodeid.partition("::")[2]
+        item.originalname = item.name.partition("[")[0]
+        item.add_marker = lambda mark, item=item: marked.append(f"{item.nodeid} {mark.name}")
+    assert budgets.mark_by_hand(given, {"tests/a/test_one.py": ("t", "u[x]", "gone")}) == ["tests/a/test_one.py::gone"]
+    assert marked == [f"tests/a/test_one.py::{name} long" for name in ("t", "t[x]", "u[x]")]
+
+
 def test_the_longest_file_comes_first_and_a_files_tests_stay_in_order() -> None:
     seconds = {"tests/a/test_long.py": 90.0, "tests/a/test_short.py": 1.0, "others": 5.0}
     given = items("tests/a/test_short.py::t", "tests/a/test_other.py::t", "tests/a/test_long.py::z", "tests/a/test_long.py::b")

@@ -1,5 +1,6 @@
-"""A job that reads a growing Delta table and writes another: killed, forked, taken back in time and promoted, it has the rows of one that
-nobody touched; its fork goes on when its parent's table is gone. From Spark 4 on the other one has a VARIANT column."""
+"""A job that reads a growing Delta table and writes another: killed, forked and taken back in time, it has the rows of one that nobody
+touched; in `tests/long/test_connectors.py` it is promoted too, and its fork goes on when its parent's table is gone. From Spark 4 on the
+other one has a VARIANT column."""
 
 from __future__ import annotations
 
@@ -131,11 +132,11 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 def test_the_rows_are_those_of_one_that_nobody_touched(server: Server, tmp_path: Path) -> None:
-    has_the_rows_of_one_that_nobody_touched(server, tmp_path, runtimes.NEWER)
+    goes_back(server, tmp_path, runtimes.NEWER)
 
 
-def has_the_rows_of_one_that_nobody_touched(server: Server, tmp_path: Path, spark: str) -> None:
-    """On a PySpark: 1. killed; 2. forked with other code; 3. taken back in time; 4. promoted; 5. refused what the table has no more."""
+def goes_back(server: Server, tmp_path: Path, spark: str) -> Savepoint:
+    """On a PySpark: 1. killed; 2. forked with other code; 3. taken back in time, to the savepoint that is returned."""
     face, table, into = server.face, tmp_path / "table", tmp_path / "sums"
     own = face.layout.output(job("b")) / "tables" / "sums"
     conf = {**CONF, **delta.conf(spark), "spark.sql.shuffle.partitions": "1"}
@@ -169,7 +170,14 @@ def has_the_rows_of_one_that_nobody_touched(server: Server, tmp_path: Path, spar
     do(face, back)
     until(lambda: "RESTORE" in operations(into))
     await_rows(server, "a", into, expected(8))
+    return savepoint
 
+
+def has_the_rows_of_one_that_nobody_touched(server: Server, tmp_path: Path, spark: str) -> None:
+    """Then: 4. promoted; 5. refused what the table has no more."""
+    savepoint = goes_back(server, tmp_path, spark)
+    face, table, into = server.face, tmp_path / "table", tmp_path / "sums"
+    own = face.layout.output(job("b")) / "tables" / "sums"
     assert face.plan(Promote("b", state=StateFrom.SAVEPOINT)).restore.sinks[0].action == "cut"  # type: ignore[union-attr]
     do(face, Promote("b", state=StateFrom.VARIANT))
     await_rows(server, "a", into, expected(8, changed_from=4))

@@ -1,7 +1,7 @@
 """A job whose checkpoint, output and savepoints lie in a bucket or in HDFS, with real Spark: killed, saved, resumed, rewound, forked,
 migrated, converted and rescaled it writes, row for row, what the same job on a disk writes that was never interrupted.
 
-Each way to go on is tried in one of them, and `tests/long/test_job_places.py` tries all in both."""
+The bucket is tried every time, with some of the ways to go on; `tests/long/test_job_places.py` tries all in both."""
 
 from __future__ import annotations
 

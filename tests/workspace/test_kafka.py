@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -16,27 +15,22 @@ import pytest
 from pipelines.checkpoint import sink_log
 from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import JobName
-from pipelines.domain.restart_strategies import Strategy
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import QueryImage, Savepoint
 from pipelines.storage.addresses import open_storage
-from pipelines.verbs.attach import Attach
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
-from pipelines.verbs.input_rows import ReadInputRows
 from pipelines.verbs.jobs import ListOperators, ReadLog
-from pipelines.verbs.restart_strategy import SetRestartStrategy
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.stop import Stop
-from pipelines.verbs.take import Take
 from tests import kafka
 from tests.driver.process import CONF
 from tests.kafka import Broker, Row
 from tests.waiting import until
-from tests.workspace.kafka_job import LAST_S, SCRIPT, closing, phase, row, sums
+from tests.workspace.kafka_job import SCRIPT, closing, phase, row, sums
 from tests.workspace.serving import Server, serving
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("kept_jvms")]
@@ -109,7 +103,16 @@ def values(rows: list[Row]) -> list[str]:
     return [value for _, value in rows]
 
 
-def test_a_job_on_kafka(server: Server, broker: Broker, tmp_path: Path) -> None:
+def test_a_job_on_kafka(server: Server, broker: Broker) -> None:
+    """`tests/long/test_kafka.py` has one that is attached, and one that is moved past what is gone."""
+    begun = goes_on(server, broker)
+    retention_overtakes(server, broker, begun)
+    the_present_is_overtaken(server, broker)
+
+
+def goes_on(server: Server, broker: Broker, attached: Callable[[], None] = lambda: None) -> Savepoint:
+    """A job is killed, gets a partition more, is saved, forked and taken back to the savepoint, which is returned; both jobs have ended.
+    `attached` is called once the savepoint is there."""
     face = server.face
     broker.create(CLICKS, 2)
     broker.create(LATER)
@@ -130,7 +133,7 @@ def test_a_job_on_kafka(server: Server, broker: Broker, tmp_path: Path) -> None:
     assert [image.query for image in begun.queries] == ["query-0", "copies", "query-2"]
     assert [image.brokers for image in begun.queries] == [(broker.servers,)] * 3
 
-    theirs = attach(server, broker, tmp_path / "outside")
+    attached()
     later = [row(0, "x", 1, 0), row(0, "y", 2, 0)]
     broker.write(CLICKS, phase(3, 3))
     broker.write(LATER, later)
@@ -165,36 +168,7 @@ def test_a_job_on_kafka(server: Server, broker: Broker, tmp_path: Path) -> None:
     await_rows(server, "a", "sums", expected)
     assert set(broker.read(COPIES)) == {*before, *after}
     do(face, Stop("a", savepoint=False))
-
-    args = (broker.servers, "{output}", CLICKS, LATER, "copies_of_theirs")
-    do(face, Fork(savepoint=theirs.id, name="of_theirs", args=args, new_queries=("copies", "query-2")))
-    await_rows(server, "of_theirs", "sums", expected)
-    do(face, Stop("of_theirs", savepoint=False))
-
-    images = retention_overtakes(server, broker, begun)
-    moved_past_what_is_gone(server, broker, begun, images)
-    the_present_is_overtaken(server, broker)
-
-
-def attach(server: Server, broker: Broker, outside: Path) -> Savepoint:
-    """Attaches the aggregation as if it ran elsewhere: copies of its checkpoint and its output stand for those there."""
-    shutil.copytree(Path(server.newest("a").checkpoints) / "query-0", outside / "checkpoint")
-    sink, there = server.face.layout.output(JobName("a")) / "sums", outside / "sums"
-    shutil.copytree(sink, there, ignore=shutil.ignore_patterns(".*.crc"))
-    for entry in (there / sink_log.FOLDER).iterdir():
-        entry.write_text(entry.read_text().replace(str(sink), str(there)))
-    theirs = Attach(
-        name="theirs",
-        checkpoints={"query-0": str(outside / "checkpoint")},
-        sink="parquet",
-        sink_path=str(there),
-        script="job.py",
-        code=SCRIPT,
-        args=(broker.servers, str(outside), CLICKS, LATER, "copies_of_theirs"),
-        conf={**CONF, **kafka.conf()},
-    )
-    do(server.face, theirs)
-    return do(server.face, Take("theirs"))
+    return begun
 
 
 def retention_overtakes(server: Server, broker: Broker, begun: Savepoint) -> list[QueryImage]:
@@ -217,31 +191,6 @@ def retention_overtakes(server: Server, broker: Broker, begun: Savepoint) -> lis
         told = [(moved.skipped, moved.again > 0, moved.unit) for moved in plan.moved]
         assert told == [(skipped, reads_again, "rows")] * len(images), plan.moved
     return images
-
-
-def moved_past_what_is_gone(server: Server, broker: Broker, begun: Savepoint, images: Sequence[QueryImage]) -> None:
-    """A fork from there has what was counted before the savepoint and what it reads from where it was moved to, and nothing between."""
-    do(server.face, Fork(savepoint=begun.id, name="d", offsets={f"{image.query}.0": PAST for image in images}))
-    skipped = {(3, at) for at in (0, 3, 6, 9, 12, 15, 2)}
-    await_rows(server, "d", "sums", sums(ALL, skipped))
-    await_positions(server, LAST, "d")
-    read = [value for at, value in enumerate(values(phase(3, 3))) if (3, at) not in skipped]
-    assert sorted(broker.read("copies.d")) == sorted([*read, *values([*phase(4, 3), closing()])])
-    has_input_rows(server, broker)
-
-
-def has_input_rows(server: Server, broker: Broker) -> None:
-    """Of a batch that fails at a row which the script refuses."""
-    do(server.face, SetRestartStrategy("d", Strategy.NONE))
-    poison = row(2, "poison", -1, LAST_S)
-    broker.write(CLICKS, [poison])
-    until(lambda: server.newest("d").state is RunState.FAILED)
-    read = do(server.face, ReadInputRows("d"))
-    (source,) = read.sources
-    names = [column.name for column in source.columns]
-    (given,) = (dict(zip(names, cells, strict=True)) for cells in source.rows)
-    assert (read.query, source.source, source.problem) == ("copies", "kafka", "")
-    assert (given["value"], given["topic"], given["partition"], given["offset"]) == (poison[1], CLICKS, "2", "18")
 
 
 def the_present_is_overtaken(server: Server, broker: Broker) -> None:

@@ -1,6 +1,7 @@
 """Forks whose state is migrated for their code, as the workspace makes them: on a copy, and where that fails nothing is left of them.
 
-`test_rescales.py` has a server that is killed while state is rewritten, `tests/long/test_migrations.py` one that migrates.
+`test_rescales.py` has a server that is killed while state is rewritten, `tests/long/test_migrations.py` one that migrates, migrations that
+fail, and a job that goes on with an operator more and without it.
 """
 
 from __future__ import annotations
@@ -187,11 +188,18 @@ def test_forks_of_changed_code_go_on_with_migrated_state(server: Server, tmp_pat
     verdict = do(server.face, Check(savepoint.id, code=FEWER))
     assert verdict.outcome is Outcome.NEEDS_REWRITING and "--migrate columns: count(n) is kept as it is, " in verdict.parts[0].hint
     assert server.face.plan(Fork(savepoint.id, name="b", code=FEWER)).refusal is not None
-    refused(server, savepoint)
-    put(tmp_path / "in", FIRST, LAST - FIRST)
+    go_on(server, savepoint, tmp_path / "in")
+    told(server)
+    assert saved_files(server, savepoint) == was, "not a byte of the savepoint is another"
+    for name in ("b", "c"):
+        assert all(diagnosis.sound for diagnosis in do(server.face, Diagnose(name)))
+
+
+def go_on(server: Server, savepoint: Savepoint, into: Path) -> None:
+    """Two forks, `b` migrated by columns and `c` by a function, to the end of what there is."""
+    put(into, FIRST, LAST - FIRST)
     do(server.face, Fork(savepoint.id, name="b", code=FEWER, migrate=BY_COLUMNS))
     do(server.face, Fork(savepoint.id, name="c", code=AVERAGE, migrate={"to_average": MIGRATION}))
-    assert saved_files(server, savepoint) == was, "not a byte of the savepoint is another"
     windows = [(start, key) for start in range(0, 2 * LAST - 8, 6) for key in range(KEYS)]
     values = {(start, key): [minute + key for minute in range(start, start + 6, 2)] * 2 for start, key in windows}
     fewer = sorted((start, f"k{key}", 6, max(values[start, key])) for start, key in windows)
@@ -200,14 +208,10 @@ def test_forks_of_changed_code_go_on_with_migrated_state(server: Server, tmp_pat
         await_row_count(sink(server, name), len(expected))
         assert rows(server, name) == expected
         server.stop(name, savepoint=False)
-    told(server)
-    gone_on(server, tmp_path / "in")
-    for name in ("b", "c"):
-        assert all(diagnosis.sound for diagnosis in do(server.face, Diagnose(name)))
 
 
-def gone_on(server: Server, into: Path) -> None:
-    """A job goes on with an operator more, and then without it: what is dropped has to be accepted by its name."""
+def change_operators(server: Server, into: Path) -> None:
+    """`b` goes on with an operator more, and then without it: what is dropped has to be accepted by its name."""
     do(server.face, Resume("b", code=ONCE, migrate=BY_COLUMNS))
     put(into, LAST, ONCE_UNTIL - LAST)
     windows = {0: 6, 6: 6, 12: 6, 18: 4, 24: 3, 30: 5}

@@ -7,16 +7,15 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pipelines.domain.conversions import StateStore
 from pipelines.domain.errors import TidemarkError, Unavailable
-from pipelines.domain.processes import PROCESS_FILE, Process
 from pipelines.domain.resources import HELD_FILE, Held, Resources
-from pipelines.domain.runtimes import Runtime
+from pipelines.domain.savepoints import Savepoint
 from pipelines.sandbox import classes
 from pipelines.sandbox.environment import ROOT
 from pipelines.sandbox.java import java_home
@@ -115,9 +114,16 @@ def share_classes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_job_of_another_user_is_exact_and_kept_apart(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`tests/long/test_run_as_own_exact.py` has one in a warm process and one whose state is rewritten."""
     python = python_of(folder)
-    if not python:
-        return
+    if python:
+        with kept_apart(folder, monkeypatch, python):
+            pass
+
+
+@contextmanager
+def kept_apart(folder: Path, monkeypatch: pytest.MonkeyPatch, python: str) -> Iterator[tuple[Server, RunScript, Savepoint]]:
+    """The server, what begins such a job, and a savepoint of one, whose fork and itself are exact and have ended."""
     share_classes(folder, monkeypatch)
     monkeypatch.setenv("TIDEMARK_TOKEN", "secret")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in sys.path if path.endswith("-packages")))
@@ -149,25 +155,7 @@ def test_a_job_of_another_user_is_exact_and_kept_apart(folder: Path, monkeypatch
         assert of_fork.pop("kept") and of_fork == {"user": NAME, "secrets": [], "reads": [], "writes": []}
         for name in ("a", "b"):
             do(server.face, Stop(name, at_once=True))
-        pid = warm_up(server, Runtime(python))
-        do(server.face, replace(begin, name="c"))
-        do(server.face, Fork(savepoint.id, name="d", store=StateStore.ROCKSDB, partitions=2))
-        until(lambda: has_put_out(server, "c", 7) and has_put_out(server, "d", 7), 200)
-        process = server.face.context.files.read(Process, server.face.layout.run(job("c"), server.newest("c").id) / PROCESS_FILE)
-        assert process.pid == pid, "it began in the warm process"
-        assert told(server, "c") == {"user": NAME, "secrets": [], "reads": [], "kept": 0, "writes": []}
-        of_rewritten = told(server, "d")
-        assert of_rewritten.pop("kept") and of_rewritten == {"user": NAME, "secrets": [], "reads": [], "writes": []}
-
-
-def warm_up(server: Server, runtime: Runtime) -> int:
-    """The pid of the process that waits, warm: the next job begins in it."""
-    pool = server.face.context.sparks
-    pool.open(server.face.layout.warm, 1)
-    pool.drivers = 1
-    pool.expect(runtime, MASTER, CONF)
-    until(lambda: any(process.is_warm for process in pool.processes()), 200)
-    return pool.processes()[0].pid
+        yield server, begin, savepoint
 
 
 def told(server: Server, name: str) -> dict[str, object]:
