@@ -206,6 +206,9 @@ def timeout_s() -> float:
 def _failed(folder: Path) -> Unavailable:
     """The error of a sandbox that failed itself, which says nothing about the state."""
     path = folder / ERROR_FILE
-    failure = json.loads(path.read_text()) if path.is_file() else {"error_class": "", "message": processes.tail(folder / LOG_FILE)}
-    message = f"The sandbox's Spark failed: {failure['error_class']}: {failure['message']}"
+    if path.is_file():
+        failure = json.loads(path.read_text())
+        message = f"The sandbox's Spark failed: {failure['error_class']}: {failure['message']}"
+    else:
+        message = f"The sandbox's Spark ended without a word. The end of its log: {processes.tail(folder / LOG_FILE)}"
     return Unavailable("sandbox.failed", message, "Look at the job's confs and interpreter; then try again.")

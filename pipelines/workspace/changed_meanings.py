@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pipelines.domain import masters
 from pipelines.domain.changed_meanings import LONGEST_S, MOST_KEYS, ChangedMeaning, KeyExample, flat
-from pipelines.domain.errors import Corrupt, Unsupported
+from pipelines.domain.errors import Corrupt, Unavailable, Unsupported
 from pipelines.domain.ids import folder_of
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.states import StateTable
@@ -67,18 +67,20 @@ def shown(context: Context, tried: Tried, ticket: Ticket) -> tuple[ChangedMeanin
     """1. The verdict; where it is *changed meaning*, or the state was rewritten: 2. the savepoint's code runs the same batch; 3. Spark
     looks for a key that differs.
 
-    None of unchanged code, of code that has not run, and where operators or their variables are dropped or others. Raises what a
-    check raises."""
+    None of unchanged code, of code that has not run, and where operators or their variables are dropped or others. Where 2 or 3 fails,
+    why stands in place of a key: the trial's rows are there. Raises what a check raises."""
     if tried.ran.problem or tried.version.id == tried.manifest.version.id or (tried.asked and (tried.asked.told or tried.asked.drop)):
         return ()
     parts = [part for part in _parts(context, tried, ticket) if part.query in tried.batches]  # 1
     if not parts:
         return ()
     tables = _tables(context, tried, parts)
-    old = _old_code(context, tried, ticket) if tables else OldCode(tried.folder, {}, "")  # 2
     try:
+        old = _old_code(context, tried, ticket) if tables else OldCode(tried.folder, {}, "")  # 2
         examples = _examples(context, tried, tables, old, ticket) if tables else Examples(())  # 3
-    except (Corrupt, Unsupported) as error:
+    except (Corrupt, Unsupported, Unavailable) as error:
+        if isinstance(error, Unavailable) and not error.code.startswith("sandbox."):
+            raise
         return tuple(_meaning(tried, part, None, error.message) for part in parts)
     return tuple(_told(tried, part, tables, examples, old) for part in parts)
 

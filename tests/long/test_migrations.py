@@ -20,7 +20,7 @@ from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ListJobs
 from pipelines.workspace import states
-from tests.workspace.conftest import job
+from tests.workspace.conftest import House, job
 from tests.workspace.serving import Server
 from tests.workspace.test_migrations import DEDUPE, FEWER, FIRST, LAST, ONCE, begun, change_operators, go_on, refused, saved_files, server
 from tests.workspace.test_rescales import put
@@ -63,7 +63,7 @@ def test_one_that_fails_leaves_nothing_and_an_operator_comes_and_goes(server: Se
     assert all(diagnosis.sound for diagnosis in do(server.face, Diagnose("b")))
 
 
-def end_work(server: Server) -> None:
+def end_work(server: Server | House) -> None:
     """Kills the processes that work in the sandbox."""
     for process in psutil.process_iter():
         with suppress(psutil.Error):
