@@ -214,7 +214,7 @@ until = partial(waiting.until, seconds=PATIENCE_S, what="waited too long", every
 
 def write_inputs(line: Line, folder: Path, first: int = 0, files: int = queries.FILES) -> None:
     for seed, name in enumerate(line.inputs):
-        queries.write_events(folder / name, first, files, seed)
+        queries.write_events(folder / name, first, files, seed, line.conf.get(queries.FORMAT, "json"))
 
 
 def since(rows: Rows, first: int, last: int | None = None) -> Rows:

@@ -5,19 +5,28 @@ Each takes a session and the folder of its inputs. A file is a batch, two minute
 
 from __future__ import annotations
 
+import io
 import json
 import os
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow
+import pyarrow.parquet
+
 SCHEMA = "key STRING, ts TIMESTAMP, n INT"
+PARQUET_SCHEMA = {"key": pyarrow.string(), "ts": pyarrow.timestamp("us", "UTC"), "n": pyarrow.int32()}
+FORMAT = "tests.input.format"
+"""The conf that says as what the files of the inputs are written and read; as JSON without it."""
+TEXT, CSV, PARQUET = ({FORMAT: name} for name in ("text", "csv", "parquet"))
 DELAY = "4 minutes"
 FILES = 8
 """Batches with data; a batch without data, which only moves the watermark, follows."""
 
 
-def write_events(folder: Path, first: int = 0, files: int = FILES, seed: int = 0) -> Path:
-    """JSON files whose rows are out of order, doubled, just in time, just too late, and far too late.
+def write_events(folder: Path, first: int = 0, files: int = FILES, seed: int = 0, form: str = "json") -> Path:
+    """Files whose rows are out of order, doubled, just in time, just too late, and far too late.
 
     Their modification times are a second apart, so that Spark's order is fixed. What is late is measured by the watermark of the
     batch before: the row nine minutes old is dropped only where no batch lost the watermark that it had moved.
@@ -29,9 +38,20 @@ def write_events(folder: Path, first: int = 0, files: int = FILES, seed: int = 0
         rows = [_row(f"k{(index + batch * 2 + seed) % 3}", minute, batch * 10 + index) for index, minute in enumerate(minutes)]
         again = _row(f"k{batch % 3}", begin, 5)
         file = folder / f"{batch:03d}.json"
-        file.write_text("".join(json.dumps(row) + "\n" for row in (*rows, again, again)))
+        file.write_bytes(encoded([*rows, again, again], form))
         os.utime(file, (1_767_225_600 + batch, 1_767_225_600 + batch))
     return folder
+
+
+def encoded(rows: list[dict[str, object]], form: str) -> bytes:
+    """The rows as a file of JSON, of lines of text that are JSON, of CSV without a header, or of Parquet."""
+    if form == "parquet":
+        file = io.BytesIO()
+        columns = pyarrow.Table.from_pylist([{**row, "ts": datetime.fromisoformat(str(row["ts"]))} for row in rows])
+        pyarrow.parquet.write_table(columns.cast(pyarrow.schema(PARQUET_SCHEMA)), file)
+        return file.getvalue()
+    lines = (",".join(map(str, row.values())) if form == "csv" else json.dumps(row) for row in rows)
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def _row(key: str, minute: float, n: int) -> dict[str, object]:
@@ -41,7 +61,15 @@ def _row(key: str, minute: float, n: int) -> dict[str, object]:
 
 def events(spark: Any, base: Path, folder: str = "events", name: str | None = None) -> Any:
     reader = spark.readStream if name is None else spark.readStream.name(name)
-    return reader.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(base / folder))
+    reader, place = reader.option("maxFilesPerTrigger", 1), str(base / folder)
+    form = spark.conf.get(FORMAT, "json")
+    return of_lines(reader.text(place)) if form == "text" else reader.schema(SCHEMA).format(form).load(place)
+
+
+def of_lines(lines: Any) -> Any:
+    from pyspark.sql import functions as F
+
+    return lines.select(F.from_json("value", SCHEMA).alias("row")).select("row.*")
 
 
 def timed(spark: Any, base: Path, folder: str = "events") -> Any:
