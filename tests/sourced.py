@@ -11,13 +11,18 @@ FIRST_MS = 1_767_225_600_000
 def lay_input(checkpoint: Path, folder: Path) -> list[Path]:
     """The input files of a laid golden checkpoint, empty, in `folder`; its log names them there."""
     folder.mkdir()
+    name_input(checkpoint, folder.as_uri())
+    files = [folder / f"{number:03d}.json" for number in range(13)]
+    for file in files:
+        file.touch()
+    return files
+
+
+def name_input(checkpoint: Path, folder: str) -> None:
+    """The log of the checkpoint's input names its files in the folder at this URL."""
     for log in (checkpoint / "sources" / "0").iterdir():
         if log.name.startswith("."):
             log.unlink()
             continue
         text = log.read_text()
-        log.write_text(text.replace(text.partition('"path":"')[2].rpartition("/")[0].rpartition("file://")[2], str(folder)))
-    files = [folder / f"{number:03d}.json" for number in range(13)]
-    for file in files:
-        file.touch()
-    return files
+        log.write_text(text.replace(text.partition('"path":"')[2].partition('"')[0].rpartition("/")[0], folder))

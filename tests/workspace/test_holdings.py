@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.errors import Conflict
+from pipelines.domain.errors import Conflict, Unavailable
 from pipelines.domain.holdings import Usable
 from pipelines.domain.jobs import Run
 from pipelines.domain.savepoints import SourceOffset
-from pipelines.savepoint import layout
+from pipelines.savepoint import held_files, layout
+from pipelines.storage.addresses import open_storage
+from pipelines.storage.protocol import Storage
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.export import Export
 from pipelines.verbs.face import do
@@ -28,7 +30,7 @@ from pipelines.verbs.take import Take
 from pipelines.workspace import holdings
 from pipelines.workspace.holdings import Asking
 from pipelines.workspace.holdings import gaps as source_gaps
-from tests.sourced import FIRST_MS, lay_input
+from tests.sourced import FIRST_MS, lay_input, name_input
 from tests.workspace.conftest import House
 
 BEGAN = 9
@@ -90,6 +92,36 @@ def test_nothing_begins_without_the_files_that_come_next(house: House, files: li
     shutil.rmtree(files[0].parent)
     plan = house.face.plan(changes[0])
     assert plan.refusal is None and any(warning.endswith("with their folder.") for warning in plan.warnings), "Spark refuses by itself"
+
+
+@pytest.mark.parametrize("kind", ["there", "away"])
+def test_files_in_a_bucket_are_listed(house: House, run: Run, s3_url: str, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    bucket, place = open_storage(s3_url), s3_url.replace("s3://", "s3a://")
+    names = [f"day 1/{number:03d}.json" for number in range(13)]
+    for path in names:
+        bucket.write(path, b"")
+    name_input(Path(run.checkpoints) / "counts", f"{place}/day%201")
+    taken = do(house.face, Take("a", BEGAN))
+    fork = Fork(taken.id, name="b")
+    assert house.face.plan(fork).refusal is None
+    bucket.delete(names[:8])
+    answer = do(house.face, AskHoldings(taken.id)).holdings
+    assert answer is not None and answer.sources[0].why.startswith("all 3 files that were read after it") and answer.until_ms is not None
+    bucket.delete([names[BEGAN + 1]])
+    if kind == "away":
+        monkeypatch.setattr(held_files, "open_storage", away)
+    answer = do(house.face, AskHoldings(taken.id)).holdings
+    refused = house.face.plan(fork).refusal
+    assert answer is not None
+    if kind == "away":
+        assert (answer.usable, refused) == (Usable.UNKNOWN, None) and "could look where its files are: gone away" in answer.sources[0].why
+    else:
+        assert answer.usable is Usable.NO and answer.sources[0].gaps == (f"{place}/day%201/010.json",)
+        assert refused is not None and refused.code == "source.gone" and "1 of the 3 files" in refused.message
+
+
+def away(url: str) -> Storage:
+    raise Unavailable("storage.away", "gone away")
 
 
 def test_many_files_are_not_looked_for_with_every_click(house: House, files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
