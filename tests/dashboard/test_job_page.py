@@ -16,9 +16,10 @@ from pipelines.domain.home_leases import LeaseSeen
 from pipelines.domain.ids import JobName, RunId, VersionId
 from pipelines.domain.masters import Cluster
 from pipelines.domain.observed import ObservedSeries
-from pipelines.domain.runs import RunState
+from pipelines.domain.runs import Exit, RunState
 from pipelines.domain.triggers import Trigger, TriggerKind
 from pipelines.verbs.diagnose import Diagnose
+from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ListBatches, ListRetained, ShowJob, ShowLease
 from pipelines.verbs.rescale import Rescale
@@ -358,6 +359,30 @@ def test_the_checkpoint_of_a_failed_job_is_examined(opened: Opener) -> None:
         assert part in words
     app = answered(asked(app, "doctor_rewind"), "doctor_rewind", "rewind_yes")
     assert face.begun[-1] == Resume("post_engagement_split", batch=8)
+
+
+@pytest.mark.parametrize(
+    ("system", "form", "error_class", "says"),
+    [
+        ("Kafka", "kafka", "KAFKA_DATA_SOURCE_NOT_ENABLED", "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0"),
+        ("Delta Lake", "delta", "DATA_SOURCE_NOT_FOUND", "let the job run on Spark 3.5, 4.0, 4.1 or 4.2"),
+    ],
+)
+def test_a_job_without_its_connector_is_told_which_one_and_how_to_get_it(
+    opened: Opener, system: str, form: str, error_class: str, says: str
+) -> None:
+    face, name = FakeFace.sample(), "post_engagement_split"
+    (run, *_) = face.ask(ShowJob(name)).runs
+    version = face.ask(ShowVersion(run.version))
+    face.answers(ShowVersion, lambda _: replace(version, code=f'spark.readStream.format("{form}")'))
+    assert not [caption.value for caption in opened(face, "job", job=name).caption if caption.value.startswith(system)]
+    detail = face.ask(ShowJob(name))
+    lacking = replace(run, exit=Exit("failed", 1, error_class, f"Failed to find data source: {form}.", NOW_MS))
+    face.answers(ShowJob, lambda _: replace(detail, summary=replace(detail.summary, run=lacking), runs=(lacking, *detail.runs[1:])))
+    app = opened(face, "job", job=name)
+    (needed,) = [caption.value for caption in app.caption if caption.value.startswith(system)]
+    assert "is not installed in its runtime" in texts(app)
+    assert needed.startswith(f"{system} on Spark 4.3.0 ") and says in needed
 
 
 def test_a_sound_checkpoint_is_said_to_be_sound(opened: Opener) -> None:

@@ -9,7 +9,7 @@ from html import escape
 import streamlit as st
 
 from dashboard import permitted, session
-from dashboard.views import diagnosis
+from dashboard.views import connectors, diagnosis
 from dashboard.views.job import restarts, resume
 from dashboard.widgets import message_box
 from pipelines.domain.access import Role
@@ -17,8 +17,13 @@ from pipelines.domain.diagnosis import Diagnosis
 from pipelines.domain.jobs import JobDetail, Run
 from pipelines.domain.resources import EXCEEDED
 from pipelines.domain.restarts import MISFIT
+from pipelines.verbs.experiments import ShowVersion
 from pipelines.words import formats, probations
 
+NOT_INSTALLED = "|".join((
+    "DATA_SOURCE_NOT_(FOUND|ENABLED)", "Failed to find.*data source", "catalog plugin class", "ClassNotFound", "NoClassDef",
+    "ModuleNotFoundError", "ImportError",
+))  # fmt: skip
 HINTS = (
     (MISFIT,
      "The code expects another state than the checkpoint holds. Resume with the code it had, "
@@ -31,9 +36,9 @@ HINTS = (
     (r"PATH_NOT_FOUND|FileNotFound|NoSuchFile",
      "A path that the job reads or writes does not exist. Check its arguments under Configuration: a relative path begins at the "
      "run's own folder in the workspace, so give the whole path."),
-    (r"DATA_SOURCE_NOT_FOUND|catalog plugin class|ClassNotFound|NoClassDef|ModuleNotFoundError|ImportError",
-     "Something the job needs is not installed in its runtime: a package with spark.jars.packages (the settings say which "
-     "for Kafka and Iceberg), or a Python module."),
+    (NOT_INSTALLED,
+     "Something the job needs is not installed in its runtime: a package with spark.jars.packages (what Kafka, Delta Lake and Iceberg "
+     "need is said below where the code names them, and in the settings), or a Python module."),
     (EXCEEDED,
      "The driver took more memory than the job may have. Raise its limit (•••), let it read less in a batch, or keep its state "
      "in RocksDB."),
@@ -89,6 +94,9 @@ def draw(name: str, detail: JobDetail) -> None:
             st.html(f'<p class="tm-hint">{_advice(detail, run, code, message, reason)}</p>', width="stretch")
             st.button("Examine the checkpoint", icon=":material/stethoscope:", key="failed_examine", on_click=_examine, args=("yes",))
             st.button("Read the log", icon=":material/article:", key="failed_log", on_click=_read_log)
+        if re.search(NOT_INSTALLED, f"{code} {reason} {message}", re.IGNORECASE):
+            version = session.workspace().ask(ShowVersion(run.version))
+            connectors.draw(version.code, version.python)
         if run.restart is not None and run.restart.poison:
             restarts.poison(name, run)
         if session.selected("examine"):

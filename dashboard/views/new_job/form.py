@@ -13,11 +13,10 @@ import streamlit as st
 from dashboard import gallery, session, undo
 from dashboard.gallery import Script
 from dashboard.typed import Limits, free_name, names, words
-from dashboard.views import server_scripts
+from dashboard.views import connectors, server_scripts
 from dashboard.views.code_rights import code_rights
 from dashboard.views.homes import HOME_HELP
 from dashboard.views.job import event_log, resources
-from dashboard.views.new_job import connectors
 from dashboard.widgets import section
 from pipelines.domain import sql_jobs
 from pipelines.domain.errors import Invalid, NotFound

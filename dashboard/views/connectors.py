@@ -1,4 +1,4 @@
-"""What a new job's code needs besides Spark: the connectors of the systems that it names, on the runtime that the form names."""
+"""What a job's code needs besides Spark: the connectors of the systems that it names, on the runtime that it has or is to have."""
 
 from __future__ import annotations
 
