@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from pipelines.domain.errors import Conflict, Invalid, Unsupported
 from pipelines.domain.ids import JobName, RunId
+from pipelines.domain.references import within
 
 S3 = "s3a://"
 """What Hadoop calls S3; the server takes it for `s3://`."""
@@ -88,7 +89,7 @@ def refuse_unlike(conf: Mapping[str, str], environment: Mapping[str, str]) -> No
     pairs = ((ENDPOINT, ENDPOINT_VARIABLES, "home.endpoint"), (ACCESS_KEY, KEY_VARIABLES, "home.credentials"))
     for key, variables, code in pairs:
         theirs, ours = conf.get(key, ""), first_of(environment, variables)
-        if theirs and _host(theirs) != _host(ours):
+        if theirs and not within(theirs) and _host(theirs) != _host(ours):
             told = f"not what the server's environment says ({' or '.join(variables)})"
             hint = f"Leave {key} out: the job gets what the server has. Or start the server with that of the job."
             raise Conflict(code, f"The job's conf {key} is {told}", hint)

@@ -8,12 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from pipelines.domain.errors import Invalid
+from pipelines.domain.references import within, without
 
 V = TypeVar("V")
 MASK = "*********(redacted)"
 """What Spark shows (`Utils.REDACTION_REPLACEMENT_TEXT`)."""
 LEAST_BYTES = 6
 """A value that is shorter is not looked for in texts: it stands there by chance."""
+KEPT = (
+    "the value of {names} will stand in the workspace's files, in savepoints and in exports: give {{env:NAME}} or {{file:/path}} in its "
+    "place, and only that is kept"
+)
 SECRET = re.compile(r"(?i)secret|password|token|access[.]?key")
 """The default of `spark.redaction.regex`. As in Spark, a value is a secret where its name or the value itself has one of these words."""
 PASSWORD = re.compile(r"(://[^/@:\s]*:)[^/@\s]+@")
@@ -22,7 +27,22 @@ PASSWORD = re.compile(r"(://[^/@:\s]*:)[^/@\s]+@")
 
 def shown(name: str, value: V) -> V | str:
     """The value of a conf as it may be shown; what is no text is none."""
-    return MASK if isinstance(value, str) and (SECRET.search(name) or SECRET.search(value)) else value
+    return MASK if isinstance(value, str) and _is_secret(name, value) else value
+
+
+def _is_secret(name: str, value: str) -> bool:
+    literal = without(value)
+    return bool(SECRET.search(literal) or (SECRET.search(name) and (literal or not value)))
+
+
+def literals(conf: Mapping[str, str]) -> tuple[str, ...]:
+    """What somebody should know who gives secrets themselves, and no references to them."""
+    names = ", ".join(name for name, value in sorted(conf.items()) if SECRET.search(name) and _is_secret(name, value) and _is_long(value))
+    return (KEPT.format(names=names),) if names else ()
+
+
+def _is_long(value: str) -> bool:
+    return len(value.encode()) >= LEAST_BYTES
 
 
 def masked(conf: Mapping[str, str]) -> dict[str, str]:
@@ -44,8 +64,10 @@ def masked_args(args: Sequence[str]) -> tuple[str, ...]:
 
 
 def _masked_arg(before: str, argument: str) -> str:
-    name, is_given, _ = argument.partition("=")
-    if is_given and SECRET.search(name) and "://" not in name:
+    if within(argument) and not without(argument):
+        return argument
+    name, is_given, value = argument.partition("=")
+    if is_given and SECRET.search(name) and "://" not in name and (without(value) or not value):
         return f"{name}={MASK}"
     if before.startswith("-") and "=" not in before and SECRET.search(before) and not argument.startswith("--"):
         return MASK

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from pipelines.domain.log_levels import SET_FILE, LevelsSet
 from pipelines.domain.masters import CLUSTER_FILE, Cluster
 from pipelines.domain.plans import PLANS_FOLDER, QueryPlan
 from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, IDLE_FILE, PROGRESS_FILE, QUERIES_FILE, DriverEvent, Exit, QueryStarted
+from pipelines.domain.secrets import LEAST_BYTES, MASK
 
 Clock = Callable[[], int]
 """Milliseconds since the epoch."""
@@ -28,6 +30,14 @@ class Records:
         self.folder = folder
         self.now_ms = now_ms
         self._last = threading.RLock()
+        self._hidden: tuple[str, ...] = ()
+
+    def hide(self, values: Iterable[str]) -> None:
+        """From now on these are in no message; short ones stand there by chance."""
+        self._hidden = tuple(sorted((value for value in values if len(value) >= LEAST_BYTES), key=len, reverse=True))
+
+    def _shown(self, message: str) -> str:
+        return reduce(lambda text, value: text.replace(value, MASK), self._hidden, message)
 
     def query(self, started: QueryStarted) -> None:
         self._append(QUERIES_FILE, _line(started.as_json()))
@@ -43,6 +53,7 @@ class Records:
 
     def event(self, kind: str, message: str, query: str = "") -> None:
         """Something people should know: on the page (events.jsonl) and in driver.log."""
+        message = self._shown(message)
         self._append(EVENTS_FILE, _line(DriverEvent(kind, message, query, self.now_ms()).as_json()))
         say(f"{kind}: {message}")
 
@@ -70,7 +81,7 @@ class Records:
     def exit(self, ending: Exit) -> None:
         """The driver's last act."""
         self.begin_exit()
-        replace_whole(self.folder / EXIT_FILE, _line(ending.as_json()))
+        replace_whole(self.folder / EXIT_FILE, _line(replace(ending, message=self._shown(ending.message)).as_json()))
 
     def _append(self, name: str, line: str) -> None:
         data = line.replace("\n", " ").encode() + b"\n"

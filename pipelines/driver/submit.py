@@ -11,7 +11,10 @@ from pathlib import Path
 
 from pipelines.domain.job_places import s3_conf
 from pipelines.domain.masters import is_local
+from pipelines.domain.references import redaction, referring, within
 from pipelines.domain.runs import RunSpec
+from pipelines.domain.secrets import SECRET
+from pipelines.driver import secret_values
 from pipelines.driver.catalog_conf import catalog_conf
 
 QUIET = {"spark.ui.showConsoleProgress": "false"}
@@ -33,6 +36,8 @@ def submit_arguments(spec: RunSpec, ours: Mapping[str, str] | None = None) -> st
     if "spark.app.name" not in spec.conf:
         words += ["--name", spec.job]
     for key, value in sorted((QUIET | dict(spec.conf) | dict(ours or {})).items()):
+        if within(value):
+            continue  # told once the JVM runs
         words += ["--conf", f"{key}={value}"]
     return shlex.join([*words, "pyspark-shell"])
 
@@ -44,7 +49,14 @@ def prepare(spec: RunSpec, environment: MutableMapping[str, str], folder: Path) 
     """
     shared = is_local(spec.master)
     shipped = _shipped(spec, folder) if spec.code and not shared else {}
-    ours = {**catalog_conf(spec, environment), **s3_conf(spec.checkpoints, spec.conf, environment), **shipped}
+    ours = {
+        **catalog_conf(spec, environment),
+        **s3_conf(spec.checkpoints, spec.conf, environment),
+        **shipped,
+        **redaction(spec.conf, SECRET.pattern),
+    }
+    if referring(spec.conf):
+        secret_values.tell(referring(spec.conf))
     environment["PYSPARK_SUBMIT_ARGS"] = submit_arguments(spec, ours)
     if spec.master.startswith("local"):
         prepare_workers(environment)
@@ -82,8 +94,8 @@ def prepare_workers(environment: MutableMapping[str, str]) -> None:
 
 
 def enter(spec: RunSpec) -> None:
-    """Sets `sys.argv` and `sys.path` as `spark-submit script args` does."""
-    sys.argv = [spec.script, *spec.args]
+    """Sets `sys.argv`, with the secrets that arguments refer to, and `sys.path` as `spark-submit script args` does."""
+    sys.argv = [spec.script, *map(secret_values.put_in, spec.args)]
     folder = os.path.dirname(os.path.abspath(spec.script))
     sys.path[0] = folder
     sys.path[1:1] = py_files(spec.conf)

@@ -18,9 +18,12 @@ Of RocksDB all column families of a store are read at once, undecoded, by the re
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pipelines.domain import references
+from pipelines.domain.secrets import SECRET
 from pipelines.sandbox.cluster_copies import CopyTask
 from pipelines.sandbox.conversions import ConversionTask
 from pipelines.sandbox.counts import CountTask, Refusal, Store, StoreRows
@@ -29,6 +32,7 @@ from pipelines.sandbox.lookups import LookUpTask
 from pipelines.sandbox.migrations import MigrationTask
 from pipelines.sandbox.readings import ReadTask
 from pipelines.sandbox.rewrites import RewriteTask
+from pipelines.storage import file_rights
 
 FORMAT_CONF = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
@@ -62,9 +66,17 @@ def session(task: CountTask | ReadTask | LookUpTask | ExampleTask | RewriteTask 
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(task.master).appName(task.app)
-    for key, value in {**task.conf, **QUIET}.items():
-        builder = builder.config(key, value)
-    return builder.getOrCreate()
+    secret = references.referring(task.conf)
+    for key, value in {**task.conf, **references.redaction(task.conf, SECRET.pattern), **QUIET}.items():
+        builder = builder if key in secret else builder.config(key, value)
+    spark = builder.getOrCreate()
+    for key, text in secret.items():
+        value = references.resolved(text, os.environ, file_rights.read_for_job)
+        if key.startswith(references.HADOOP):
+            spark.sparkContext._jsc.hadoopConfiguration().set(key.removeprefix(references.HADOOP), value)
+        elif key.startswith("spark.sql."):
+            spark.conf.set(key, value)
+    return spark
 
 
 def rows(spark: Any, store: Store) -> int:

@@ -15,12 +15,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipelines.domain.masters import is_local
+from pipelines.domain.references import REDACTION, within
 from pipelines.sandbox.requests import MARK
 
 SUBMIT = "PYSPARK_SUBMIT_ARGS"
 SESSION = ("spark.sql.", "spark.hadoop.javax.jdo.", "spark.eventLog.", "spark.tidemark.")
 """Prefixes of confs that a new context reads."""
-ALSO = ("spark.app.name", "spark.ui.enabled", "spark.ui.showConsoleProgress", "spark.log.level")
+ALSO = ("spark.app.name", "spark.ui.enabled", "spark.ui.showConsoleProgress", "spark.log.level", REDACTION)
 NOT = ("spark.sql.hive.", "spark.sql.extensions", "spark.sql.catalog", "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage")
 """Prefixes of those that name classes to load, or are kept by the JVM from its first context on."""
 WORKERS = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "TIDEMARK_PYTHON", MARK)
@@ -31,8 +32,8 @@ MASTER, NAME, CONF, END = "--master", "--name", "--conf", "pyspark-shell"
 
 
 def launch_conf(conf: Mapping[str, str]) -> dict[str, str]:
-    """Those of the confs that hold for a whole JVM."""
-    return {key: value for key, value in conf.items() if not _is_the_sessions(key)}
+    """Those of the confs that hold for a whole JVM; secrets are told to one that runs."""
+    return {key: value for key, value in conf.items() if not _is_the_sessions(key) and not within(value)}
 
 
 def _is_the_sessions(key: str) -> bool:

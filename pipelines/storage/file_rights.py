@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import PurePath
 
 from pipelines.domain.errors import Unavailable
+from pipelines.domain.references import LONGEST
 from pipelines.storage import users
 from pipelines.storage.layout import OUTPUT, WAREHOUSE, Layout
 from pipelines.storage.users import User
@@ -64,6 +65,15 @@ def open_for_job(path: str) -> int:
     """A descriptor to read what is at `path`, which a job's code names, with the rights of that code. OSError where it cannot be opened."""
     with of_job():
         return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+
+
+def read_for_job(path: str) -> bytes:
+    """The beginning of a file with a secret, with the rights of a job's code. OSError where it cannot be read."""
+    descriptor = open_for_job(path)
+    try:
+        return os.read(descriptor, LONGEST + 1)
+    finally:
+        os.close(descriptor)
 
 
 def let_read_rows(files: Iterable[str]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipelines.domain import masters
+from pipelines.domain import masters, secrets
 from pipelines.domain.conversions import ConversionPlan, StateStore
 from pipelines.domain.ids import JobName, QueryName, RunId
 from pipelines.domain.job_places import is_remote
@@ -79,7 +79,8 @@ class Restoring:
         return cluster_copies.opening(self.context, self.version)
 
     def _remarks(self) -> tuple[str, ...]:
-        return masters.remarks(self.version.master, self.version.conf, at_home=is_remote(self.target.checkpoints))
+        placed = masters.remarks(self.version.master, self.version.conf, at_home=is_remote(self.target.checkpoints))
+        return (*placed, *secrets.literals(self.version.conf))
 
     def _rewriting(self) -> tuple[MigrationPlan | None, ConversionPlan | None, RewritePlan | None]:
         """What is done with the copy's state, in this order."""

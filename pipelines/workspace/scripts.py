@@ -111,7 +111,7 @@ def _plan(
         taken,
         job_resources.means(taken),
         place,
-        () if restore else masters.remarks(version.master, version.conf, at_home=bool(place)),
+        () if restore else (*masters.remarks(version.master, version.conf, at_home=bool(place)), *secrets.literals(version.conf)),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 
 from pipelines.catalog import versions as version_rows
-from pipelines.domain import files, log_configuration, masters, secrets, sql_jobs, syntax
+from pipelines.domain import files, log_configuration, masters, references, secrets, sql_jobs, syntax
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.ids import VersionId
 from pipelines.domain.placeholders import CODE
@@ -17,7 +17,7 @@ from pipelines.domain.versions import Version, version
 from pipelines.domain.watch import Watch
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.revision import Revision
-from pipelines.workspace import environments, hadoop, large_files, runtimes
+from pipelines.workspace import environments, hadoop, large_files, runtimes, secret_values
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
 
@@ -95,9 +95,11 @@ def freeze(context: Context, version: Version, watch: Watch) -> Version:
 
 
 def check(version: Version) -> None:
-    """Raises Invalid (`code.syntax`, `code.script`, `code.files`, `code.log4j`, `master.unknown`) and Unsupported
-    (`master.deploy_mode`) for a version that cannot be frozen."""
+    """Raises Invalid (`code.syntax`, `code.script`, `code.files`, `code.log4j`, `master.unknown`,
+    `secret.reference`, `secret.conf`, `secret.sql`)
+    and Unsupported (`master.deploy_mode`, `master.cluster_mode`) for a version that cannot be frozen."""
     masters.check(version.master, version.conf)
+    references.check(version.master, version.args, version.conf, is_sql=sql_jobs.is_sql(version.script))
     syntax.refuse(version.code, version.script)
     script_name(version.script)
     if sql_jobs.is_sql(version.script):
@@ -125,11 +127,13 @@ def check_logging(version: Version) -> None:
 
 
 def check_here(context: Context, version: Version) -> None:
-    """Raises what `check` does, what `hadoop.check` and `runtimes.check` do, and what `large_files.refuse` raises where a file that the
+    """Raises what `check` does, what `hadoop.check` and `runtimes.check` and `secret_values.refuse` do, and what
+    `large_files.refuse` raises where a file that the
     version knows by its hash is lost."""
     check(version)
     hadoop.check(version)
     runtimes.check(version)
+    secret_values.refuse(version)
     large_files.refuse(context, version)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from pipelines.domain.masters import CONNECT, Cluster
 from pipelines.domain.runs import RunSpec
+from pipelines.driver import secret_values
 from pipelines.driver.records import Records, replace_whole
 from pipelines.driver.submit import MODULES, pack
 
@@ -30,7 +31,7 @@ def enter(spec: RunSpec, records: Records, spark: Any) -> None:
     records.cluster(Cluster(f"sc://{_endpoint(client)}", CONNECT, client._session_id, 0))
     for key, value in spec.conf.items():
         if key.startswith(SQL):
-            spark.conf.set(key, value)
+            spark.conf.set(key, secret_values.put_in(value))
     if spec.code and len(list(Path(spec.code).rglob("*.py"))) > 1:
         spark.addArtifacts(str(pack(Path(spec.code), records.folder / MODULES)), pyfile=True)
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from pipelines.domain.ids import QueryName, folder_of
 from pipelines.domain.plannings import CONTRACT, Failure, PlannedOperator, PlannedQuery, QueryCheckpoint
+from pipelines.domain.references import referring
 from pipelines.domain.runs import RunSpec
 from pipelines.driver import failures, queries
 from pipelines.driver.intercept import Asked, Launch
@@ -93,6 +94,7 @@ class Planner:
         analyzed = frame._jdf.queryExecution().analyzed()
         _, confs = trees.of(spark._jvm).read(spark._jsparkSession.conf().getAll())
         conf = {key: value for key, value in confs if key.startswith(SQL)}
+        conf.update({key: value for key, value in referring(self._spec.conf).items() if key in conf})
         query = PlannedQuery(name, (), tuple(source.planned for source in read), frame.schema.simpleString(), facts.varying(analyzed), conf)
         plan, failure = _asked(lambda: opened.beginning(frame, mode, folder, pinned, point.batch if point else 0, self._now_ms))  # 1
         if failure is not None:

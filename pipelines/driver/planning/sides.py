@@ -17,7 +17,7 @@ from typing import Any
 
 from pipelines.domain.plannings import NEW, RESULT_FILE, TASK_FILE, Failure, Planned, Planning, PlanTask
 from pipelines.domain.runs import RunSpec
-from pipelines.driver import failures, intercept, outside, records, rehearsal, run, sql_script, submit
+from pipelines.driver import failures, intercept, outside, records, rehearsal, run, secret_values, sql_script, submit
 from pipelines.driver.connect import importing
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.planning.planner import Planner, Unknown
@@ -217,7 +217,7 @@ def _configure(spec: RunSpec, told: set[str]) -> None:
     started = {key: value for key, value in _sql_confs(context._jvm.org.apache.spark.SparkConf(True)).items() if key not in told}
     for key in _sql_confs(conf).keys() - spec.conf.keys():
         conf.remove(key)
-    for key, value in {**started, **spec.conf}.items():
+    for key, value in {**started, **secret_values.confs(spec.conf)}.items():
         conf.set(key, value)
         context._conf.set(key, value)
 

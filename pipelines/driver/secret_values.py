@@ -1,0 +1,54 @@
+"""Secrets that arguments and confs refer to: read in the process that runs the job's code, with the rights and the environment it has.
+
+A JVM is told them when it runs already, as its system properties: on its command line everybody on the machine would read them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from pipelines.domain import references
+from pipelines.domain.runs import RunSpec
+
+
+def put_in(text: str) -> str:
+    """`text` with the values; raises what `references.resolved` raises."""
+    return references.resolved(text, os.environ, read)
+
+
+def confs(conf: Mapping[str, str]) -> dict[str, str]:
+    """`conf` with the values."""
+    return {name: put_in(value) for name, value in conf.items()}
+
+
+def of(spec: RunSpec) -> tuple[str, ...]:
+    """All values that the run's arguments and confs refer to."""
+    return tuple(references.values((*spec.args, *spec.conf.values()), os.environ, read))
+
+
+def tell(conf: Mapping[str, str]) -> None:
+    """Has the next JVM that PySpark starts, or is given, know the values of the confs in `conf`, all of which refer to secrets."""
+    from pyspark import SparkContext
+
+    module: Any = sys.modules[SparkContext.__module__]
+    launch = module.launch_gateway
+
+    def launched(*args: Any, **kwargs: Any) -> Any:
+        gateway = launch(*args, **kwargs)
+        for name, value in confs(conf).items():
+            gateway.jvm.java.lang.System.setProperty(name, value)
+        return gateway
+
+    module.launch_gateway = launched
+
+
+def read(path: str) -> bytes:
+    """A file's beginning; raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        return os.read(descriptor, references.LONGEST + 1)
+    finally:
+        os.close(descriptor)
