@@ -34,6 +34,8 @@ def _of(job: JobSummary, now_ms: float) -> Iterator[Finding]:
         yield _waiting(job, now_ms)
     elif job.state in (RunState.STARTING, RunState.WANTED) and now_ms - job.run.created_ms > limits.starting_ms(job):
         yield _warning(job, Problem.NOT_UP, "still starting", _not_up(job), job.run.created_ms)
+    elif job.state in (RunState.STARTING, RunState.WANTED):
+        yield from _restarted(job)
     elif job.state is RunState.WATCHED or (job.state is RunState.RUNNING and _streams(job)):
         yield from _slow(job, now_ms)
         yield from _restarting(job)
@@ -130,6 +132,17 @@ def _restarting(job: JobSummary) -> Iterator[Finding]:
         own = ", set for this job" if job.job.limits.restarts else ""
         words = f"{job.recent_restarts} times in the last hour; limit {limits.restarts(job)}{own}"
         yield _warning(job, Problem.RESTARTING, "restarting often", words)
+    else:
+        yield from _restarted(job)
+
+
+def _restarted(job: JobSummary) -> Iterator[Finding]:
+    """A job that failed and began again by itself, until a batch shows that it goes on: between two failures it would seem well."""
+    run = job.run
+    if run is None or not run.attempt or job.idle_since_ms is not None or (job.last_progress_ms or 0) >= run.created_ms:
+        return
+    words = f"restart {run.attempt:,} in a row, and no batch has ended since; its log says why the run before failed"
+    yield _warning(job, Problem.WAITING, "restarted", words, run.created_ms)
 
 
 def _growing(job: JobSummary) -> Iterator[Finding]:

@@ -36,6 +36,14 @@ def old(**changes: Any) -> JobSummary:
     return replace(known, **{"run": replace(known.run, started_ms=NOW_MS - 3 * DAY_MS), **changes})
 
 
+def restarted(**changes: Any) -> JobSummary:
+    """The running job on its second restart in a row, five seconds ago; its last batch is older."""
+    known = summary(**{"last_progress_ms": NOW_MS - 20_000, **changes})
+    assert known.run is not None
+    began_ms = NOW_MS - 5_000
+    return replace(known, run=replace(known.run, attempt=2, created_ms=began_ms, started_ms=began_ms))
+
+
 def limited(own: JobLimits, **changes: Any) -> JobSummary:
     """The old job with limits of its own, changed."""
     known = old(**changes)
@@ -81,6 +89,11 @@ def attached(**changes: Any) -> JobSummary:
         (summary(queries=0, last_progress_ms=None), []),
         (old(), []),
         (old(recent_restarts=3), ["restarting often"]),
+        (restarted(), ["restarted"]),
+        (restarted(state=RunState.STARTING), ["restarted"]),
+        (restarted(recent_restarts=3), ["restarting often"]),
+        (restarted(last_progress_ms=NOW_MS), []),
+        (restarted(idle_since_ms=NOW_MS - 9_000), []),
         (old(checkpoint_bytes=5_000_000_000, checkpoint_bytes_before=2_000_000_000), ["checkpoint growing"]),
         (old(checkpoint_bytes=5_000_000, checkpoint_bytes_before=1_000_000), []),
         (limited(JobLimits(growth_bytes=4_000_000), checkpoint_bytes=5_000_000, checkpoint_bytes_before=1_000_000), ["checkpoint growing"]),
