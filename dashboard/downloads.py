@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
@@ -22,6 +23,11 @@ from pipelines.domain.json_text import read_json
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+
+
+COMPUTED = tuple("=+-@\t\r\n＝＋－＠")
+"""What begins a text that spreadsheets take for a formula (https://owasp.org/www-community/attacks/CSV_Injection)."""
+NUMBER = re.compile(r"[+-]?\d[\d.]*(?:[eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -90,16 +96,19 @@ def _frame_column(name: str, values: pd.Series[Any], zone: tzinfo) -> Column:
 
 
 def as_csv(columns: Sequence[Column]) -> bytes:
-    """Comma-separated in UTF-8, with a head; numbers are plain, times ISO 8601 with their zone's offset, a missing value is empty."""
+    """Comma-separated in UTF-8, with a head; numbers are plain, times ISO 8601 with their zone's offset, a missing value is empty. A text
+    that a spreadsheet would compute has `'` in front, as OWASP's page on CSV injection advises."""
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerow([column.name for column in columns])
+    writer.writerow([_plain(column.name) for column in columns])
     writer.writerows(zip(*([_plain(value) for value in column.values] for column in columns), strict=True))
     return out.getvalue().encode()
 
 
 def _plain(value: Any) -> Any:
-    return value.isoformat(timespec="milliseconds").replace("+00:00", "Z") if isinstance(value, datetime) else value
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return f"'{value}" if isinstance(value, str) and value.startswith(COMPUTED) and not NUMBER.fullmatch(value) else value
 
 
 def as_parquet(columns: Sequence[Column]) -> bytes:

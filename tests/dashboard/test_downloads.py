@@ -56,6 +56,14 @@ def test_a_csv_holds_plain_numbers_and_times_in_utc() -> None:
     ]
 
 
+def test_no_text_of_a_job_is_a_formula_in_a_spreadsheet() -> None:
+    texts = ["=1+1", "+A1", "-A1", "@SUM(A1)", "\t=1", "＝1", "-12.5", "+1e3", "a=b", ""]
+    head, *lines = csv.reader(io.StringIO(downloads.as_csv([downloads.Column("=HEAD", texts), downloads.Column("n", [-1] * 10)]).decode()))
+    assert head == ["'=HEAD", "n"]
+    kept = ["'=1+1", "'+A1", "'-A1", "'@SUM(A1)", "'\t=1", "'＝1", "-12.5", "+1e3", "a=b", ""]
+    assert lines == [[text, "-1"] for text in kept]
+
+
 def test_a_parquet_file_holds_types() -> None:
     table = pq.read_table(io.BytesIO(downloads.as_parquet(downloads.columns_of(SAID))))
     assert table.schema.types == [pa.string(), pa.float64(), pa.timestamp("ms", tz="UTC"), pa.int64()]
