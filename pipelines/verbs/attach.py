@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pipelines.domain import masters
 from pipelines.domain.access import Role
-from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, Unavailable, Unsupported
+from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, QueryName, VersionId
 from pipelines.domain.jobs import Run
 from pipelines.domain.texts import PLACE, VALUE
@@ -54,6 +54,6 @@ class Attach(Change[Run, AttachPlan], Revision):
     role = Role.AUTHOR
     http = Http("POST", "/jobs/attach", 201)
     command, shell = "attach", "Prints its name and a run's id."
-    refuses = (NotFound, AlreadyExists, Corrupt, Unsupported, Unavailable)
+    refuses = (NotFound, AlreadyExists, Conflict, Corrupt, Unsupported, Unavailable)
     prints = "{0.job} {0.id}"
     makes_workspace = True
