@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import gc
 import logging
 import os
@@ -11,6 +12,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -79,8 +81,7 @@ def leaving_when_told() -> Iterator[None]:
 
     def leave(number: int, frame: FrameType | None) -> None:
         _leave()
-        handler = handlers[signal.Signals(number)]
-        if callable(handler):
+        if callable(handler := handlers[signal.Signals(number)]):
             handler(number, frame)
 
     for number in handlers:
@@ -93,9 +94,14 @@ def leaving_when_told() -> Iterator[None]:
 
 
 def _leave() -> None:
-    """The server has been told to end: streams do, and whatever its threads wait for, it does, too."""
+    """The server has been told to end: streams do; it does, whatever its threads wait for."""
     end_within(INSIST_SECONDS)
     api.leave()
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    _leave()
+    signal.default_int_handler(number, frame)
 
 
 def _streamlit_settings() -> assembly.Settings:
@@ -203,7 +209,7 @@ def _serve(bound: socket.socket, settings: assembly.Settings) -> None:
     from dashboard.slow_clients import TimedProtocol, TimedWebsocket
 
     class Announcing(uvicorn.Server):
-        """Prints the address when, and only when, the server answers; once told to end it does, whatever its threads wait for."""
+        """Prints the address when, and only when, the server answers."""
 
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
             _leave()
@@ -216,7 +222,7 @@ def _serve(bound: socket.socket, settings: assembly.Settings) -> None:
 
     sys.setswitchinterval(SWITCH_SECONDS)
     # uvicorn raises the signal again after its shutdown; as KeyboardInterrupt it still closes the workspace on its way out.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _interrupt)
     options: dict[str, Any] = {
         "timeout_graceful_shutdown": GRACE_SECONDS,
         "timeout_keep_alive": 30,
@@ -237,8 +243,8 @@ def _announce(settings: assembly.Settings) -> None:
     print(f"Tidemark serves {address}   ({role}workspace {settings.workspace}; Ctrl-C stops it, jobs run on)", flush=True)
 
 
+@cache
 def end_within(seconds: float) -> None:
-    """Ends this process after so long whatever it does then: work that nothing interrupts does not keep it. Jobs run on."""
-    timer = threading.Timer(seconds, os._exit, (1,))
-    timer.daemon = True
-    timer.start()
+    """Ends this process after so long whatever it does then (a thread of Python's own would need the interpreter's lock), and says
+    on stderr what that was; asked again, it ends no later. Jobs run on."""
+    faulthandler.dump_traceback_later(seconds, exit=True)
