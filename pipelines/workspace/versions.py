@@ -95,9 +95,8 @@ def freeze(context: Context, version: Version, watch: Watch) -> Version:
 
 
 def check(version: Version) -> None:
-    """Raises Invalid (`code.syntax`, `code.script`, `code.files`, `code.log4j`, `master.unknown`,
-    `secret.reference`, `secret.conf`, `secret.sql`)
-    and Unsupported (`master.deploy_mode`, `master.cluster_mode`) for a version that cannot be frozen."""
+    """Raises Invalid (`code.syntax`, `code.script`, `code.files`, `code.log4j`, `master.unknown`, `secret.reference`,
+    `secret.conf`, `secret.sql`) and Unsupported (`master.deploy_mode`, `master.cluster_mode`) for a version that cannot be frozen."""
     masters.check(version.master, version.conf)
     references.check(version.master, version.args, version.conf, is_sql=sql_jobs.is_sql(version.script))
     syntax.refuse(version.code, version.script)
