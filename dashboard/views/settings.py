@@ -103,7 +103,7 @@ def _places(storage: Storage) -> Sequence[tuple[str, str]]:
     savepoints = f"{formats.plural(storage.savepoints, 'savepoint')}, {formats.size(storage.savepoint_bytes)} on disk"
     tight = disk.free_bytes < LITTLE_LEFT * disk.total_bytes
     return [
-        ("Workspace", f'<span class="tm-mono">{escape(storage.workspace)}</span>'),
+        ("Workspace", f'<span class="tm-mono tm-path">{escape(storage.workspace).replace("/", "/<wbr>")}</span>'),
         ("Format", f"{storage.workspace_format}, id <span class='tm-mono'>{escape(storage.workspace_id) or 'none'}</span>"),
         ("Savepoints", f"{savepoints} <span class='tm-muted'>together: shared bytes counted once</span>"),
         ("Free", f"{free} {chip('nearly full', 'orange') if tight else ''}"),

@@ -23,6 +23,7 @@ from pipelines.domain.access import CALLER, Caller
 from pipelines.domain.errors import Forbidden, TidemarkError, Unauthenticated, Unavailable
 from pipelines.domain.idempotency import KEY, LONGEST_KEY, KeptCall
 from pipelines.storage.idempotency import KeptCalls
+from pipelines.verbs.verb import WARNINGS_HEADER
 
 HEADER = "Idempotency-Key"
 WAITS_S = 30.0
@@ -140,9 +141,11 @@ def _sender(caller: Caller) -> str:
 
 def _with(call: KeptCall, response: Response, *, shown_once: bool) -> KeptCall:
     is_refusal = response.status_code >= 400
-    media_type = response.headers.get("content-type", "")
-    return call.answered(response.status_code, media_type, bytes(response.body), shown_once=shown_once and not is_refusal)
+    media_type, warnings = (response.headers.get(name, "") for name in ("content-type", WARNINGS_HEADER))
+    once = shown_once and not is_refusal
+    return call.answered(response.status_code, media_type, bytes(response.body), shown_once=once, warnings=warnings)
 
 
 def _again(kept: KeptCall) -> Response:
-    return Response(kept.body.encode(), kept.status, {"content-type": kept.media_type} if kept.media_type else None)
+    headers = {"content-type": kept.media_type, WARNINGS_HEADER: kept.warnings}
+    return Response(kept.body.encode(), kept.status, {name: value for name, value in headers.items() if value})

@@ -34,11 +34,14 @@ class KeptCall:
     body: str = ""
     withheld: str = ""
     """Why the body of the answer is not kept; empty where it is."""
+    warnings: str = ""
+    """What the answer's header of warnings said; empty where it had none."""
 
-    def answered(self, status: int, media_type: str, body: bytes, *, shown_once: bool) -> KeptCall:
+    def answered(self, status: int, media_type: str, body: bytes, *, shown_once: bool, warnings: str = "") -> KeptCall:
         """The same with its answer. What is shown once, and what is too long, is not kept."""
         withheld = "it holds what is shown once" if shown_once else "it is too long" if len(body) > MOST_ANSWER else ""
-        return replace(self, status=status, media_type=media_type, body="" if withheld else body.decode(), withheld=withheld)
+        kept = "" if withheld else body.decode()
+        return replace(self, status=status, media_type=media_type, body=kept, withheld=withheld, warnings=warnings)
 
     def is_past(self, now_ms: int) -> bool:
         """Whether it need not be kept any longer."""

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -24,7 +25,7 @@ from pipelines.storage.layout import Layout
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.take import Take
 from pipelines.verbs.tokens import CreateToken
-from pipelines.verbs.verb import Begun
+from pipelines.verbs.verb import WARNINGS_HEADER, Begun
 from tests.api.serving import as_owner, serving
 from tests.faces import FakeFace
 
@@ -53,6 +54,13 @@ def test_the_same_call_with_its_key_is_answered_as_it_was(client: httpx.Client, 
     assert (again.status_code, again.content, again.headers["content-type"]) == (201, first.content, first.headers["content-type"])
     assert taken(face) == 1
     assert client.post(TAKE, json={"label": "x"}, headers=keyed("another")).json()["id"] != first.json()["id"]
+
+
+def test_what_the_first_call_warned_of_is_said_again(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = FakeFace.begin
+    monkeypatch.setattr(FakeFace, "begin", lambda face, change: replace(begin(face, change), warnings=("the disk is nearly full",)))
+    first, again = (client.post(TAKE, json={}, headers=keyed("warned")) for _ in range(2))
+    assert first.headers[WARNINGS_HEADER] == again.headers[WARNINGS_HEADER] == '["the disk is nearly full"]'
 
 
 @pytest.mark.parametrize(

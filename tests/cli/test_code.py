@@ -57,6 +57,8 @@ def test_arguments_that_only_this_folder_makes_a_path_are_named(tidemark: Door, 
     told = [line for line in done.stderr.splitlines() if "folder of its own" in line]
     assert done.exit_code == 0 and [line.split()[0] for line in told] == ["other.csv", "--in=other.csv"]
     assert all(line.endswith(f"give {job.with_name('other.csv')}") for line in told)
+    along = tidemark("run", job, "--file", job.with_name("other.csv"), "--", "other.csv")
+    assert along.exit_code == 0 and along.stderr.endswith("give {code}/other.csv\n"), along.stderr
 
 
 def test_a_file_is_given_by_hand(tidemark: Door, job: Path) -> None:

@@ -19,7 +19,7 @@ def test_it_says_what_jobs_and_the_workspace_stand_on(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "settings")
     words = texts(app)
     for part in (
-        "/srv/tidemark/data/workspace",
+        "/<wbr>srv/<wbr>tidemark/<wbr>data/<wbr>workspace",
         "ext4",
         "120 GB",
         "works",

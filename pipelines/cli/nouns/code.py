@@ -48,13 +48,14 @@ MODULE = Parameter(
 
 def of_script(here: Here, values: Mapping[str, Any], path: Path | None, module: str | None = None) -> dict[str, Any]:
     """The fields of the code at `path` (none: the code stays as it was), with all that it needs and that was given besides."""
-    asked = _shipped(here, values)
-    _tell_relative(values.get("args") or ())
+    asked, args = _shipped(here, values), values.get("args") or ()
     if path is None:
+        _tell_relative(args, asked.get("files", {}))
         return asked
     script = projects.read(path, module or "") if path.is_dir() or module else scripts.read(path)
     _tell(script, asked.get("files", {}))
     files = {**script.files, **asked.get("files", {})}
+    _tell_relative(args, files, path if path.is_dir() else path.parent)
     return {**asked, "script": script.name, "code": script.code, **({"files": files} if files else {})}
 
 
@@ -66,13 +67,23 @@ def _tell(script: Script, given: Mapping[str, Any]) -> None:
         output.tell(f"{script.name} leaves {_listed(left)} (large, or named by nothing; --file takes one along)")
 
 
-def _tell_relative(args: Collection[str]) -> None:
-    """Says of arguments that name something below the shell's folder that the job, which runs in another one, does not find it by them."""
+def _tell_relative(args: Collection[str], files: Mapping[str, Any], folder: Path | None = None) -> None:
+    """Says of arguments that name something below the shell's folder that the job, which runs in another one, does not find it by them.
+    `files` are those of the version, `folder` is where they lie: what is one of them is found wherever the job runs."""
     for arg in args:
         named = arg.partition("=")[2] if arg.startswith("--") else arg
         path = Path(named)
         if named and not path.is_absolute() and _is_there(path):
-            output.tell(f"{arg} is relative to this folder; a job runs in a folder of its own: give {path.resolve()}")
+            found = _beside(path.resolve(), files, folder) or path.resolve()
+            output.tell(f"{arg} is relative to this folder; a job runs in a folder of its own: give {found}")
+
+
+def _beside(path: Path, files: Mapping[str, Any], folder: Path | None) -> str:
+    """`{code}/…` of what the version takes along; empty for anything else."""
+    if folder is None or not path.is_relative_to(folder.resolve()):
+        return ""
+    name = path.relative_to(folder.resolve()).as_posix()
+    return f"{BESIDE}{name}" if name in files else ""
 
 
 def _is_there(path: Path) -> bool:
