@@ -114,9 +114,10 @@ def found_in_log(face: FakeFace, asked: SearchLog) -> LogSearch:
 
 
 def batches(face: FakeFace, asked: ListBatches) -> tuple[BatchRow, ...]:
-    """The newest first, of those that had ended by then."""
-    rows = (samples.batch_row(batch, face.committed[-1]) for batch in reversed(face.committed))
-    return tuple(islice((row for row in rows if asked.to_ms is None or row.at_ms + row.batch_ms <= asked.to_ms), asked.limit))
+    """The newest first, of those that had ended by then, and that come after the cursor."""
+    rows = [samples.batch_row(batch, face.committed[-1]) for batch in reversed(face.committed)]
+    after = next((place for place, row in enumerate(rows, 1) if row.cursor == asked.before), 0)
+    return tuple(islice((row for row in rows[after:] if asked.to_ms is None or row.at_ms + row.batch_ms <= asked.to_ms), asked.limit))
 
 
 def retained(face: FakeFace) -> tuple[RetainedBatch, ...]:

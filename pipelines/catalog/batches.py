@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from pipelines.catalog import observed
 from pipelines.catalog.connection import Reader
 from pipelines.catalog.tables import dicts, row
+from pipelines.domain.errors import Invalid
 from pipelines.domain.experiments import BatchRow
 
 PHASES = {
@@ -24,9 +26,11 @@ PHASES = {
 _NEWEST = f"""
 SELECT query, batch, at_ms, batch_ms, input_rows, state_rows, watermark_ms, late_rows, sources, observed, {", ".join(PHASES)}
 FROM progress WHERE job = $job AND at_ms BETWEEN $since AND $until AND at_ms + batch_ms <= $until AND $query IN ('', query)
-ORDER BY at_ms DESC, batch DESC LIMIT $limit
+AND (at_ms, batch, query) < ($at, $batch, $of)
+ORDER BY at_ms DESC, batch DESC, query DESC LIMIT $limit
 """
 EVER_MS = 2**62
+_CURSOR = re.compile(r"(\d{1,15})-(\d{1,15})-(.*)", re.DOTALL)
 _FIRST = """
 WITH first AS (
     SELECT query, batch, max(batch_ms) AS ms FROM progress WHERE run = $run GROUP BY query, batch
@@ -48,16 +52,30 @@ class FirstBatches:
     ms: float | None
 
 
-def newest(reader: Reader, job: str, *, limit: int = 100, query: str = "", until_ms: int | None = None) -> list[BatchRow]:
-    """A job's newest batches (that had ended by `until_ms`), newest first; searches an hour, then a day, then all of them."""
+def newest(reader: Reader, job: str, *, limit: int = 100, query: str = "", until_ms: int | None = None, before: str = "") -> list[BatchRow]:
+    """A job's newest batches (that had ended by `until_ms`), newest first; searches an hour, then a day, then all of them. Invalid
+    (`batches.cursor`) for a `before` that is no cursor."""
+    at, batch, of = _place(before)
     newest_ms = row(reader, "SELECT max(at_ms) FROM latest_progress WHERE job = ?", [job])
-    last = newest_ms[0] if newest_ms and newest_ms[0] is not None else 0
+    last = min(newest_ms[0] if newest_ms and newest_ms[0] is not None else 0, at)
     until = EVER_MS if until_ms is None else until_ms
     for since in (*(min(last, until) - span for span in _SPANS_MS), 0):
-        rows = dicts(reader, _NEWEST, {"job": job, "since": since, "until": until, "query": query, "limit": limit})
+        place = {"at": at, "batch": batch, "of": of}
+        rows = dicts(reader, _NEWEST, {"job": job, "since": since, "until": until, "query": query, "limit": limit, **place})
         if len(rows) >= limit:
             break
     return [_batch(row) for row in rows]
+
+
+def _place(cursor: str) -> tuple[int, int, str]:
+    """What all that comes after it is less than; see `BatchRow.cursor`."""
+    if not cursor:
+        return EVER_MS, 0, ""
+    match = _CURSOR.fullmatch(cursor)
+    if match is None:
+        hint = "Give the cursor that the previous list ended with, or none."
+        raise Invalid("batches.cursor", f"{cursor!r} is not the cursor of a batch", hint)
+    return int(match[1]), int(match[2]), match[3]
 
 
 def first(reader: Reader, run: str, *, most: int | None, longest_ms: int | None) -> list[FirstBatches]:

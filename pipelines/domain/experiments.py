@@ -75,6 +75,11 @@ class BatchRow:
     observed: tuple[Observed, ...] = ()
     """What the job says of it by `df.observe`."""
 
+    @property
+    def cursor(self) -> str:
+        """Its place among the batches of its job, for `ListBatches.before`."""
+        return f"{self.at_ms}-{self.batch}-{self.query}"
+
 
 @dataclass(frozen=True)
 class OutputOverTime:

@@ -136,17 +136,20 @@ class ListRetained(Question[Sequence[RetainedBatch]]):
 
 @dataclass(frozen=True)
 class ListBatches(Question[Sequence[BatchRow]]):
-    """List a job's latest batches. Each has its durations by phase, its rows and source offsets; the newest comes first."""
+    """List a job's latest batches. Each has its durations by phase, its rows and source offsets; the newest comes first. Where there may be
+    older ones, the header `Link` (`rel="next"`) says where they are."""
 
     job: str = named(JOB)
     limit: int = option("At most this many, the newest.", 100, least=1, most=10_000)
     to_ms: int | None = option("Only those that had ended by then.", None, flag="--until", metavar="TIME", reads=Reads.MOMENT)
+    before: str = option("Only older ones: the place that the last list ended with.", "", metavar="PLACE")
 
     call, topic = "batches", "jobs"
     role = Role.VIEWER
     http = Http("GET", "/jobs/{job}/batches")
     within = "batches"
     refuses = (NotFound,)
+    pages_by = "before"
 
 
 @dataclass(frozen=True)

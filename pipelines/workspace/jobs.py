@@ -60,7 +60,8 @@ def detail(context: Context, question: ShowJob) -> JobDetail:
 @answers(ListBatches)
 def batches(context: Context, question: ListBatches) -> Sequence[BatchRow]:
     with context.catalog.reading() as reader:
-        return batch_rows.newest(reader, runs.known(context, question.job), limit=question.limit, until_ms=question.to_ms)
+        job = runs.known(context, question.job)
+        return batch_rows.newest(reader, job, limit=question.limit, until_ms=question.to_ms, before=question.before)
 
 
 @answers(ShowSeries)

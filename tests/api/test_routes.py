@@ -16,7 +16,7 @@ from pipelines.storage.layout import Layout
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.drop import Undrop
 from pipelines.verbs.experiments import ShowTree
-from pipelines.verbs.jobs import ListJobs
+from pipelines.verbs.jobs import ListBatches, ListJobs
 from pipelines.verbs.savepoints import ReadVerification
 from pipelines.verbs.system import ListEvents
 from tests import samples
@@ -187,6 +187,15 @@ def test_events_say_where_the_older_ones_are(client: httpx.Client, face: FakeFac
         events += answer.json()
         path = answer.links.get("next", {}).get("url", "")
     assert events == plain(every)
+
+
+def test_batches_say_where_the_older_ones_are(client: httpx.Client, face: FakeFace) -> None:
+    batches, path = list[Any](), "/v1/jobs/post_engagement/batches?limit=2"
+    while path:
+        answer = client.get(path)
+        batches += answer.json()
+        path = answer.links.get("next", {}).get("url", "")
+    assert batches == plain(face.ask(ListBatches("post_engagement", limit=10_000))) and len(batches) > 2
 
 
 def test_a_version_and_an_operation_are_found(client: httpx.Client, face: FakeFace) -> None:

@@ -6,6 +6,7 @@ from pipelines.catalog import batches, health, jobs, progress, runs, series, siz
 from pipelines.catalog.connection import Catalog
 from pipelines.catalog.sizes import CheckpointSize
 from pipelines.domain.errors import Invalid
+from pipelines.domain.experiments import BatchRow
 from tests.catalog.making import RUN, A, batch, job, run
 
 NOW = 100_000_000
@@ -79,6 +80,19 @@ def test_a_series_of_one_query(catalog: Catalog) -> None:
         progress.append(writer, [batch(n, n, query=name, query_id=name) for n in range(5) for name in "pq"])
     with catalog.reading() as reader:
         assert len(series.series(reader, "a", from_ms=0, to_ms=NOW).columns["t"]) == 10
+
+
+def test_batches_go_on_where_a_list_ended(catalog: Catalog) -> None:
+    """Also of two queries whose batches began at one moment."""
+    with catalog.writing() as writer:
+        progress.append(writer, [batch(n, 1_000 * n, query=name, query_id=name) for n in range(5) for name in "pq"])
+    with catalog.reading() as reader:
+        whole, listed = batches.newest(reader, "a"), list[BatchRow]()
+        while rows := batches.newest(reader, "a", limit=3, before=listed[-1].cursor if listed else ""):
+            listed += rows
+        with pytest.raises(Invalid, match="not the cursor of a batch"):
+            batches.newest(reader, "a", before="yesterday")
+    assert listed == whole and len(whole) == 10
 
 
 def test_batches_are_newest_first_however_old(catalog: Catalog) -> None:
