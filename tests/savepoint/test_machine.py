@@ -38,7 +38,7 @@ STORES = ("stateless", "hdfs", "rocksdb_changelog", "rocksdb_format2")
 FORMS = ("", ".tar.zst")
 MOST = 4
 """Savepoints, checkpoints and exports at a time: enough for each to be in another's way."""
-EXAMPLES = 25 if in_ci() else 10
+EXAMPLES = 15 if in_ci() else 10
 STEPS = 25
 Wrap = Callable[[Storage], Storage]
 
