@@ -59,9 +59,9 @@ def newest(reader: Reader, job: str, *, limit: int = 100, query: str = "", until
     newest_ms = row(reader, "SELECT max(at_ms) FROM latest_progress WHERE job = ?", [job])
     last = min(newest_ms[0] if newest_ms and newest_ms[0] is not None else 0, at)
     until = EVER_MS if until_ms is None else until_ms
+    asked = {"job": job, "until": until, "query": query, "limit": limit, "at": at, "batch": batch, "of": of}
     for since in (*(min(last, until) - span for span in _SPANS_MS), 0):
-        place = {"at": at, "batch": batch, "of": of}
-        rows = dicts(reader, _NEWEST, {"job": job, "since": since, "until": until, "query": query, "limit": limit, **place})
+        rows = dicts(reader, _NEWEST, {**asked, "since": since})
         if len(rows) >= limit:
             break
     return [_batch(row) for row in rows]
