@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from functools import cache
 
+import psutil
+
 from pipelines.driver import submit
 from pipelines.sandbox import classes
 from pipelines.sandbox.java import JavaHome, java_home
@@ -40,6 +42,22 @@ def prepare(compiles: bool = False) -> None:
         java, "", {classes.SUBMIT_OPTIONS: f"{classes.BRIEF} {CODE} {POLLING} {UI} {planning}".rstrip()}
     )
     os.environ["SPARK_LAUNCHER_OPTS"] = os.environ["SPARK_DAEMON_JAVA_OPTS"] = classes.BRIEF  # Spark's history server is a daemon
+
+
+def jvms(process: psutil.Process) -> list[psutil.Process]:
+    """The JVMs that live below a process; none where it does not live itself."""
+    try:
+        return [child for child in process.children(recursive=True) if name(child) == "java"]
+    except psutil.NoSuchProcess:
+        return []
+
+
+def name(process: psutil.Process) -> str:
+    """Empty for one that has ended meanwhile (a script's own `chmod`, say)."""
+    try:
+        return process.name()
+    except psutil.NoSuchProcess:
+        return ""
 
 
 @cache

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import psutil
 
+from tests import java
 from tests.driver.process import Driver, batches
 
 IN_MOVED_TO = 0x00000080
@@ -65,16 +66,8 @@ def kill_when(driver: Driver, folder: Path, has_come: Callable[[str], bool], sec
 def session(driver: Driver) -> list[int]:
     """The pids to kill, the JVM's first: it is what writes."""
     own = psutil.Process(driver.process.pid)
-    children = sorted(own.children(recursive=True), key=lambda child: "java" not in _name(child))
+    children = sorted(own.children(recursive=True), key=lambda child: "java" not in java.name(child))
     return [*(child.pid for child in children), own.pid]
-
-
-def _name(process: psutil.Process) -> str:
-    """Empty for one that has ended meanwhile (a script's own `chmod`, say)."""
-    try:
-        return process.name()
-    except psutil.NoSuchProcess:
-        return ""
 
 
 def _kill(pids: list[int]) -> None:

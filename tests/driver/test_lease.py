@@ -22,6 +22,7 @@ from pipelines.domain.ids import JobName, RunId, VersionId
 from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, SPEC_FORMAT, RunSpec
 from pipelines.driver.lease import PATIENCE_VARIABLE, Leases
 from pipelines.driver.records import Records
+from tests import java
 from tests.driver.process import ROOT, Driver, Drivers, batches
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def committed(drivers: Drivers) -> int:
 
 
 def jvm_of(driver: Driver) -> psutil.Process:
-    (jvm,) = [child for child in psutil.Process(driver.process.pid).children(recursive=True) if child.name() == "java"]
+    (jvm,) = java.jvms(psutil.Process(driver.process.pid))
     return jvm
 
 

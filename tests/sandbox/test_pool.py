@@ -19,7 +19,7 @@ from pipelines.sandbox import gateway, states
 from pipelines.sandbox.counts import TASK_FORMAT, CountTask, Store
 from pipelines.sandbox.environment import ROOT
 from pipelines.sandbox.pool import Pool, Work
-from tests import warm
+from tests import java, warm
 from tests.waiting import until
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -128,11 +128,13 @@ time.sleep(600)
 @pytest.mark.spark
 def test_it_ends_by_itself_when_the_server_is_killed(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", SERVER, str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=ROOT) as server:
-        assert server.stdout is not None
-        warm = psutil.Process(int(server.stdout.readline()))
-        until(lambda: any(child.name() == "java" for child in warm.children(recursive=True)), seconds=PATIENCE_S)
-        every = [warm, *warm.children(recursive=True)]
-        server.kill()
+        try:
+            assert server.stdout is not None
+            process = psutil.Process(int(server.stdout.readline()))
+            until(lambda: java.jvms(process), seconds=PATIENCE_S)
+            every = [process, *process.children(recursive=True)]
+        finally:
+            server.kill()
     _, left = psutil.wait_procs(every, timeout=60)
     assert left == []
 

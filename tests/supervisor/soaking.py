@@ -27,6 +27,7 @@ from pipelines.storage.layout import Layout
 from pipelines.verbs.jobs import ListBatches
 from pipelines.workspace.files import Files
 from pipelines.workspace.opening import open_workspace
+from tests import java
 from tests.browser.serving import Served, served
 from tests.driver.process import CONF
 from tests.supervisor import soak_job
@@ -141,10 +142,7 @@ class Fleet:
 
     def _jvms(self, job: str) -> list[int]:
         driver = self._driver(job)
-        try:
-            return [child.pid for child in driver.children(recursive=True) if child.name() == "java"] if driver else []
-        except psutil.NoSuchProcess:
-            return []
+        return [jvm.pid for jvm in java.jvms(driver)] if driver else []
 
     def _driver(self, job: str) -> psutil.Process | None:
         """The living driver of the job's wanted run."""
