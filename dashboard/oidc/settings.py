@@ -9,10 +9,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from dashboard.reach import is_loopback
-from pipelines.domain.access import DAY_MS, Role
+from pipelines.domain.access import Role
 from pipelines.domain.errors import Invalid
 from pipelines.domain.json_text import read_json
-from pipelines.domain.moments import duration_ms
+from pipelines.domain.moments import DAY_MS, duration_ms
 from pipelines.domain.sign_ins import E_MAIL, Admission
 
 PREFIX = "TIDEMARK_OIDC_"

@@ -15,6 +15,7 @@ from dashboard.widgets import Tone, command, empty_state, errors_shown, page_hea
 from pipelines.domain.access import Role
 from pipelines.domain.events import COMMAND, DRIVER, FAILED, FAILURES, OTHER, PAGE, REST, SUPERVISOR
 from pipelines.domain.jobs import Event
+from pipelines.domain.moments import DAY_MS, HOUR_MS
 from pipelines.verbs.jobs import ListJobs
 from pipelines.verbs.system import ListEvents
 from pipelines.words import formats
@@ -31,7 +32,7 @@ BY = {
     SUPERVISOR: "Tidemark by itself",
     DRIVER: "The job's own process",
 }
-SINCE = {ANY_TIME: 0, "Last hour": 3_600_000, "Last day": 86_400_000, "Last week": 7 * 86_400_000}
+SINCE = {ANY_TIME: 0, "Last hour": HOUR_MS, "Last day": DAY_MS, "Last week": 7 * DAY_MS}
 ADDRESS = {
     "kind": address.one_of(*KINDS),
     "since": address.one_of(*SINCE),

@@ -15,7 +15,6 @@ from pipelines.domain.errors import Invalid
 from pipelines.domain.stretches import HINT, stretch
 from pipelines.words import formats
 
-DAY_MS = 86_400_000
 SHORTEST_MS = 1_000
 EXAMPLE = "yesterday 03:10–03:30"
 _TYPED, _REFUSED = "range_words", "range_refused"

@@ -11,6 +11,7 @@ from pipelines.catalog.connection import Reader
 from pipelines.catalog.tables import dicts, row
 from pipelines.domain.errors import Invalid
 from pipelines.domain.experiments import BatchRow
+from pipelines.domain.moments import DAY_MS, HOUR_MS
 
 PHASES = {
     "latest_offset_ms": "latestOffset",
@@ -39,7 +40,7 @@ WITH first AS (
 SELECT query, count(*) AS ended, min(batch) FILTER (ms > $longest) AS batch, arg_min(ms, batch) FILTER (ms > $longest) AS ms
 FROM first GROUP BY query ORDER BY query
 """
-_SPANS_MS = (3_600_000, 86_400_000)
+_SPANS_MS = (HOUR_MS, DAY_MS)
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,12 @@ from pipelines.catalog.tables import TEXT, WHOLE, Columns, arrow, dicts, lists, 
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import QuerySeen
 from pipelines.domain.json_text import read_json
+from pipelines.domain.moments import DAY_MS
 from pipelines.domain.operators import Backlog, BacklogSeries, OperatorProgress, OperatorSeries, QueryOperators, SourceSeen, read_sources
 from pipelines.domain.progress import Progress
 
 OPERATORS = "operators"
 BACKLOG = "backlog"
-DAY_MS = 86_400_000
 Points = defaultdict[tuple[Any, ...], list[tuple[Any, ...]]]
 _COUNTS = ("rows", "updated", "removed", "late_rows", "memory_bytes", "update_ms", "removal_ms", "commit_ms", "partitions", "stores")
 _OPERATOR: Columns = {"name": TEXT, **dict.fromkeys(_COUNTS, WHOLE)}

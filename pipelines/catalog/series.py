@@ -10,10 +10,11 @@ from pipelines.catalog.tables import row
 from pipelines.domain.errors import Invalid
 from pipelines.domain.experiments import Series
 from pipelines.domain.ids import JobName
+from pipelines.domain.moments import DAY_MS, HOUR_MS
 
-EVENT_SPAN_MS = 7 * 86_400_000
+EVENT_SPAN_MS = 7 * DAY_MS
 """How far back from its newest batch a job's event-time series reaches."""
-_SIZE_REACH_MS = 3_600_000
+_SIZE_REACH_MS = HOUR_MS
 _KEPT_A_BUCKET = 6
 _ROW = "place_in_table"
 

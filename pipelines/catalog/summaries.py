@@ -13,6 +13,7 @@ from pipelines.domain.findings import Problem, Urgency
 from pipelines.domain.holdings import Holdings
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Job, JobDetail, JobSummary, Run
+from pipelines.domain.moments import DAY_MS, HOUR_MS
 from pipelines.domain.operators import Waiting
 from pipelines.domain.runs import RunState
 from pipelines.domain.triggers import Trigger
@@ -21,7 +22,6 @@ from pipelines.words.findings import of_job
 
 _FAILED = [state.value for state in RunState if state.has_failed]
 WINDOW_MS = 600_000
-HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 LINE_POINTS = 60
 BEAT_MS = 60_000
 """A driver that said so long ago that it is idle may have died or hung since; longer where it says so more seldom."""

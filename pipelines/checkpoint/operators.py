@@ -10,6 +10,7 @@ from pipelines.checkpoint import commits, damage, logs, offsets
 from pipelines.checkpoint.commits import Commit
 from pipelines.checkpoint.listing import Listing
 from pipelines.checkpoint.offsets import Offsets
+from pipelines.domain.operators import PARTITIONS_CONF
 from pipelines.storage import folders, paths
 from pipelines.storage.protocol import Storage
 
@@ -18,9 +19,6 @@ METADATA = "_metadata"
 DEFAULT_STORE = "default"
 NEWEST = 2
 MOST_PARTITIONS = 1_000_000
-
-
-PARTITIONS_CONF = "spark.sql.shuffle.partitions"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from pipelines.domain.bounds import Moment
 from pipelines.domain.errors import Forbidden, Invalid
 from pipelines.domain.events import COMMAND, DRIVER, PAGE, REST, SUPERVISOR
 
-DAY_MS = 86_400_000
 USUAL_DAYS = 90
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 _TAKEN = frozenset(word.casefold() for word in (PAGE, COMMAND, REST, SUPERVISOR, DRIVER))

@@ -11,7 +11,6 @@ from pipelines.domain.errors import Invalid
 from pipelines.domain.findings import Problem
 from pipelines.domain.moments import duration_ms
 
-LONGEST_MS = 366 * 86_400_000
 MOST_NAME = 60
 SECONDS = "_seconds"
 """In the name of a figure whose threshold may be a duration."""

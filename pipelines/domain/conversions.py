@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from pipelines.domain.errors import Conflict, Refusal, TidemarkError, Unsupported, refusal
 from pipelines.domain.ids import QueryName
+from pipelines.domain.operators import JOIN
 from pipelines.domain.rewrites import FIRST_SPARK, ROCKSDB, OperatorKey, OperatorRewrite, dotted, version_of
 from pipelines.domain.savepoints import Operator, QueryImage
 
 HDFS = "hdfs"
 IN_PANDAS = "applyInPandasWithState"
 SESSIONS = "sessionWindowStateStoreSaveExec"
-JOIN = "symmetricHashJoin"
 CONVERTED = {
     "stateStoreSave": "aggregation",
     SESSIONS: "session windows",

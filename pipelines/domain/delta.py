@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pipelines.domain.json_text import read_json
+from pipelines.domain.moments import DAY_MS, HOUR_MS, MINUTE_MS
 
 DELTA = "delta"
 """Spark's name of the source and of the sink."""
@@ -14,10 +15,9 @@ LOG = "_delta_log"
 """The log of a table, in its folder."""
 VERSION, INDEX, TABLE, SNAPSHOT = "reservoirVersion", "index", "reservoirId", "isStartingVersion"
 LOG_KEPT, LOG_CLEANED, FILES_KEPT = "delta.logRetentionDuration", "delta.enableExpiredLogCleanup", "delta.deletedFileRetentionDuration"
-DAY_MS = 86_400_000
 LOG_KEPT_MS, FILES_KEPT_MS = 30 * DAY_MS, 7 * DAY_MS
 """What Delta keeps where the table does not say it (`DeltaConfigs`)."""
-_UNITS = {"week": 7 * DAY_MS, "day": DAY_MS, "hour": 3_600_000, "minute": 60_000, "second": 1_000, "millisecond": 1}
+_UNITS = {"week": 7 * DAY_MS, "day": DAY_MS, "hour": HOUR_MS, "minute": MINUTE_MS, "second": 1_000, "millisecond": 1}
 _PART = re.compile(r"(\d+) +(week|day|hour|minute|second|millisecond)s?")
 
 

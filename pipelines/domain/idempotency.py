@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 from pipelines.domain.bounds import Count, Moment
 from pipelines.domain.errors import Conflict, Invalid
+from pipelines.domain.moments import DAY_MS
 
-KEPT_MS = 86_400_000
+KEPT_MS = DAY_MS
 """For how long the answer to a key is kept: a day."""
 MOST_CALLS = 1_000
 """Of one caller at most this many are kept, the newest."""

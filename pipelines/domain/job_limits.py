@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from pipelines.domain.bounds import Count
 from pipelines.domain.errors import Invalid
+from pipelines.domain.moments import LONGEST_MS
 
-LONGEST_MS = 366 * 86_400_000
 MOST_RESTARTS = 1_000
 
 

@@ -16,10 +16,11 @@ from pipelines.domain import (
     state_variables,
 )
 from pipelines.domain.contracts import Keeps
-from pipelines.domain.conversions import CONVERTED, IN_PANDAS, JOIN, SESSIONS
+from pipelines.domain.conversions import CONVERTED, IN_PANDAS, SESSIONS
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.migrations import ByColumns
 from pipelines.domain.operator_places import VARIABLES
+from pipelines.domain.operators import JOIN
 from pipelines.domain.plannings import PlannedOperator
 from pipelines.domain.session_windows import Columns
 from pipelines.domain.verdicts import Outcome, Part

@@ -7,11 +7,16 @@ from datetime import datetime, time, timedelta
 
 from pipelines.domain.errors import Invalid
 
+MINUTE_MS, HOUR_MS, DAY_MS = 60_000, 3_600_000, 86_400_000
+
+LONGEST_MS = 366 * DAY_MS
+"""The longest time that a setting takes."""
+
 _BACK = re.compile(r"-(?:(?P<days>\d+)d)?(?:(?P<hours>\d+)h)?(?:(?P<minutes>\d+)m)?(?:(?P<seconds>\d+)s)?")
 _LONG = re.compile(
     r"(?:(?P<days>\d{1,6})d)?(?:(?P<hours>\d{1,6})h)?(?:(?P<minutes>\d{1,6})m)?(?:(?P<seconds>\d{1,9})s)?(?:(?P<milliseconds>\d{1,12})ms)?"
 )
-_UNITS = (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1))
+_UNITS = (("d", DAY_MS), ("h", HOUR_MS), ("m", MINUTE_MS), ("s", 1_000), ("ms", 1))
 _DAYS = re.compile(r"\+(?P<days>\d{1,5})d")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2})?")

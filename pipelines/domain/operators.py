@@ -21,6 +21,9 @@ _BYTES = re.compile(r"Bytes|Size$|SizeBytes|MemoryUsage")
 
 JOIN, JOIN_STORES = "symmetricHashJoin", 4
 
+PARTITIONS_CONF = "spark.sql.shuffle.partitions"
+"""How many partitions an operator that begins gets; one that has begun keeps its own."""
+
 _COUNTED = ("numRowsTotal", "numRowsUpdated", "numRowsRemoved", "numRowsDroppedByWatermark", "memoryUsedBytes", "numStateStoreInstances")
 """Spark's figures of an operator that are divided by how often a batch computed it."""
 _TIMED = ("allUpdatesTimeMs", "allRemovalsTimeMs", "commitTimeMs", "numShufflePartitions")

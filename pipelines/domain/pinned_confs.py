@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from pipelines.domain.rewrites import PARTITIONS_CONF
+from pipelines.domain.operators import PARTITIONS_CONF
 from pipelines.domain.savepoints import QueryImage
 
 PROVIDER_CONF = "spark.sql.streaming.stateStore.providerClass"

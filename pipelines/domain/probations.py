@@ -22,7 +22,6 @@ PROBATION_FILE = "probation.json"
 MISSED = "PROBATION_LIMIT"
 """The error class of a run that was ended because it missed a limit of its probation."""
 NO_WAY = "probation.no_way_back"
-LONGEST_MS = 366 * 86_400_000
 MOST_BATCHES = 1_000_000
 
 

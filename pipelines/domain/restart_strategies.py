@@ -21,9 +21,8 @@ from dataclasses import dataclass, replace
 
 from pipelines.domain.bounds import Count, Rate
 from pipelines.domain.errors import Invalid
-from pipelines.domain.moments import spelt_duration
+from pipelines.domain.moments import LONGEST_MS, spelt_duration
 
-LONGEST_MS = 366 * 86_400_000
 MOST_ATTEMPTS = 1_000_000
 MOST_MULTIPLIER = 100.0
 

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from pipelines.domain.bounds import Batch, Count
 from pipelines.domain.errors import Conflict, Refusal, TidemarkError, Unsupported, refusal
 from pipelines.domain.ids import QueryName
+from pipelines.domain.operators import PARTITIONS_CONF
 from pipelines.domain.savepoints import Operator, QueryImage
 
 MOST_PARTITIONS = 10_000
 ROCKSDB = "rocksdb"
 FIRST_SPARK = (4, 3)
 """The first Spark that repartitions state."""
-PARTITIONS_CONF = "spark.sql.shuffle.partitions"
 
 OperatorKey = tuple[QueryName, int]
 

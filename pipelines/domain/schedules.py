@@ -11,10 +11,9 @@ from pipelines.domain.blackouts import window
 from pipelines.domain.bounds import Count, Moment
 from pipelines.domain.errors import Invalid
 from pipelines.domain.ids import JobName, RunId, SavepointId
-from pipelines.domain.moments import spelt_duration
+from pipelines.domain.moments import LONGEST_MS, spelt_duration
 
 LEAST_EVERY_MS = 10_000
-LONGEST_MS = 366 * 86_400_000
 MOST_BLACKOUTS = 20
 UTC = "UTC"
 USUAL, NONE, OFF = "usual", "none", "off"

@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pipelines.domain import references
+from pipelines.domain.operators import JOIN
 from pipelines.domain.secrets import SECRET
 from pipelines.sandbox.cluster_copies import CopyTask
 from pipelines.sandbox.conversions import ConversionTask
@@ -46,7 +47,6 @@ NOT_THE_STATE = ("STDS_CONFLICT_OPTIONS", "STDS_INVALID_OPTION_VALUE", "STDS_REQ
 NOT_THE_STATES_FAULT = ("OutOfMemoryError", "ClassNotFoundException", "NoClassDefFoundError", "UnsupportedOperationException")
 MESSAGE_CHARS = 600
 TRANSFORM = "transformWithState"
-JOIN = "symmetricHashJoin"
 DEFAULT_STORE = "default"
 
 

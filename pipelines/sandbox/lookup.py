@@ -13,11 +13,11 @@ from typing import Any
 
 from pipelines.domain.joins import EVENT_TIME, NUMBER
 from pipelines.domain.json_text import read_exactly
-from pipelines.sandbox.counting import JOIN
+from pipelines.domain.operators import JOIN
 from pipelines.sandbox.lookups import MOST_ROWS, FoundKey, LookUpTask
 from pipelines.sandbox.reading import PARTITION, as_json, changes, named, table
 
-BY_KEY = ("stateStoreSave", "dedupe", "symmetricHashJoin", "transformWithState", "flatMapGroupsWithState", "applyInPandasWithState")
+BY_KEY = ("stateStoreSave", "dedupe", JOIN, "transformWithState", "flatMapGroupsWithState", "applyInPandasWithState")
 """Operators whose rows are partitioned by the whole key."""
 APART = (NUMBER, EVENT_TIME)
 """How the last column of the keys is called by which a join keeps its rows, beside what it joins by: no row is spread by it."""

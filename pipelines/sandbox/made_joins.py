@@ -14,9 +14,9 @@ from typing import Any
 
 from pipelines.domain import joins
 from pipelines.domain.joins import EVENT_TIME, SIDES
+from pipelines.domain.operators import JOIN
 from pipelines.domain.state_variables import Family
 from pipelines.sandbox import given_rows, made_variables, user_functions
-from pipelines.sandbox.counting import JOIN
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.made_variables import INDEX
 from pipelines.sandbox.migrations import MigrationTask, Target

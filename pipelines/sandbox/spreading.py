@@ -14,10 +14,11 @@ from typing import Any
 
 from pipelines.domain.conversions import Shape
 from pipelines.domain.joins import EVENT_TIME
+from pipelines.domain.operators import JOIN
 from pipelines.hadoop.paths import Place
 from pipelines.sandbox import made_variables, places, placing, variables
 from pipelines.sandbox.conversion import STATE, Ids, identify, lay_logs, put_in_place
-from pipelines.sandbox.counting import DEFAULT_STORE, JOIN
+from pipelines.sandbox.counting import DEFAULT_STORE
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.partition_writer import PartitionWriter
 

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.domain.joins import EVENT_TIME
+from pipelines.domain.operators import JOIN
 from pipelines.domain.state_variables import Family
 from pipelines.domain.struct_columns import Struct, columns
 from pipelines.domain.struct_columns import placed as placed_columns
 from pipelines.sandbox import unsafe_columns, unsafe_rows
-from pipelines.sandbox.counting import FAMILY, JOIN
+from pipelines.sandbox.counting import FAMILY
 from pipelines.sandbox.counts import Store
 
 PARTITION, PLACE = "partition", "place"

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pipelines.checkpoint import logs, offsets, operators, state_schema
 from pipelines.domain import rewrites
 from pipelines.domain.errors import Conflict
+from pipelines.domain.operators import PARTITIONS_CONF
 from pipelines.domain.rewrites import OperatorKey, RewritePlan
 from pipelines.domain.savepoints import Manifest, Operator, QueryImage, StoredFile
 from pipelines.domain.sinks import FILE_SINKS
@@ -94,7 +95,7 @@ def _single(held: Held) -> Iterator[tuple[QueryImage, Operator]]:
 
 
 def _has_key(held: Held, image: QueryImage, operator: Operator) -> bool:
-    if image.conf.get(operators.PARTITIONS_CONF, "1") != "1":
+    if image.conf.get(PARTITIONS_CONF, "1") != "1":
         return False
     home = f"{layout.checkpoint(image.query)}/"
     inner = [path.removeprefix(home) for path in held.files if path.startswith(home)]

@@ -8,13 +8,13 @@ from dataclasses import replace
 from pipelines.checkpoint import operators, state_schema, variables
 from pipelines.domain import joins
 from pipelines.domain.joins import COUNTS, EVENT_TIME, ROWS, TIMED
+from pipelines.domain.operators import JOIN
 from pipelines.domain.savepoints import Manifest, Operator, QueryImage
 from pipelines.domain.states import ALL_TIMERS, CLOCK_TIMERS, EVENT_TIMERS, StateTable
 from pipelines.domain.struct_columns import Struct
 from pipelines.savepoint import layout
 from pipelines.storage.protocol import Storage
 
-JOIN = "symmetricHashJoin"
 TRANSFORM = "transformWithState"
 SIDES = ("left", "right")
 TIMERS = "timers"

@@ -18,6 +18,7 @@ from pipelines.domain.alert_rules import rules_of
 from pipelines.domain.alerts import AGAIN_MS, Alert, AlertSettings, AlertState, Channel, Told, is_due
 from pipelines.domain.errors import TidemarkError, Unavailable
 from pipelines.domain.jobs import JobSummary
+from pipelines.domain.moments import DAY_MS
 from pipelines.supervisor.readings import Readings
 from pipelines.words import alerts as words
 from pipelines.workspace import events, message_worker
@@ -29,7 +30,7 @@ INTERVAL_S = 2.0
 AT_ONCE = 4
 """So many messages are under way, at most one to a channel; others stay due."""
 ATTEMPTS, FIRST_WAIT_S, LONGEST_WAIT_S = 5, 1.0, 30.0
-KEPT_MS = 86_400_000
+KEPT_MS = DAY_MS
 """The end of an alert that could not be said for so long is not said any more."""
 SAID = {AlertState.FIRING: "alert.firing", AlertState.RESOLVED: "alert.resolved"}
 

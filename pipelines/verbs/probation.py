@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pipelines.domain.probations import LONGEST_MS, MOST_BATCHES
+from pipelines.domain.moments import LONGEST_MS
+from pipelines.domain.probations import MOST_BATCHES
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.verb import option
 

@@ -8,7 +8,8 @@ from pipelines.domain.access import Role
 from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Job
-from pipelines.domain.restart_strategies import LONGEST_MS, MOST_ATTEMPTS, OPTIONS, RestartStrategy, Strategy
+from pipelines.domain.moments import LONGEST_MS
+from pipelines.domain.restart_strategies import MOST_ATTEMPTS, OPTIONS, RestartStrategy, Strategy
 from pipelines.verbs.forget import JOB
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.verb import Change, Http, named, option

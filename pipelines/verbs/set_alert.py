@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipelines.domain.access import Role
-from pipelines.domain.alert_rules import LONGEST_MS, Rule
+from pipelines.domain.alert_rules import Rule
 from pipelines.domain.alerts import Alerts
 from pipelines.domain.errors import Corrupt, NotFound
 from pipelines.domain.ids import JobName
+from pipelines.domain.moments import LONGEST_MS
 from pipelines.verbs.alerts import ALERT
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.verb import Change, Http, named, option

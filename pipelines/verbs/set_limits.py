@@ -8,8 +8,9 @@ from pipelines.domain.access import Role
 from pipelines.domain.bounds import MOST
 from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import JobName
-from pipelines.domain.job_limits import LONGEST_MS, MOST_RESTARTS, JobLimits
+from pipelines.domain.job_limits import MOST_RESTARTS, JobLimits
 from pipelines.domain.jobs import Job
+from pipelines.domain.moments import LONGEST_MS
 from pipelines.verbs.forget import JOB
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.verb import Change, Http, named, option

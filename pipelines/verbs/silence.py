@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipelines.domain.access import Role
-from pipelines.domain.alert_rules import LONGEST_MS
 from pipelines.domain.alerts import Alerts, Silence
 from pipelines.domain.errors import Corrupt, NotFound
+from pipelines.domain.moments import LONGEST_MS
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.verb import Change, Http, argument, option
 

@@ -12,6 +12,7 @@ from pipelines.domain.events import GROUPS
 from pipelines.domain.experiments import Health
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Event, Run
+from pipelines.domain.moments import DAY_MS
 from pipelines.domain.space import Space
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.verb import Change, Http, Question, argument, option
@@ -26,7 +27,7 @@ class ShowHealth(Question[Health]):
     """Show the health of all jobs. The answer is the overview's key figures, with small lines over the last 15 minutes or the
     span asked for."""
 
-    span_ms: int = option("How far back the sparklines reach, in ms.", 900_000, least=60_000, most=31 * 86_400_000)
+    span_ms: int = option("How far back the sparklines reach, in ms.", 900_000, least=60_000, most=31 * DAY_MS)
 
     call, topic = "health", "system"
     role = Role.VIEWER

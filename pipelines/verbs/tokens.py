@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipelines.domain.access import DAY_MS, USUAL_DAYS, Role, Token
+from pipelines.domain.access import USUAL_DAYS, Role, Token
 from pipelines.domain.errors import AlreadyExists, NotFound, Unavailable
+from pipelines.domain.moments import DAY_MS
 from pipelines.verbs.listing import Listed
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.rows import Filter, Rows

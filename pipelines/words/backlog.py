@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.domain.jobs import JobSummary
+from pipelines.domain.moments import DAY_MS
 from pipelines.domain.operators import Waiting
 from pipelines.words import formats
 
@@ -13,7 +14,7 @@ UNITS = ("rows", "bytes", "files", "offsets")
 STEADY_SHARE, OVER_S = 0.02, 600
 """A backlog that grows by less than this share of itself in so many seconds does not grow."""
 BACK_TO_BACK = 0.99
-LONGEST_MS = 86_400_000
+LONGEST_MS = DAY_MS
 """What would take longer than a day to catch up has no end in sight."""
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from pipelines.domain.job_limits import JobLimits
 from pipelines.domain.jobs import JobSummary
+from pipelines.domain.moments import DAY_MS, HOUR_MS
 from pipelines.words import formats
 
 LAGGING_MS = 60_000
@@ -13,10 +14,10 @@ QUIET_MS, QUIET_GAPS = 120_000, 5
 """A job without a batch for so many of its usual gaps makes no progress."""
 WATCHED_QUIET_MS, WATCHED_QUIET_GAPS = 600_000, 20
 """Of an attached job nobody says whether there was data, so it has longer."""
-WATCHED_LAG_MS = 3_600_000
+WATCHED_LAG_MS = HOUR_MS
 """Of an attached job only the watermark is known, which is late by what its code allows, too."""
 STARTING_MS = 240_000
-UNSAVED_MS = 86_400_000
+UNSAVED_MS = DAY_MS
 """A job whose state has no savepoint for so long would lose a day's worth with its checkpoint."""
 RESTARTS_AN_HOUR = 3
 GROWN_TIMES, GROWN_BYTES = 2.0, 1_000_000_000

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import tzinfo
 
-from pipelines.domain.moments import spelt_duration
+from pipelines.domain.moments import DAY_MS, HOUR_MS, spelt_duration
 from pipelines.domain.retention import Judged
 from pipelines.domain.schedules import UTC, Attempt, Outcome, Schedule, ScheduleState, Times
 from pipelines.words import formats
 
-HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 USUAL_CRON: Mapping[str, str] = {"0 * * * *": "every hour", "0 0 * * *": "every day at midnight", "* * * * *": "every minute"}
 LIMITS: Mapping[str, str] = {"keep": "more than are kept", "keep_ms": "older than is kept", "keep_bytes": "more bytes than are kept"}
 OUTCOMES: Mapping[Outcome, str] = {

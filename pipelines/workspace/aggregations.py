@@ -8,11 +8,12 @@ from pathlib import Path
 
 from pipelines.checkpoint import state_schema
 from pipelines.domain import contracts, deduplications, group_states, migrated_columns, migrations, operator_places, session_windows
-from pipelines.domain.conversions import IN_PANDAS, JOIN, SESSIONS, Shape
+from pipelines.domain.conversions import IN_PANDAS, SESSIONS, Shape
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.json_text import read_json
 from pipelines.domain.migrations import AGGREGATION, COLUMNS, ByColumns
 from pipelines.domain.operator_places import VARIABLES
+from pipelines.domain.operators import JOIN
 from pipelines.domain.plannings import NEW, OLD, PlannedOperator, Planning
 from pipelines.domain.savepoints import Operator
 from pipelines.domain.session_windows import Columns

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from pipelines.domain.errors import TidemarkError, Unavailable
 from pipelines.domain.ids import JobName, OperationId, content_id
+from pipelines.domain.moments import DAY_MS
 from pipelines.domain.versions import Version
 from pipelines.domain.watch import Watch
 from pipelines.sandbox import installations
@@ -20,7 +21,7 @@ from pipelines.workspace import events
 from pipelines.workspace.context import Context
 from pipelines.workspace.files import readable
 
-KEPT_MS = 30 * 24 * 3_600_000
+KEPT_MS = 30 * DAY_MS
 """Since it was last used, which the time of its pins says."""
 
 

@@ -10,10 +10,10 @@ from contextlib import nullcontext, suppress
 
 from pipelines.catalog import events as event_rows
 from pipelines.domain import events
-from pipelines.domain.access import DAY_MS
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Event
+from pipelines.domain.moments import DAY_MS
 from pipelines.storage.errors import typed_errors
 from pipelines.verbs.system import ListEvents
 from pipelines.workspace import ingestion

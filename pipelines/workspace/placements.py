@@ -11,13 +11,14 @@ from pipelines.checkpoint import listing, operators, state_schema
 from pipelines.checkpoint.listing import Listing
 from pipelines.domain import contracts, deduplications, operator_places, state_variables
 from pipelines.domain.contracts import Keeps
-from pipelines.domain.conversions import HDFS, IN_PANDAS, JOIN, SESSIONS, Shape
+from pipelines.domain.conversions import HDFS, IN_PANDAS, SESSIONS, Shape
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.ids import folder_of
 from pipelines.domain.json_text import read_json
 from pipelines.domain.judging import Known
 from pipelines.domain.migrations import AGGREGATION
 from pipelines.domain.operator_places import LIMIT, PLACED, VARIABLES, Placement, Places, name_of
+from pipelines.domain.operators import JOIN
 from pipelines.domain.plannings import CONTRACT, NEW, OLD, Planning
 from pipelines.domain.savepoints import Operator, QueryImage
 from pipelines.sandbox.counts import Store

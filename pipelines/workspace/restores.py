@@ -11,9 +11,10 @@ from pipelines.domain.conversions import ConversionPlan, StateStore
 from pipelines.domain.ids import JobName, QueryName, RunId
 from pipelines.domain.job_places import is_remote
 from pipelines.domain.migrations import Migration, MigrationPlan
+from pipelines.domain.operators import PARTITIONS_CONF
 from pipelines.domain.pinned_confs import PROVIDER_CONF, ignored
 from pipelines.domain.restores import RestorePlan
-from pipelines.domain.rewrites import PARTITIONS_CONF, RewritePlan
+from pipelines.domain.rewrites import RewritePlan
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
 from pipelines.savepoint import conversion, rescaling, restore

@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 
-from pipelines.domain.access import DAY_MS, USUAL_DAYS, Access, SignIns, Token, Tokens, checked_name, digest
+from pipelines.domain.access import USUAL_DAYS, Access, SignIns, Token, Tokens, checked_name, digest
 from pipelines.domain.errors import AlreadyExists, NotFound
+from pipelines.domain.moments import DAY_MS
 from pipelines.storage import keys
 from pipelines.verbs.tokens import CreateToken, ListTokens, NewToken, RevokeToken, ShownToken, TokenPlan, shown
 from pipelines.workspace import events

@@ -5,9 +5,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from pipelines.domain.moments import DAY_MS
 from pipelines.workspace.context import Context
 
-KEPT_MS = 7 * 24 * 3_600_000
+KEPT_MS = 7 * DAY_MS
 
 
 def put(context: Context, folder: Path) -> None:

@@ -23,9 +23,10 @@ from dashboard.reach import Reach
 from pipelines.client.remote import RemoteFace
 from pipelines.client.servers import running_server
 from pipelines.client.wire import bearer
-from pipelines.domain.access import DAY_MS, Role, Token
+from pipelines.domain.access import Role, Token
 from pipelines.domain.audit import Result
 from pipelines.domain.errors import Forbidden, Invalid, NotFound, Unsupported
+from pipelines.domain.moments import DAY_MS
 from pipelines.storage.layout import Layout
 from pipelines.verbs.audit import ListAudit, VerifyAudit
 from pipelines.verbs.face import do

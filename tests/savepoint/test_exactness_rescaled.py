@@ -14,9 +14,9 @@ import pytest
 
 from pipelines.checkpoint import sink_log
 from pipelines.domain.ids import SavepointId
+from pipelines.domain.operators import JOIN
 from pipelines.domain.savepoints import Savepoint
 from pipelines.sandbox import aliases, lookup, reading
-from pipelines.sandbox.counting import JOIN
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.lookups import LookUpTask
 from pipelines.savepoint import library, states

@@ -10,10 +10,10 @@ import pytest
 
 from pipelines.domain import joins
 from pipelines.domain.contracts import Keeps
-from pipelines.domain.conversions import JOIN
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.judged_operators import Pair, judged
 from pipelines.domain.migrations import Becomes
+from pipelines.domain.operators import JOIN
 from pipelines.domain.planned_columns import PlannedJoin, PlannedKey
 from pipelines.domain.plannings import NEW, Planned, PlannedOperator, PlannedQuery, Planning
 from pipelines.domain.verdicts import Outcome

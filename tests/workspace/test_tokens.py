@@ -10,8 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from pipelines.cli.app import app
-from pipelines.domain.access import DAY_MS, OWNER, Role
+from pipelines.domain.access import OWNER, Role
 from pipelines.domain.errors import AlreadyExists, Corrupt, Invalid, NotFound
+from pipelines.domain.moments import DAY_MS
 from pipelines.verbs.face import do
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.tokens import CreateToken, ListTokens, RevokeToken

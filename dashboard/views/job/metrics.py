@@ -21,6 +21,7 @@ from dashboard.views.live import range_ms
 from dashboard.widgets import Tone, empty_state, section
 from pipelines.domain.experiments import Series
 from pipelines.domain.jobs import Job, JobDetail, JobSummary
+from pipelines.domain.moments import DAY_MS
 from pipelines.domain.runs import RunState
 from pipelines.verbs.jobs import ReadLog, ShowSeries
 from pipelines.verbs.savepoints import ListSavepoints
@@ -79,8 +80,8 @@ def _series(name: str, span: ranges.Span, span_ms: int, *, yesterday: bool) -> S
     shown = _asked(name, span, span_ms)
     if not yesterday:
         return shown
-    past = _asked(name, ranges.Span(span.from_ms - ranges.DAY_MS, span.to_ms - ranges.DAY_MS, span.chosen), span_ms)
-    return days.beside(shown, past, ranges.DAY_MS)
+    past = _asked(name, ranges.Span(span.from_ms - DAY_MS, span.to_ms - DAY_MS, span.chosen), span_ms)
+    return days.beside(shown, past, DAY_MS)
 
 
 def _asked(name: str, span: ranges.Span, span_ms: int) -> Series:

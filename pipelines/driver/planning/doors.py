@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pipelines.domain.operators import PARTITIONS_CONF
 from pipelines.driver.planning.forms import items
 
 STREAMING = "org.apache.spark.sql.execution.streaming"
@@ -25,7 +26,6 @@ STEADY = {
     "spark.sql.exchange.reuse": "false",
 }
 """Confs under which a plan shows all of itself, always in the same way."""
-PARTITIONS = "spark.sql.shuffle.partitions"
 
 
 class Doors:
@@ -89,7 +89,7 @@ class Doors:
     def _divide(self, session: Any) -> None:
         """As StreamExecution does; without it the planner has no number of partitions."""
         key = self.jvm.org.apache.spark.sql.internal.SQLConf.STATEFUL_SHUFFLE_PARTITIONS_INTERNAL().key()
-        session.conf().set(key, session.conf().get(PARTITIONS))
+        session.conf().set(key, session.conf().get(PARTITIONS_CONF))
 
     def _execution(self, session: Any, frame: Any, mode: str, checkpoint: Path, batch: int, before: Any, metadata: Any) -> Any:
         random, buffer = self.jvm.java.util.UUID.randomUUID, self.jvm.scala.collection.mutable.HashMap

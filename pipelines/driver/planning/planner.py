@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pipelines.domain.ids import QueryName, folder_of
+from pipelines.domain.operators import JOIN
 from pipelines.domain.plannings import CONTRACT, Failure, PlannedOperator, PlannedQuery, QueryCheckpoint
 from pipelines.domain.references import referring
 from pipelines.domain.runs import RunSpec
@@ -26,7 +27,6 @@ FIRST_OF_COLUMNS = 200
 OF_ROWS = {213, 214}
 """But for these: transformWithState, whose rows are Spark's."""
 AGGREGATIONS = ("stateStoreSave", "sessionWindowStateStoreSaveExec")
-JOIN = "symmetricHashJoin"
 COLUMN_PACKAGES = ("pandas", "pyarrow")
 
 

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from pipelines.domain.alert_rules import LONGEST_MS, alert_name
+from pipelines.domain.alert_rules import alert_name
 from pipelines.domain.alerts import Alerts, AlertSettings, Channel, Silence
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.ids import JobName
+from pipelines.domain.moments import LONGEST_MS
 from pipelines.verbs.channel import ChannelPlan, SetChannel
 from pipelines.verbs.silence import SilenceAlerts, SilencePlan
 from pipelines.verbs.try_channel import TryChannel, TryChannelPlan

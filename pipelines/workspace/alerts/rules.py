@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pipelines.catalog import jobs as job_rows
-from pipelines.domain.alert_rules import LONGEST_MS, METRIC, OBSERVED, Rule, alert_name, condition
+from pipelines.domain.alert_rules import METRIC, OBSERVED, Rule, alert_name, condition
 from pipelines.domain.alerts import Alerts, ChannelSeen, PlacedRule
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Job
+from pipelines.domain.moments import LONGEST_MS
 from pipelines.verbs.alerts import ShowAlerts
 from pipelines.verbs.set_alert import SetAlert, SetAlertPlan
 from pipelines.words import alerts as words
