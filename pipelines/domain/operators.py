@@ -1,7 +1,4 @@
-"""Stateful operators and source backlogs of a batch, read from Spark's progress event.
-
-The field names in the JSON are Spark's `StateOperatorProgress` and `SourceProgress`.
-"""
+"""Stateful operators and source backlogs of a batch, of Spark's progress event (`StateOperatorProgress`, `SourceProgress`)."""
 
 from __future__ import annotations
 

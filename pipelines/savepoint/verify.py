@@ -6,23 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from pipelines.domain import replay
-from pipelines.domain.errors import Unsupported
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.trust import Damage, Trust, Verification, added, kept
 from pipelines.savepoint import checksums, completeness, layout, manifests, outside
 from pipelines.storage import documents
 from pipelines.storage.protocol import Advance, Entry, Storage, unwatched
-
-
-def verify(library: Storage, savepoint: SavepointId, level: Trust, now_ms: int, advance: Advance = unwatched) -> Verification:
-    """Checks `savepoint` up to `level` and records the outcome; what is damaged is in the answer, not raised.
-
-    Raises what `check` raises, and Unsupported for the level *proved*, which takes Spark.
-    """
-    if level is Trust.PROVED:
-        raise Unsupported("verify.needs_spark", "Proving a savepoint needs Spark", "Ask the workspace to prove it.")
-    return record(library, check(library, savepoint, level, now_ms, advance))
 
 
 def check(library: Storage, savepoint: SavepointId, level: Trust, now_ms: int, advance: Advance = unwatched) -> Verification:

@@ -16,9 +16,10 @@ import pytest
 
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import checksums, verify
+from pipelines.savepoint import checksums
 from tests.savepoint import golden
 from tests.savepoint.golden import NOW_MS, Bench
+from tests.verified import verified
 
 SP = SavepointId("sp-1")
 MEGABYTE = 1_000_000
@@ -87,5 +88,5 @@ def read_all(paths: list[Path]) -> None:
 
 
 def check(bench: Bench) -> None:
-    verification = verify.verify(bench.library, SP, Trust.INTACT, NOW_MS)
+    verification = verified(bench.library, SP, Trust.INTACT, NOW_MS)
     assert verification.reached is Trust.INTACT and verification.bytes > 300 * MEGABYTE

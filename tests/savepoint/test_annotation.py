@@ -14,9 +14,10 @@ from pipelines.domain.bounds import LATEST_MS
 from pipelines.domain.errors import Corrupt, Invalid, NotFound, TidemarkError, Unsupported
 from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import annotation, dispose, layout, library, verify
+from pipelines.savepoint import annotation, dispose, layout, library
 from tests.savepoint.exported import FORMS, LATER_MS, SP, bring, export, members, shelf
 from tests.savepoint.golden import NOW_MS, Bench
+from tests.verified import verified
 
 NOTE = "Taken before the ads.\nKeep until the report is out: ü"
 WHOLE = ("before ads", NOTE, NOW_MS + 5)
@@ -42,7 +43,7 @@ def test_what_is_not_given_stays_and_what_was_taken_is_not_touched(bench: Bench)
     assert annotate(bench, best_before_ms=0) == ("before ads", NOTE, None)
     assert annotate(bench, label="", note="") == ("", "", None)
     assert (bench.folder / "savepoints" / SP / layout.MANIFEST).read_bytes() == manifest
-    assert verify.verify(bench.library, SP, Trust.INTACT, NOW_MS).reached is Trust.INTACT
+    assert verified(bench.library, SP, Trust.INTACT, NOW_MS).reached is Trust.INTACT
 
 
 WRONG = {

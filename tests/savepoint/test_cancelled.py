@@ -15,13 +15,14 @@ from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.trust import Trust
 from pipelines.domain.watch import Watch
-from pipelines.savepoint import clone, library, restore, take, verify
+from pipelines.savepoint import clone, library, restore, take
 from pipelines.savepoint.batch_choice import Newest, OfBatch
 from pipelines.storage import copies
 from tests.savepoint import golden
 from tests.savepoint.apart import apart, unlinked
 from tests.savepoint.faulty import Fails, FaultyStorage
 from tests.savepoint.golden import NOW_MS, Bench
+from tests.verified import verified
 
 SP = SavepointId("sp-1")
 SMALL, EARLY = "stateless", OfBatch(3)
@@ -130,7 +131,7 @@ def test_cancelled_at_every_word(verb: Verb, two_disks: None, tmp_path: Path) ->
 
 def assert_exact(bench: Bench, whole: Bench) -> None:
     """What is made after a cancel is, file for file, what is made without one."""
-    assert verify.verify(bench.library, SP, Trust.INTACT, NOW_MS).damages == ()
+    assert verified(bench.library, SP, Trust.INTACT, NOW_MS).damages == ()
     here, there = ({path: data for path, data in contents(side).items() if _is_of_spark(path)} for side in (bench, whole))
     assert here == there
 

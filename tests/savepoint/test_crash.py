@@ -18,13 +18,14 @@ from pipelines.checkpoint.closure import closure
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import dispose, library, restore, verify
+from pipelines.savepoint import dispose, library, restore
 from pipelines.storage.local import LocalStorage
 from pipelines.storage.protocol import Storage
 from tests.driver.process import ROOT
 from tests.savepoint import golden
 from tests.savepoint.faulty import Delays, Fails, Fault, FaultyStorage, Killed, Kills, break_folders
 from tests.savepoint.golden import NOW_MS, Bench
+from tests.verified import verified
 
 SP = SavepointId("sp-1")
 SMALL, NEWEST = "stateless", 12
@@ -80,7 +81,7 @@ def assert_whole(bench: Bench) -> None:
     shelf = library.shelf(bench.library)
     assert shelf.unreadable == ()
     for savepoint in shelf.savepoints:
-        assert verify.verify(bench.library, savepoint.id, Trust.COMPLETE, NOW_MS).damages == ()
+        assert verified(bench.library, savepoint.id, Trust.COMPLETE, NOW_MS).damages == ()
     made = bench.folder / "forks" / "fork"
     if made.exists():
         assert closure(LocalStorage(made / "counts"), NEWEST).query_id == "a-new-id"

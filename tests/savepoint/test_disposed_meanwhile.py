@@ -13,11 +13,12 @@ import pytest
 from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import checksums, dispose, verify
+from pipelines.savepoint import checksums, dispose
 from pipelines.storage import folders
 from pipelines.storage.local import LocalStorage
 from tests.savepoint.faulty import Fault, FaultyStorage
 from tests.savepoint.golden import NOW_MS, Bench
+from tests.verified import verified
 
 SP = SavepointId("sp-1")
 
@@ -38,7 +39,7 @@ class Disposing(FaultyStorage):
 def test_what_is_written_too_late_is_taken_away(name: str, bench: Bench) -> None:
     bench.take()
     with pytest.raises(NotFound) as caught:
-        verify.verify(Disposing(bench.library, Fault(0), name), SP, Trust.INTACT, NOW_MS)
+        verified(Disposing(bench.library, Fault(0), name), SP, Trust.INTACT, NOW_MS)
     assert caught.value.code == "savepoint.not_found"
     assert folders.children(bench.library) == []
 
@@ -79,7 +80,7 @@ def test_a_file_that_goes_while_its_folder_is_removed(tmp_path: Path, monkeypatc
 
 def test_the_seal_of_a_savepoint_that_stays_is_kept(bench: Bench) -> None:
     bench.take()
-    assert verify.verify(bench.library, SP, Trust.INTACT, NOW_MS).reached is Trust.INTACT
+    assert verified(bench.library, SP, Trust.INTACT, NOW_MS).reached is Trust.INTACT
     assert checksums.read(bench.library, SP) is not None
     shutil.rmtree(Path(bench.library.url) / SP / "queries")
-    assert verify.verify(bench.library, SP, Trust.INTACT, NOW_MS).reached is None
+    assert verified(bench.library, SP, Trust.INTACT, NOW_MS).reached is None

@@ -14,10 +14,10 @@ import pytest
 
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import verify
 from pipelines.savepoint.batch_choice import AtTime, OfBatch
 from tests.driver.process import Driver, Drivers
 from tests.savepoint.streaming import BRISK, ENGAGEMENT, JOBS, STORES, Lab, differences, rows, write_events
+from tests.verified import verified
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
 
@@ -114,7 +114,7 @@ def test_forks_and_a_killed_job_give_the_uninterrupted_output(reference: Referen
         for store in KEPT_IN:
             assert differences(here.output(job, store), reference.output) == [], (job, store)
     for savepoint in taken:
-        assert verify.verify(here.library, savepoint.id, Trust.INTACT, 1).reached is Trust.INTACT
+        assert verified(here.library, savepoint.id, Trust.INTACT, 1).reached is Trust.INTACT
 
 
 def test_a_resume_from_a_savepoint_goes_back_and_gives_the_same_output(reference: Reference, drivers: Drivers) -> None:

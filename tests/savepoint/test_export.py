@@ -24,6 +24,7 @@ from pipelines.storage.local import LocalStorage
 from tests.savepoint import golden
 from tests.savepoint.exported import FORMS, LATER_MS, SP, Seen, bring, export, members, shelf, target
 from tests.savepoint.golden import NOW_MS, Bench
+from tests.verified import verified
 
 EVENTS: dict[QueryName, dict[str, Any]] = {QueryName("counts"): {"batchId": 13, "stateOperators": [{"numRowsTotal": 3}]}}
 
@@ -52,17 +53,17 @@ def test_there_and_back_again(name: str, form: str, place: str, tmp_path: Path) 
     assert {path: data for path, data in after.items() if path not in (layout.VERIFIED, layout.IMPORTED)} == before
     assert (brought.id, brought.job, brought.run, brought.created_ms) == (taken.id, taken.job, taken.run, taken.created_ms)
     assert (brought.trust, brought.verified_ms, brought.version) == (Trust.INTACT, LATER_MS, taken.version)
-    assert verify.verify(shelf(tmp_path), SP, Trust.INTACT, LATER_MS).reached is Trust.INTACT
+    assert verified(shelf(tmp_path), SP, Trust.INTACT, LATER_MS).reached is Trust.INTACT
     assert progress_file.read(shelf(tmp_path), SP) == EVENTS
 
 
 def test_the_seal_covers_the_progress(bench: Bench) -> None:
     bench.take()
     progress_file.write(bench.library, SP, EVENTS)
-    assert verify.verify(bench.library, SP, Trust.INTACT, NOW_MS).reached is Trust.INTACT
+    assert verified(bench.library, SP, Trust.INTACT, NOW_MS).reached is Trust.INTACT
     path = bench.folder / "savepoints" / SP / layout.PROGRESS
     path.write_text(path.read_text().replace("3", "4"))
-    assert [damage.path for damage in verify.verify(bench.library, SP, Trust.INTACT, NOW_MS).damages] == [layout.PROGRESS]
+    assert [damage.path for damage in verified(bench.library, SP, Trust.INTACT, NOW_MS).damages] == [layout.PROGRESS]
 
 
 def test_no_progress_is_no_file(bench: Bench) -> None:
@@ -138,7 +139,7 @@ def test_an_empty_directory_may_be_there(bench: Bench, tmp_path: Path) -> None:
 
 def test_a_damaged_savepoint_is_not_exported(bench: Bench, url: str) -> None:
     bench.take()
-    verify.verify(bench.library, SP, Trust.INTACT, NOW_MS)
+    verified(bench.library, SP, Trust.INTACT, NOW_MS)
     victim = bench.folder / "savepoints" / SP / "queries/counts/checkpoint/offsets/13"
     data = victim.read_bytes()
     victim.unlink()
@@ -146,7 +147,7 @@ def test_a_damaged_savepoint_is_not_exported(bench: Bench, url: str) -> None:
     if url.endswith("zst"):
         with pytest.raises(Corrupt):
             export(bench, url)
-    assert verify.verify(bench.library, SP, Trust.INTACT, NOW_MS).damages
+    assert verified(bench.library, SP, Trust.INTACT, NOW_MS).damages
     with pytest.raises(Corrupt) as refused:
         export(bench, url)
     assert refused.value.code == "savepoint.damaged"

@@ -17,7 +17,7 @@ import pytest
 
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import checksums, library, verify
+from pipelines.savepoint import checksums, library
 from pipelines.savepoint.batch_choice import OfBatch
 from pipelines.savepoint.exports import clean as clean_exports
 from pipelines.storage import folders
@@ -28,6 +28,7 @@ from tests.savepoint import golden
 from tests.savepoint.exported import FORMS, SP, bring, export, shelf, target
 from tests.savepoint.faulty import Delays, Fails, Fault, FaultyStorage, Killed, Kills, break_folders
 from tests.savepoint.golden import NOW_MS, Bench
+from tests.verified import verified
 
 Wrap = Callable[[Storage], Storage]
 Verb = Callable[[Bench, str, Wrap], None]
@@ -80,7 +81,7 @@ def assert_whole(bench: Bench) -> None:
         listing = library.shelf(listed)
         assert listing.unreadable == ()
         for savepoint in listing.savepoints:
-            assert verify.verify(listed, savepoint.id, Trust.INTACT, NOW_MS).damages == ()
+            assert verified(listed, savepoint.id, Trust.INTACT, NOW_MS).damages == ()
 
 
 def assert_importable_or_nothing(bench: Bench, url: str) -> None:
@@ -91,7 +92,7 @@ def assert_importable_or_nothing(bench: Bench, url: str) -> None:
     except TidemarkError:
         assert folders.children(other) == []
         return
-    assert verify.verify(other, brought.id, Trust.INTACT, NOW_MS).damages == ()
+    assert verified(other, brought.id, Trust.INTACT, NOW_MS).damages == ()
 
 
 def clean(bench: Bench, url: str) -> None:
@@ -269,7 +270,7 @@ def intact(shelved: Storage) -> bool:
     try:
         listing = library.shelf(shelved)
         return listing.unreadable == () and not [
-            damage for savepoint in listing.savepoints for damage in verify.verify(shelved, savepoint.id, Trust.INTACT, NOW_MS).damages
+            damage for savepoint in listing.savepoints for damage in verified(shelved, savepoint.id, Trust.INTACT, NOW_MS).damages
         ]
     except TidemarkError:
         return False

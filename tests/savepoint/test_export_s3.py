@@ -9,11 +9,12 @@ import pytest
 
 from pipelines.domain.errors import AlreadyExists, Corrupt, NotFound, Unavailable
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import checksums, exports, imports, library, verify
+from pipelines.savepoint import checksums, exports, imports, library
 from pipelines.storage import folders
 from pipelines.storage.addresses import open_storage
 from tests.savepoint.exported import FORMS, LATER_MS, SP, Seen, bring, export, shelf, target
 from tests.savepoint.golden import NOW_MS, Bench
+from tests.verified import verified
 
 
 @pytest.fixture(params=FORMS)
@@ -35,7 +36,7 @@ def test_there_and_back_again(bench: Bench, url: str) -> None:
     )
     brought = bring(url, shelf(bench.folder))
     assert (brought.id, brought.trust, brought.bytes) == (SP, Trust.INTACT, taken.bytes)
-    assert verify.verify(shelf(bench.folder), SP, Trust.INTACT, LATER_MS).reached is Trust.INTACT
+    assert verified(shelf(bench.folder), SP, Trust.INTACT, LATER_MS).reached is Trust.INTACT
     with pytest.raises(AlreadyExists):
         export(bench, url)
 

@@ -33,6 +33,7 @@ from tests.conftest import in_ci
 from tests.savepoint.faulty import Fault, FaultyStorage, Killed, Kills, break_folders
 from tests.savepoint.golden import NOW_MS, VERSION
 from tests.savepoint.moving import MovingJob
+from tests.verified import verified
 
 STORES = ("stateless", "hdfs", "rocksdb_changelog", "rocksdb_format2")
 FORMS = ("", ".tar.zst")
@@ -175,7 +176,7 @@ class Machine(RuleBasedStateMachine):
     @rule(pick=st.integers(0, 5), die=st.one_of(st.none(), st.integers(1, 90)))
     def seal_and_verify(self, pick: int, die: int | None) -> None:
         savepoint = self._pick(pick)
-        crashed = self._do(lambda wrap: verify.verify(wrap(self.library), savepoint, Trust.INTACT, self._now()), die)
+        crashed = self._do(lambda wrap: verified(wrap(self.library), savepoint, Trust.INTACT, self._now()), die)
         self._see_seal(savepoint, crashed)
 
     @precondition(lambda self: self.listed)

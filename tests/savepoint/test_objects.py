@@ -14,7 +14,7 @@ from pipelines.domain.errors import TidemarkError
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId
 from pipelines.domain.savepoints import QueryImage, StoredFile, TakePlan
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import collection, dispose, library, manifests, objects, take, verify
+from pipelines.savepoint import collection, dispose, library, manifests, objects, take
 from pipelines.savepoint.batch_choice import Newest
 from pipelines.savepoint.contents import Part, QueryContents
 from pipelines.savepoint.shelves import Shelf
@@ -24,6 +24,7 @@ from pipelines.storage.protocol import Clone
 from tests.savepoint.bucket import Actor, Bucket, BucketStorage, Step, in_turns, tag
 from tests.savepoint.faulty import Killed
 from tests.savepoint.golden import NOW_MS, VERSION
+from tests.verified import verified
 
 JOB = JobSource(JobName("job"), RunId("r-1"), VERSION, "4.3.0", ())
 IMAGE = QueryImage(QueryName("q"), "id", 1, 0, 0, (), "none", 0, (), {}, "noop", "", 1, 1)
@@ -150,14 +151,14 @@ def test_sealing_lists_what_is_there_once() -> None:
     there = home()
     there.take("sp-1", "abc")
     there.bucket.asked.clear()
-    verification = verify.verify(there.shelf(), SavepointId("sp-1"), Trust.INTACT, NOW_MS)
+    verification = verified(there.shelf(), SavepointId("sp-1"), Trust.INTACT, NOW_MS)
     assert verification.reached is Trust.INTACT
     assert [folder for folder in there.bucket.asked.elements() if folder.startswith("list ")] == ["list sp-1", ORIGIN]
     there.bucket.asked.clear()
-    assert verify.verify(there.shelf(), SavepointId("sp-1"), Trust.INTACT, NOW_MS).reached is Trust.INTACT
+    assert verified(there.shelf(), SavepointId("sp-1"), Trust.INTACT, NOW_MS).reached is Trust.INTACT
     assert there.bucket.asked["list sp-1"] == there.bucket.asked[ORIGIN] == 1
     there.bucket.objects[next(iter(there.named("sp-1")))] = b"xyz"
-    assert verify.verify(there.shelf(), SavepointId("sp-1"), Trust.INTACT, NOW_MS).reached is None
+    assert verified(there.shelf(), SavepointId("sp-1"), Trust.INTACT, NOW_MS).reached is None
 
 
 def actors(there: Home) -> list[Actor]:

@@ -18,7 +18,7 @@ import pytest
 from pipelines.domain.errors import TidemarkError, Unavailable
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import library, restore, take, verify
+from pipelines.savepoint import library, restore, take
 from pipelines.savepoint.batch_choice import Newest
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
@@ -27,6 +27,7 @@ from tests.savepoint.faulty import Fault, FaultyStorage, break_folders
 from tests.savepoint.golden import NOW_MS, Bench
 from tests.storage import s3_server as servers
 from tests.storage.s3_server import ROOT
+from tests.verified import verified
 
 SP = SavepointId("sp-1")
 SMALL = "stateless"
@@ -156,7 +157,7 @@ def test_a_storage_that_goes_away_and_comes_back(verb: str, place: Place, tmp_pa
         left = [path for url in (place.savepoints, place.forks) for path in place.files(url)]
         assert sorted(left) == sorted(began)
     assert place.run(verb, bench, Fault(0)) is None
-    assert verify.verify(open_storage(place.savepoints), SP, Trust.INTACT, NOW_MS).damages == ()
+    assert verified(open_storage(place.savepoints), SP, Trust.INTACT, NOW_MS).damages == ()
 
 
 def steps_of(verb: str, place: Place, bench: Bench, counting: Fault) -> int:

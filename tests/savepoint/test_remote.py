@@ -13,7 +13,7 @@ from pipelines.domain.errors import AlreadyExists, NotFound
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import dispose, library, process_marks, restore, take, verify
+from pipelines.savepoint import dispose, library, process_marks, restore, take
 from pipelines.savepoint.batch_choice import Newest
 from pipelines.savepoint.restore import Restored
 from pipelines.savepoint.source import JobSource, QueryLocation
@@ -26,6 +26,7 @@ from tests.savepoint.faulty import Fault, FaultyStorage, Killed, Kills, break_fo
 from tests.savepoint.golden import NOW_MS, VERSION, Bench
 from tests.savepoint.test_cancelled import Cancelled, Listening
 from tests.savepoint.test_take import NAMES
+from tests.verified import verified
 
 SP = SavepointId("sp-1")
 SMALL, NEWEST = "stateless", 12
@@ -92,7 +93,7 @@ def test_every_golden_job_is_saved_in_s3_and_comes_back(name: str, s3_url: str, 
     assert taken.queries == here.take().queries
     assert taken.path == f"{s3_url}/savepoints/sp-1"
     assert library.shelf(there.library).savepoints == (taken,)
-    verification = verify.verify(there.library, SP, Trust.INTACT, NOW_MS)
+    verification = verified(there.library, SP, Trust.INTACT, NOW_MS)
     assert (verification.reached, verification.damages) == (Trust.INTACT, ())
     made = there.fork(bench, str(bench.folder / "forks"))
     back = contents(made.checkpoints)
@@ -112,7 +113,7 @@ def test_from_anywhere_to_anywhere(checkpoint: str, savepoints: str, how: How, s
     manifest = library.manifest(job.library, SP)
     assert manifest.how == {how: sum(manifest.how.values()) - manifest.how["written"], "written": manifest.how["written"]}
     assert taken.new_bytes >= taken.bytes
-    assert verify.verify(job.library, SP, Trust.INTACT, NOW_MS).reached is Trust.INTACT
+    assert verified(job.library, SP, Trust.INTACT, NOW_MS).reached is Trust.INTACT
     for forks in (str(bench.folder / "forks"), f"{s3_url}/forks"):
         made = job.fork(bench, forks)
         assert closure(open_storage(f"{made.checkpoints}/counts"), taken.batch).query_id == "a-new-id"
@@ -137,18 +138,18 @@ def test_a_cancelled_copy_leaves_nothing(checkpoint: str, savepoints: str, s3_ur
         take.take(job.source(), Newest(), job.library, take.Naming(SP, NOW_MS), Listening(counting.words // 2))
     assert contents(job.savepoints) == before
     job.take()
-    assert verify.verify(job.library, SP, Trust.INTACT, NOW_MS).reached is Trust.INTACT
+    assert verified(job.library, SP, Trust.INTACT, NOW_MS).reached is Trust.INTACT
 
 
 def test_damage_in_a_bucket_is_found(s3_url: str, bench: Bench) -> None:
     job = setting(bench, s3_url, "local", "s3")
     job.take()
-    assert verify.verify(job.library, SP, Trust.INTACT, NOW_MS).damages == ()
+    assert verified(job.library, SP, Trust.INTACT, NOW_MS).damages == ()
     victim = "sp-1/queries/counts/checkpoint/metadata"
     job.library.write(victim, b"x" * len(job.library.read(victim)))
-    assert [damage.path for damage in verify.verify(job.library, SP, Trust.INTACT, NOW_MS).damages] == [victim.removeprefix("sp-1/")]
+    assert [damage.path for damage in verified(job.library, SP, Trust.INTACT, NOW_MS).damages] == [victim.removeprefix("sp-1/")]
     job.library.delete([victim])
-    assert verify.verify(job.library, SP, Trust.COMPLETE, NOW_MS).damages[0].kind == "missing"
+    assert verified(job.library, SP, Trust.COMPLETE, NOW_MS).damages[0].kind == "missing"
 
 
 @dataclass(frozen=True)

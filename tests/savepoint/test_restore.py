@@ -14,13 +14,14 @@ from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound
 from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import dispose, manifests, restore, verify
+from pipelines.savepoint import dispose, manifests, restore
 from pipelines.savepoint.batch_choice import OfBatch
 from pipelines.savepoint.restore import Fork, Restored
 from pipelines.storage.local import LocalStorage
 from tests.savepoint import golden
 from tests.savepoint.golden import NOW_MS, VERSION, Bench
 from tests.savepoint.test_take import NAMES
+from tests.verified import verified
 
 
 def restored(bench: Bench, target: restore.Target | None = None) -> Restored:
@@ -123,12 +124,12 @@ def test_a_damaged_savepoint_is_not_restored_and_the_file_is_named(harm: str, be
 
 def test_damage_that_a_verify_found_within_a_file_is_not_restored_either(bench: Bench) -> None:
     bench.take()
-    verify.verify(bench.library, SavepointId("sp-1"), Trust.INTACT, NOW_MS)
+    verified(bench.library, SavepointId("sp-1"), Trust.INTACT, NOW_MS)
     victim = bench.folder / "savepoints" / "sp-1" / "queries" / "counts" / "checkpoint" / "commits" / "13"
     data = victim.read_bytes()
     victim.unlink()
     victim.write_bytes(data[:-1] + b"?")
-    verify.verify(bench.library, SavepointId("sp-1"), Trust.INTACT, NOW_MS)
+    verified(bench.library, SavepointId("sp-1"), Trust.INTACT, NOW_MS)
     for begin in (lambda: restored(bench), lambda: planned_of(bench, bench.fork())):
         with pytest.raises(Corrupt, match="commits/13"):
             begin()

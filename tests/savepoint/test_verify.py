@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.errors import Unsupported
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.trust import Damage, Proof, Trust, Verification
 from pipelines.savepoint import checksums, library, verify
 from pipelines.storage import documents
+from tests import verified as verifying
 from tests.savepoint.golden import NOW_MS, Bench
 
 SP = SavepointId("sp-1")
 
 
 def verified(bench: Bench, level: Trust = Trust.INTACT, at_ms: int = NOW_MS) -> Verification:
-    return verify.verify(bench.library, SP, level, at_ms)
+    return verifying.verified(bench.library, SP, level, at_ms)
 
 
 def victim(bench: Bench) -> Path:
@@ -147,9 +147,3 @@ def test_what_was_verified_before_there_were_levels_has_them(bench: Bench) -> No
     del old["levels"], old["proof"]
     bench.library.write("sp-1/verified.json", json.dumps(old).encode())
     assert verified(bench, Trust.COMPLETE, NOW_MS + 1).levels == {Trust.COMPLETE: NOW_MS + 1, Trust.INTACT: NOW_MS}
-
-
-def test_proving_is_the_sandboxs(bench: Bench) -> None:
-    bench.take()
-    with pytest.raises(Unsupported):
-        verified(bench, Trust.PROVED)

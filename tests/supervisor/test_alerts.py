@@ -306,6 +306,12 @@ def test_refusals(house: House, change: SetAlert | SetChannel | TryChannel | Sil
     assert not (house.root / "alerts.json").exists()
 
 
+def test_a_wrong_name_of_a_variable_is_said_to_be_one_and_is_not_repeated(house: House) -> None:
+    with pytest.raises(TidemarkError, match="no name of an environment variable") as refused:
+        house.face.plan(SetChannel("c", env="json://host/secret"))
+    assert "secret" not in f"{refused.value} {refused.value.hint}"
+
+
 def test_a_document_that_cannot_be_read_is_said_once_and_keeps_no_job_from_its_page(house: House) -> None:
     house.ran("a", state=RunState.FAILED)
     do(house.face, SetAlert("failed", when="failed"))

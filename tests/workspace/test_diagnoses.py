@@ -18,7 +18,6 @@ from pipelines.domain.operations import DAMAGED, SOUND, OperationState
 from pipelines.domain.runs import PROGRESS_FILE, QUERIES_FILE
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import verify
 from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.face import do
 from pipelines.verbs.jobs import ListRetained
@@ -26,6 +25,7 @@ from pipelines.verbs.operations import CancelOperation, ListOperations, ShowOper
 from pipelines.verbs.take import Take
 from pipelines.workspace import operations
 from pipelines.workspace.tickets import Ticket
+from tests.verified import verified
 from tests.waiting import until
 from tests.workspace.conftest import NEWEST, House, progress_line, query_line
 
@@ -106,7 +106,7 @@ def test_a_damaged_savepoint_names_what_else_there_is(house: House, sealed: bool
     house.ran("a")
     other, saved = take(house, 11), take(house)
     if sealed:
-        verify.verify(house.face.context.library, saved.id, Trust.INTACT, 1)
+        verified(house.face.context.library, saved.id, Trust.INTACT, 1)
     harm(house, saved, "queries/counts/checkpoint/commits/13")
     diagnosis = only_diagnosis(house, saved.id)
     assert [(finding.damage.path, finding.batches) for finding in diagnosis.findings] == [("commits/13", (NEWEST,))]
@@ -118,7 +118,7 @@ def test_what_only_the_seal_tells(house: House) -> None:
     """The code and the rewritten source log have no checksums of Spark's."""
     house.ran("a")
     saved = take(house)
-    verify.verify(house.face.context.library, saved.id, Trust.INTACT, 1)
+    verified(house.face.context.library, saved.id, Trust.INTACT, 1)
     harm(house, saved, "code/job.py")
     diagnosis = only_diagnosis(house, saved.id)
     assert [(finding.damage.path, finding.damage.kind, finding.part) for finding in diagnosis.findings] == [
@@ -135,7 +135,7 @@ def test_a_whole_query_of_a_damaged_savepoint_is_not_advised_to_start_from(house
     house.append(run, QUERIES_FILE, json.dumps(line) + "\n")
     other, saved = take(house), take(house)
     assert all(f"fork {saved.id} --name" in diagnosis.advice for diagnosis in do(house.face, Diagnose(saved.id)))
-    verify.verify(house.face.context.library, saved.id, Trust.INTACT, 1)
+    verified(house.face.context.library, saved.id, Trust.INTACT, 1)
     harm(house, saved, "queries/late/checkpoint/offsets/13")
     counts, damaged = do(house.face, Diagnose(saved.id))
     assert (len(counts.findings), len(damaged.findings)) == (0, 1)

@@ -16,7 +16,7 @@ from pipelines.domain.errors import AlreadyExists, Invalid, NotFound, Unavailabl
 from pipelines.domain.homes import WORKSPACE, Homes, Step
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import layout, objects, verify
+from pipelines.savepoint import layout, objects
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.hdfs import HdfsStorage
 from pipelines.storage.local import LocalStorage
@@ -41,6 +41,7 @@ from pipelines.workspace import home_completion, homes
 from tests.savepoint import golden
 from tests.savepoint.test_remote import upload
 from tests.storage.s3_server import S3Server, hurry
+from tests.verified import verified
 from tests.waiting import until
 from tests.workspace.conftest import CODE, House
 
@@ -143,8 +144,8 @@ def test_intact_is_what_hdfs_says(house: House, theirs: str, monkeypatch: pytest
     shelf = house.face.context.shelf(taken.id)
     with monkeypatch.context() as patched:
         through = Passed(patched, HdfsStorage)
-        assert verify.verify(shelf, taken.id, Trust.INTACT, 1).reached is Trust.INTACT
-        assert verify.verify(shelf, taken.id, Trust.INTACT, 2).reached is Trust.INTACT
+        assert verified(shelf, taken.id, Trust.INTACT, 1).reached is Trust.INTACT
+        assert verified(shelf, taken.id, Trust.INTACT, 2).reached is Trust.INTACT
     assert {path.split("/", 1)[1] for path in through.read} <= {layout.MANIFEST, layout.CHECKSUMS, layout.VERIFIED, layout.PROGRESS}
     state = [file.path for file in house.face.ask(ReadManifest(taken.id)).files if file.path.endswith(".delta") and file.bytes]
     shelf.write(f"{taken.id}/{state[0]}", bytes(byte ^ 1 for byte in shelf.read(f"{taken.id}/{state[0]}")))

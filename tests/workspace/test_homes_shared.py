@@ -9,7 +9,7 @@ import pytest
 from pipelines.domain.errors import Corrupt, Unsupported
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
-from pipelines.savepoint import layout, objects, verify
+from pipelines.savepoint import layout, objects
 from pipelines.savepoint.manifests import ALONE_FORMAT
 from pipelines.savepoint.shelves import Shelf
 from pipelines.storage.addresses import open_storage
@@ -27,6 +27,7 @@ from pipelines.verbs.take import Take
 from pipelines.verbs.verify import Verify
 from tests.savepoint import golden
 from tests.savepoint.test_remote import upload
+from tests.verified import verified
 from tests.workspace.conftest import CODE, House
 from tests.workspace.test_homes import Passed, files, names
 
@@ -137,8 +138,8 @@ def test_intact_is_what_the_store_says(house: House, theirs: str, monkeypatch: p
     shelf = house.face.context.shelf(both[0].id)
     with monkeypatch.context() as patched:
         through = Passed(patched)
-        assert verify.verify(shelf, both[0].id, Trust.INTACT, 1).reached is Trust.INTACT
-        assert verify.verify(shelf, both[0].id, Trust.INTACT, 2).reached is Trust.INTACT
+        assert verified(shelf, both[0].id, Trust.INTACT, 1).reached is Trust.INTACT
+        assert verified(shelf, both[0].id, Trust.INTACT, 2).reached is Trust.INTACT
     assert {path.split("/")[1] for path in through.read} <= {layout.MANIFEST, layout.CHECKSUMS, layout.VERIFIED, layout.PROGRESS}
     assert do(house.face, Verify(both[1].id, Trust.INTACT)).reached is Trust.INTACT
     path, name = next((path, name) for path, name in house.face.ask(ReadManifest(both[0].id)).objects.items() if path.endswith(".delta"))

@@ -49,7 +49,10 @@ def _changed(settings: AlertSettings, change: SetChannel) -> AlertSettings:
         if len(others) == len(settings.channels):
             raise _unknown(change.channel)
         return replace(settings, channels=others)
-    if bool(change.env) == bool(change.file) or (change.env and not _VARIABLE.fullmatch(change.env)):
+    if change.env and not change.file and not _VARIABLE.fullmatch(change.env):
+        hint = "Letters, digits and '_', beginning with no digit: TIDEMARK_ONCALL_URL. The address itself is given nowhere."
+        raise Invalid("channel.place", "What is given is no name of an environment variable", hint)
+    if bool(change.env) == bool(change.file):
         hint = "Give --env NAME of a variable of the server, or --file PATH; never the address itself."
         raise Invalid("channel.place", "A channel's address is in one environment variable, or in one file", hint)
     if change.file and ("://" in change.file or not Path(change.file).is_absolute()):
