@@ -25,6 +25,8 @@ JAR_CONFS = (JARS, PACKAGES, "spark.driver.extraClassPath")
 ENDPOINT, REGION, PATH_STYLE = (f"spark.hadoop.fs.s3a.{name}" for name in ("endpoint", "endpoint.region", "path.style.access"))
 ACCESS_KEY = "spark.hadoop.fs.s3a.access.key"
 ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+AWS = ".amazonaws.com"
+"""The end of every endpoint of the S3 that an environment without one means."""
 REGION_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION")
 KEY_VARIABLES = ("AWS_ACCESS_KEY_ID",)
 HDFS_CLIENTS = ("hadoop-client-api", "hadoop-hdfs-client")
@@ -93,6 +95,15 @@ def refuse_unlike(conf: Mapping[str, str], environment: Mapping[str, str]) -> No
             told = f"not what the server's environment says ({' or '.join(variables)})"
             hint = f"Leave {key} out: the job gets what the server has. Or start the server with that of the job."
             raise Conflict(code, f"The job's conf {key} is {told}", hint)
+
+
+def is_other_s3(path: str, conf: Mapping[str, str], environment: Mapping[str, str]) -> bool:
+    """Whether a file of a job is in S3, and its confs name another S3, for its bucket (`fs.s3a.bucket.NAME.endpoint`) or for all, than the
+    server's environment. What is behind a reference, nobody here knows."""
+    bucket = urlsplit(path).netloc if path.startswith(S3) else ""
+    theirs = bucket and (conf.get(ENDPOINT.replace("s3a.", f"s3a.bucket.{bucket}."), "") or conf.get(ENDPOINT, ""))
+    ours = _host(first_of(environment, ENDPOINT_VARIABLES))
+    return bool(theirs) and (bool(within(theirs)) or (_host(theirs) != ours and (bool(ours) or not _host(theirs).endswith(AWS))))
 
 
 def refuse_without_connector(conf: Mapping[str, str], hadoop_version: str, is_there: bool) -> None:

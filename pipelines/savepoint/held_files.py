@@ -8,7 +8,7 @@ looked for; in S3 and HDFS each folder of them is listed.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -23,7 +23,7 @@ from pipelines.domain.savepoints import SourceOffset
 from pipelines.storage.addresses import HDFS_ADDRESSES, S3_ADDRESSES, open_storage
 from pipelines.storage.protocol import Storage
 
-ELSEWHERE = "its files are on another machine, where nobody looked"
+ELSEWHERE = "its files are on another machine, or in another S3 than the server's, where nobody looked"
 
 
 @dataclass
@@ -95,15 +95,24 @@ def entries(storage: Storage, source: str, end: int | None = None) -> Sequence[S
         return ()
 
 
-def holding(query: QueryName, offset: SourceOffset, own: Storage, others: Iterable[Storage], seen: Seen, now_ms: int) -> Holding:
+def holding(
+    query: QueryName,
+    offset: SourceOffset,
+    own: Storage,
+    others: Iterable[Storage],
+    seen: Seen,
+    now_ms: int,
+    is_elsewhere: Callable[[str], bool] = lambda path: False,
+) -> Holding:
     """What the source holds of what was read after `offset`. `own` is the checkpoint in the savepoint,
-    `others` are those of its job."""
+    `others` are those of its job; a file that `is_elsewhere` is not where the server would look for it."""
     end = source_log.offset_of(offset.offset)
     read = entries(own, offset.source, end) if end is not None and end >= 0 else ()
     if end is not None and end >= 0 and not read:
         return Holding(query, offset.source, Usable.UNKNOWN, "the savepoint does not say which files it has read")
     needed = _needed({entry.path for entry in read}, others, offset.source)
-    if any(local_path(entry.path) is None and not is_listed(entry.path) for entry in (*needed, *read[-1:])):
+    paths = [entry.path for entry in (*needed, *read[-1:])]
+    if any(is_elsewhere(path) or (local_path(path) is None and not is_listed(path)) for path in paths):
         return Holding(query, offset.source, Usable.UNKNOWN, ELSEWHERE)
     try:
         seen.look(entry.path for entry in needed)

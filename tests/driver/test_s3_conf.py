@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.job_places import ENDPOINT, PATH_STYLE, REGION, s3_conf
+from pipelines.domain.job_places import ENDPOINT, PATH_STYLE, REGION, is_other_s3, s3_conf
 from pipelines.driver import destinations
 from pipelines.driver.destinations import Destination
 from pipelines.driver.intercept import Asked
 from pipelines.driver.sinks import place_or_none
 from pipelines.hadoop.paths import HadoopPath
 
+OURS, OTHER, OF_BUCKET = "http://127.0.0.1:9000", "http://elsewhere:9000", "spark.hadoop.fs.s3a.bucket.bucket.endpoint"
 PLACE = "s3a://bucket/a-r-1/checkpoints/r-1"
 TOLD = {"AWS_ENDPOINT_URL": "http://127.0.0.1:9000", "AWS_REGION": "eu-west-1", "AWS_SECRET_ACCESS_KEY": "hidden"}
 
@@ -48,3 +49,26 @@ def test_a_place_is_of_this_machine_or_of_a_tried_file_system() -> None:
 )
 def test_a_directory_of_this_machine_is_told_from_one_of_hadoops_default(path: str, default: str, directory: str) -> None:
     assert destinations.of(None, Asked(format="parquet", options={"path": path}), default) == Destination("parquet", directory)
+
+
+@pytest.mark.parametrize(
+    ("conf", "ours", "is_other"),
+    [
+        ({}, OURS, False),
+        ({ENDPOINT: "127.0.0.1:9000"}, OURS, False),
+        ({ENDPOINT: OTHER}, OURS, True),
+        ({ENDPOINT: OTHER}, "", True),
+        ({ENDPOINT: "s3.eu-west-1.amazonaws.com"}, "", False),
+        ({ENDPOINT: "{env:ENDPOINT}"}, OURS, True),
+        ({OF_BUCKET: OTHER}, OURS, True),
+        (
+            {ENDPOINT: OTHER, OF_BUCKET: "127.0.0.1:9000"},
+            OURS,
+            False,
+        ),
+    ],
+)
+def test_another_s3_is_told_from_the_servers(conf: dict[str, str], ours: str, is_other: bool) -> None:
+    environment = {"AWS_ENDPOINT_URL": ours} if ours else {}
+    assert is_other_s3("s3a://bucket/folder/a.json", conf, environment) is is_other
+    assert not is_other_s3("hdfs://bucket/folder/a.json", conf, environment) and not is_other_s3("file:///a.json", conf, environment)

@@ -12,6 +12,7 @@ import pytest
 
 from pipelines.domain.errors import Conflict, Unavailable
 from pipelines.domain.holdings import Usable
+from pipelines.domain.job_places import ENDPOINT
 from pipelines.domain.jobs import Run
 from pipelines.domain.savepoints import SourceOffset
 from pipelines.savepoint import held_files, layout
@@ -24,6 +25,7 @@ from pipelines.verbs.fork import Fork
 from pipelines.verbs.holdings import AskHoldings
 from pipelines.verbs.import_ import Import
 from pipelines.verbs.resume import Resume
+from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ShowSavepoint
 from pipelines.verbs.system import ListEvents, RebuildCatalog
 from pipelines.verbs.take import Take
@@ -31,7 +33,7 @@ from pipelines.workspace import holdings
 from pipelines.workspace.holdings import Asking
 from pipelines.workspace.holdings import gaps as source_gaps
 from tests.sourced import FIRST_MS, lay_input, name_input
-from tests.workspace.conftest import House
+from tests.workspace.conftest import CODE, House
 
 BEGAN = 9
 
@@ -118,6 +120,18 @@ def test_files_in_a_bucket_are_listed(house: House, run: Run, s3_url: str, kind:
     else:
         assert answer.usable is Usable.NO and answer.sources[0].gaps == (f"{place}/day%201/010.json",)
         assert refused is not None and refused.code == "source.gone" and "1 of the 3 files" in refused.message
+
+
+def test_files_in_another_s3_than_the_servers_are_not_said_to_be_gone(house: House, s3_url: str) -> None:
+    """The server's has a bucket of that name, without the files."""
+    conf = {ENDPOINT: "http://elsewhere:9000"}
+    run = house.lay(do(house.face, RunScript(name="a", script="job.py", code=CODE, args=("--output", "{output}"), conf=conf)))
+    name_input(Path(run.checkpoints) / "counts", s3_url.replace("s3://", "s3a://"))
+    taken = do(house.face, Take("a", BEGAN))
+    answer = do(house.face, AskHoldings(taken.id)).holdings
+    assert answer is not None and answer.usable is Usable.UNKNOWN and "another S3 than the server's" in answer.sources[0].why
+    for change in (Fork(taken.id, name="b"), Resume("a", batch=BEGAN)):
+        assert house.face.plan(change).refusal is None
 
 
 def away(url: str) -> Storage:

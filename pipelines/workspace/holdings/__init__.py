@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from pipelines.checkpoint import source_log
 from pipelines.domain.errors import Conflict
 from pipelines.domain.holdings import HOLDINGS_FORMAT, Holding, Holdings, HoldingsPlan, Usable
 from pipelines.domain.ids import JobName, QueryName, SavepointId, folder_of
+from pipelines.domain.job_places import is_other_s3
 from pipelines.domain.replay import UNREPLAYABLE
 from pipelines.domain.savepoints import Manifest, QueryImage, Savepoint, SourceOffset
 from pipelines.savepoint import held_files, held_tables, layout
@@ -31,9 +34,11 @@ ABROAD = "its job never ran here, so nobody knows what was read after it"
 
 @dataclass(frozen=True)
 class Asking:
-    """What one round of questions shares: when it is, which files were looked for, and what queries told, by their ids."""
+    """What one round of questions shares: when it is, which files were looked for, what queries told, by their ids, and the confs of the
+    job."""
 
     now_ms: int
+    conf: Mapping[str, str] = field(default_factory=dict)
     seen: held_files.Seen = field(default_factory=held_files.Seen)
     told: dict[str, reported.Told] = field(default_factory=dict)
 
@@ -76,7 +81,8 @@ def of_source(
     if reads_files or source_log.offset_of(offset.offset) is not None:
         if not others:
             return Holding(query, offset.source, Usable.UNKNOWN, ABROAD)
-        return held_files.holding(query, offset, own, others, asking.seen, asking.now_ms)
+        is_elsewhere = partial(is_other_s3, conf=asking.conf, environment=os.environ)
+        return held_files.holding(query, offset, own, others, asking.seen, asking.now_ms, is_elsewhere)
     of_kafka = kafka.of_source(context, image, offset)
     if of_kafka is not None:
         return of_kafka
@@ -101,6 +107,7 @@ def kind_of(image: QueryImage, offset: SourceOffset) -> str:
 
 
 def _of_savepoint(context: Context, manifest: Manifest, asking: Asking) -> Holdings:
+    asking = replace(asking, conf=manifest.version.conf)
     answers = [
         of_source(
             context, image, offset, checkpoint_in(context, manifest.id, image.query), others_of(context, manifest, image.query), asking

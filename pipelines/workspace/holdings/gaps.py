@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC
 
@@ -18,7 +18,7 @@ from pipelines.savepoint.take import Look
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.words import formats
-from pipelines.workspace import holdings, savepoints, sources
+from pipelines.workspace import holdings, runs, savepoints, sources, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.holdings import Asking
 from pipelines.workspace.holdings import kafka as kafka_holdings
@@ -45,7 +45,9 @@ def told_of_batches(context: Context, shown: RestorePlan, job: JobName, look: Lo
     """The same for batches of the job's own checkpoint."""
     checkpoints = {place.query: open_storage(place.checkpoint) for place in sources.of_job(context, job).queries}
     images = [_placed(query.image, checkpoints[query.image.query]) for query in look.gathered]
-    held = _held(context, images, lambda query: (checkpoints[query], [checkpoints[query]]))
+    newest = runs.newest(context, job)
+    conf = versions.get(context, newest.version).conf if newest else {}
+    held = _held(context, images, lambda query: (checkpoints[query], [checkpoints[query]]), conf)
     return _told(shown, held, "that batch", is_accepted)
 
 
@@ -62,7 +64,7 @@ def _of_savepoint(context: Context, manifest: Manifest, *, with_files: bool) -> 
     def places(query: QueryName) -> tuple[Storage, Sequence[Storage]]:
         return holdings.checkpoint_in(context, manifest.id, query), holdings.others_of(context, manifest, query)
 
-    return _held(context, images, places, with_files=with_files)
+    return _held(context, images, places, manifest.version.conf, with_files=with_files)
 
 
 def _of_present(context: Context, job: JobName) -> Iterator[Holding]:
@@ -107,7 +109,7 @@ def _standing(context: Context, place: QueryLocation) -> Iterator[Holding]:
     except (Corrupt, NotFound, Unsupported) as unreadable:
         yield Holding(place.query, "", Usable.UNKNOWN, unreadable.message)
         return
-    yield from _held(context, [image], lambda query: (open_storage(place.checkpoint), ()), with_files=False)
+    yield from _held(context, [image], lambda query: (open_storage(place.checkpoint), ()), {}, with_files=False)
 
 
 def _placed(image: QueryImage, checkpoint: Storage) -> QueryImage:
@@ -115,9 +117,11 @@ def _placed(image: QueryImage, checkpoint: Storage) -> QueryImage:
     return image if image.begun or not any(image.brokers) else replace(image, offsets=contents.starts(checkpoint))
 
 
-def _held(context: Context, images: Iterable[QueryImage], places: Places, *, with_files: bool = True) -> Iterator[Holding]:
-    """What is to be said of the images' sources; of files nothing unless `with_files`."""
-    asking = Asking(context.now_ms())
+def _held(
+    context: Context, images: Iterable[QueryImage], places: Places, conf: Mapping[str, str], *, with_files: bool = True
+) -> Iterator[Holding]:
+    """What is to be said of the images' sources, of a job with these confs; of files nothing unless `with_files`."""
+    asking = Asking(context.now_ms(), conf)
     for image in images:
         for offset in image.offsets:
             holding = _asked(context, image, offset, places, asking, with_files=with_files)
