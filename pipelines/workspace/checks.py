@@ -31,13 +31,14 @@ CHECKPOINTS = "checkpoints"
 
 @plans(Check)
 def plan(context: Context, change: Check) -> PlannedChange[Verdict, CheckPlan]:
-    """Raises Invalid for code with a syntax error, and (`map.operator`) for what names no operator."""
+    """Raises Invalid for code with a syntax error, and (`map.operator`) for what names no operator; Unavailable (`secret.missing`) for a
+    secret that is not there."""
     told = change.map or {}
     operator_places.mapped("", told)
     manifest = savepoints.manifest(context, change.savepoint)
     operator_places.check_told(manifest.queries, told)
     version = versions.of_fork(manifest, change, context.now_ms())
-    versions.check(version)
+    versions.check_to_try(version)
     verdict = known_verdicts.known(context, manifest, version, change.new_queries, told)
     plan = CheckPlan(manifest.id, manifest.job, version.id, verdict is None)
     return PlannedChange(plan, lambda ticket: verdict or _check(context, manifest, version, change.new_queries, told, ticket))

@@ -38,7 +38,7 @@ def plan(context: Context, change: TryCode) -> Planned[Trial, TrialPlan]:
     """Raises Invalid for code with a syntax error, or (`drop.kept`) that is known not to drop that, and what a migration's plan refuses."""
     manifest = savepoints.manifest(context, change.savepoint)
     version = versions.of_fork(manifest, change, context.now_ms())
-    versions.check(version)
+    versions.check_to_try(version)
     asked = migrations.asked(change, change.new_queries)
     migrated = _restoring(context, manifest, version, asked, "").plan().migration if asked else None
     if migrated is not None:

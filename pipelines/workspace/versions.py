@@ -125,14 +125,18 @@ def check_logging(version: Version) -> None:
         raise Invalid("code.log4j", f"log4j2 cannot use {name}: {problem}", hint)
 
 
-def check_here(context: Context, version: Version) -> None:
-    """Raises what `check` does, what `hadoop.check` and `runtimes.check` and `secret_values.refuse` do, and what
-    `large_files.refuse` raises where a file that the
-    version knows by its hash is lost."""
+def check_to_try(version: Version) -> None:
+    """Raises what `check` and `secret_values.refuse` do, for a version whose code will be run in the sandbox."""
     check(version)
+    secret_values.refuse(version)
+
+
+def check_here(context: Context, version: Version) -> None:
+    """Raises what `check_to_try`, `hadoop.check` and `runtimes.check` do, and what `large_files.refuse` raises where a file that the
+    version knows by its hash is lost."""
+    check_to_try(version)
     hadoop.check(version)
     runtimes.check(version)
-    secret_values.refuse(version)
     large_files.refuse(context, version)
 
 

@@ -18,8 +18,10 @@ from pipelines.verbs.export import Export
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ReadLog
+from pipelines.verbs.replay import RunReplay
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.take import Take
+from pipelines.verbs.try_code import TryCode
 from tests.workspace.conftest import CODE, House
 from tests.workspace.serving import serving
 
@@ -61,6 +63,17 @@ def test_what_no_driver_could_have_is_refused_before_it_starts(
     with pytest.raises(TidemarkError) as refused:
         house.face.plan(RunScript(name="a", script="job.py", code=CODE, args=args, conf=conf, master=master or "local[2]"))
     assert refused.value.code == code and refused.value.hint
+
+
+def test_code_that_is_only_tried_needs_them_too(house: House) -> None:
+    run = house.ran("a")
+    first, last = do(house.face, Take("a", 3)), do(house.face, Take("a", 9))
+    args = (*house.face.context.files.spec(run.job, run.id).args, "{env:TIDEMARK_NOT_SET}")
+    changes = (Check(first.id, args=args), TryCode(first.id, args=args), RunReplay(savepoint=first.id, end=last.id, args=args))
+    for change in changes:
+        with pytest.raises(TidemarkError, match="TIDEMARK_NOT_SET") as refused:
+            house.face.plan(change)
+        assert refused.value.code == "secret.missing"
 
 
 def test_arguments_of_a_sql_file_are_no_place_for_them(house: House) -> None:

@@ -49,7 +49,7 @@ def plan(context: Context, change: RunReplay) -> Planned[Replay, ReplayPlan]:
     name = JobName(context.new_id("replay"))
     revised = {part.name: getattr(change, part.name) for part in fields(Revision)}
     fork = forks.without_drop(forks.plan_variant(context, span.start, Variant(name=name, sinks=FRESH, until=span.end.id, **revised)))
-    versions.check(fork.version)
+    versions.check_to_try(fork.version)
     able, unable = replay_parts.comparable(context, span)
     _refuse(span, able, change)
     following = fork.plan.lock_step
