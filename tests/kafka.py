@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,12 +86,13 @@ class Broker:
         _done(self.admin.delete_topics([topic]))
         until(lambda: topic not in self.admin.list_topics(timeout=ANSWER_S).topics)
 
-    def write(self, topic: str, rows: Iterable[Row]) -> None:
+    def write(self, topic: str, rows: Iterable[Row], times_ms: Iterable[int] = repeat(0)) -> None:
+        """`times_ms`: those that the messages have (epoch ms), 0 for now."""
         from confluent_kafka import Producer
 
         producer = Producer({"bootstrap.servers": self.servers, "linger.ms": 0, "log_level": 0})
-        for partition, value in rows:
-            producer.produce(topic, value=value.encode(), partition=partition)
+        for (partition, value), time_ms in zip(rows, times_ms, strict=False):
+            producer.produce(topic, value=value.encode(), partition=partition, timestamp=time_ms)
         assert producer.flush(ANSWER_S) == 0
 
     def read(self, topic: str) -> list[str]:
