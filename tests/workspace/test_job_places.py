@@ -155,9 +155,9 @@ def test_a_bucket_that_is_not_there_is_told_by_the_plan(house: House, s3_url: st
     assert error.value.code.startswith("storage.")
 
 
-def ran(house: House, home: str, name: str = "a") -> Run:
+def ran(house: House, home: str, name: str = "a", conf: Mapping[str, str] = PACKAGE) -> Run:
     """A job at `home` with a golden checkpoint and output there."""
-    run = do(house.face, script(home, name=name))
+    run = do(house.face, script(home, conf, name))
     laid = house.root.parent / "laid" / name
     lay_checkpoint("rocksdb_format2", laid / "checkpoint")
     lay_output("rocksdb_format2", laid / "output")
