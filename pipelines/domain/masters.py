@@ -15,6 +15,8 @@ from pipelines.domain.errors import Invalid, Unsupported
 
 DEFAULT = "local[2]"
 """Of a new job, and of one-off work on the state of a job whose executors run elsewhere."""
+TRIES = 3
+"""Of a task of one-off work."""
 CLUSTER_FILE = "cluster.json"
 """In a run's folder."""
 MASTER, DEPLOY_MODE = "spark.master", "spark.submit.deployMode"
@@ -72,8 +74,14 @@ def threads(master: str) -> int | None:
 
 def beside(master: str) -> str:
     """The master of one-off work on the state of a job that runs on `master`: never a cluster, whose executors its jobs need, and which
-    need not see scratch folders of this machine."""
-    return master if is_local(master) or not master else DEFAULT
+    need not see scratch folders of this machine.
+
+    A task has TRIES, where a local Spark gives it one (`SparkContext.MAX_LOCAL_TASK_FAILURES`): a busy machine may not have a new Python
+    up within the 10 s that Spark gives it (`PythonWorkerFactory.createSimpleWorker`)."""
+    if not master:
+        return master
+    here = master if is_local(master) else DEFAULT
+    return here if "," in here else f"local[{threads(here) or '*'},{TRIES}]"
 
 
 def check(master: str, conf: Mapping[str, str]) -> None:

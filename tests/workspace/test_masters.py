@@ -73,7 +73,8 @@ def test_the_plan_of_a_fork_names_another_master_and_what_it_needs(house: House)
 
 
 def test_one_off_work_stays_here(house: House, tmp_path: Path) -> None:
-    assert (beside(URL), beside("local[7]"), beside("")) == ("local[2]", "local[7]", "")
+    masters = (URL, "local[7]", "local", "local[*]", "local[4, 2]", "")
+    assert [beside(master) for master in masters] == ["local[2,3]", "local[7,3]", "local[1,3]", "local[*,3]", "local[4, 2]", ""]
     assert is_local("local[*]") and not is_local("local-cluster[1,1,512]")
     house.ran()
     manifest = house.face.ask(ReadManifest(do(house.face, Take("a")).id))
@@ -81,7 +82,7 @@ def test_one_off_work_stays_here(house: House, tmp_path: Path) -> None:
     frozen = house.face.context.files.version(far.version)
     assert frozen is not None and frozen.master == URL
     spec = rehearsals.scratch_spec(house.face.context, manifest, frozen, tmp_path / "scratch", str(tmp_path))
-    assert spec.master == "local[2]"
+    assert spec.master == "local[2,3]"
 
 
 def test_a_job_says_where_it_runs(house: House) -> None:

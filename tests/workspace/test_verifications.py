@@ -111,7 +111,8 @@ def test_changed_code_is_tried_on_the_state_and_its_rows_are_shown_and_written_n
     stage.write(3, 1)
     marks, before, kept = stage.marks(), sorted(stage.output.rglob("*")), sorted(stage.taken.iterdir())
     warm.one_environment()
-    negative = TryCode(savepoint.id, code=CODE.replace("total=total)", "total=-total)"))
+    late = CODE.replace("total += row.n", "total += row.n + 0 // TaskContext.get().attemptNumber()")  # fails at a task's first try
+    negative = TryCode(savepoint.id, code="from pyspark import TaskContext\n" + late.replace("total=total)", "total=-total)"))
     judged_the_same(stage, negative)
     tried = do(stage.face, negative)
     assert (tried.note, tried.failed, tried.meanings) == ("", False, ())
