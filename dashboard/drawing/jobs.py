@@ -36,7 +36,7 @@ from pipelines.words import formats
 Columns = Mapping[str, Numbers]
 Array = NDArray[np.float64]
 PEAK_POINTS = 20
-NO_DATA = "Numbers appear with the first batch"
+NO_DATA = "No batch in this time"
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def batch_latency(series: Columns) -> Chart:
     if not chart.traces:
         return chart
     p50, p99 = np.nanpercentile(took, [50, 99])
-    levels = [_level(p50 / unit.scale, GREEN), _level(p99 / unit.scale, ORANGE)]
+    levels = [{"y": float(p50) / unit.scale, "color": GREEN}, {"y": float(p99) / unit.scale, "color": ORANGE}]
     legend = (
         *chart.legend,
         LegendEntry("p50", formats.duration(float(p50)), GREEN, "dash"),
@@ -93,7 +93,7 @@ def batch_phases(series: Columns) -> Chart:
     timed = [(phase, _sum(series, *phase.columns)) for phase in PHASES]
     present = [phase for phase, took in timed if np.isfinite(took).any()]
     if not present:
-        return Chart("Batch phases", empty=NO_DATA)
+        return _empty("Batch phases", series)
     values = [np.nan_to_num(took) for _, took in timed if np.isfinite(took).any()]
     total, t = np.sum(values, axis=0), column(series["t"])
     before = _sum(series, *(BESIDE + name for phase in PHASES for name in phase.columns))
@@ -117,7 +117,7 @@ def event_time_lag(series: Columns) -> Chart:
     curves = (Curve("watermark", "watermark_lag_ms", ORANGE, fill=True), Curve("newest event", "newest_lag_ms", BLUE))
     present = tuple(c for c in curves if np.isfinite(column(behind[c.column])).any())
     if not present:
-        return Chart("Event-time lag", empty="This job reads no event time")
+        return _empty("Event-time lag", series, "This job reads no event time")
     return _curves("Event-time lag", behind, present, milliseconds(*(column(behind[c.column]) for c in present)))
 
 
@@ -159,6 +159,11 @@ def checkpoint_size(series: Columns) -> Chart:
     return replace(chart, traces=tuple({**trace, "line": {**trace.get("line", {}), "shape": "hv"}} for trace in chart.traces))
 
 
+def _empty(title: str, series: Columns, why: str = NO_DATA) -> Chart:
+    """`why` says what the batches of that time are without; without batches nothing is known of that."""
+    return Chart(title, empty=why if len(series["t"]) else NO_DATA)
+
+
 def framed(chart: Chart, marks: Sequence[TimeMark], span: tuple[float, float] | None) -> Chart:
     """`chart` as one of a page's: with its marks, over its span of time."""
     layout = {**chart.layout, "span": list(span)} if span else chart.layout
@@ -168,7 +173,7 @@ def framed(chart: Chart, marks: Sequence[TimeMark], span: tuple[float, float] | 
 def _curves(title: str, series: Columns, curves: Sequence[Curve], unit: Unit, *, empty: str = NO_DATA) -> Chart:
     raw = [column(series.get(c.column, ())) for c in curves]
     if not any(np.isfinite(values).any() for values in raw):
-        return Chart(title, empty=empty)
+        return _empty(title, series, empty)
     t = column(series["t"])
     past = [(c, column(series.get(BESIDE + c.column, ()))) for c in curves]
     drawn = [trace for c, values in past for trace in day_before(c.name, series, values, unit)]
@@ -217,7 +222,7 @@ def broken_line(name: str, color: str, t: Array, values: Array, unit: Unit) -> d
 def _bars(title: str, series: Columns, curve: Curve, empty: str) -> Chart:
     values = column(series.get(curve.column, ()))
     if not np.isfinite(values).any():
-        return Chart(title, empty=empty)
+        return _empty(title, series, empty)
     trace = {**line(column(series["t"]), values, curve.name, curve.color, hovertemplate=ROWS.hover), "type": "bar", "opacity": 0.8}
     legend = (LegendEntry("last batch", formats.compact(last(values)), curve.color),)
     before = column(series.get(BESIDE + curve.column, ()))
@@ -229,10 +234,6 @@ def _bars(title: str, series: Columns, curve: Curve, empty: str) -> Chart:
 def _summary(title: str, legend: Sequence[LegendEntry], suffix: str = "") -> str:
     last_values = ", ".join(f"{entry.name} {entry.value} {suffix}".rstrip() for entry in legend)
     return f"{title} over time; last: {last_values}."
-
-
-def _level(y: float, color: str) -> dict[str, Any]:
-    return {"y": float(y), "color": color}
 
 
 def _sum(series: Columns, *keys: str) -> Array:

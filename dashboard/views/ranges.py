@@ -17,16 +17,18 @@ from pipelines.words import formats
 
 SHORTEST_MS = 1_000
 EXAMPLE = "yesterday 03:10–03:30"
+DRAG = "Drag across a chart to choose a range; click a point for its batch"
 _TYPED, _REFUSED = "range_words", "range_refused"
 
 
 @dataclass(frozen=True)
 class Span:
-    """From when to when, epoch ms; `chosen` where the address says so, and it stays as it is while time goes on."""
+    """From when to when, epoch ms; `chosen` where the address says so, `ended` where it ends with a run: both stay as time goes on."""
 
     from_ms: float
     to_ms: float
     chosen: bool = False
+    ended: bool = False
 
     @property
     def ranged(self) -> str:
@@ -69,7 +71,8 @@ def bar(span: Span) -> bool:
                 st.button(label, key=key, icon=f":material/{icon}:", type="tertiary", on_click=choose, args=(there,))
             st.button("Back to now", key="span_now", icon=":material/update:", type="tertiary", on_click=choose, args=(None,))
         else:
-            st.html('<span class="tm-hint">Drag across a chart to choose a range; click a point for its batch</span>', width="content")
+            until = "Until the run ended. " if span.ended else ""
+            st.html(f'<span class="tm-hint">{until}{DRAG}</span>', width="content")
         st.space("stretch")
         beside = st.toggle("Beside the day before", key="yesterday", bind="query-params")
     refused()

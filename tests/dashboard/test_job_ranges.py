@@ -9,10 +9,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard.views import ranges
+from dashboard.views.job.metrics import LEAD_MS
 from pipelines.domain.experiments import Series
 from pipelines.domain.ids import JobName, QueryName
+from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import RetainedBatch
-from pipelines.verbs.jobs import ListRetained, ShowSeries
+from pipelines.verbs.jobs import ListRetained, ShowJob, ShowSeries
 from pipelines.verbs.take import Take
 from tests.dashboard.opening import Opener, clicked, selected, texts
 from tests.faces import NOW_MS, FakeFace
@@ -49,6 +51,17 @@ def test_a_range_of_the_address_is_asked_for_and_left_again(opened: Opener, face
     assert (selected(app, "from"), selected(app, "to")) == ("2027-01-14T01:50:00Z", FROM)
     app = clicked(app, "span_now")
     assert (selected(app, "from"), asked[-1].to_ms == TO_MS - 1_200_000) == ("", False)
+
+
+def test_the_charts_of_a_run_that_ended_are_of_its_last_minutes(opened: Opener, face: FakeFace, asked: list[ShowSeries]) -> None:
+    detail, ended_ms = face.ask(ShowJob(JOB)), 1_768_357_800_000
+    assert detail.summary.run is not None
+    run = replace(detail.summary.run, state=RunState.FAILED, ended_ms=ended_ms)
+    job = replace(detail.summary.job, created_ms=ended_ms - DAY_MS)
+    face.answers(ShowJob(JOB), replace(detail, summary=replace(detail.summary, job=job, run=run, state=RunState.FAILED), runs=(run,)))
+    app = opened(face, "job", job=JOB)
+    assert (asked[-1].from_ms, asked[-1].to_ms) == (ended_ms + LEAD_MS - 900_000, ended_ms + LEAD_MS)
+    assert "Until the run ended." in texts(app) and selected(app, "from") == ""
 
 
 def typed(app: AppTest, words: str) -> AppTest:

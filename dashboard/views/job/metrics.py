@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import streamlit as st
 
@@ -17,6 +18,7 @@ from dashboard.health import is_late
 from dashboard.key_figures import KeyFigure, key_figures
 from dashboard.views import ranges
 from dashboard.views.job import alerts, logs, moments, observed
+from dashboard.views.job.header import job_ended
 from dashboard.views.live import range_ms
 from dashboard.widgets import Tone, empty_state, section
 from pipelines.domain.experiments import Series
@@ -49,7 +51,7 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
     else:
         _figures(detail.summary)
     span_ms = range_ms()
-    span = ranges.chosen() or ranges.Span(since_ms(detail.summary.job, span_ms, now), now)
+    span = ranges.chosen() or _newest(detail, span_ms, now)
     yesterday = ranges.bar(span)
     moments.draw(name, detail, now)
     series = _series(name, span, span_ms, yesterday=yesterday)
@@ -80,14 +82,14 @@ def _series(name: str, span: ranges.Span, span_ms: int, *, yesterday: bool) -> S
     shown = _asked(name, span, span_ms)
     if not yesterday:
         return shown
-    past = _asked(name, ranges.Span(span.from_ms - DAY_MS, span.to_ms - DAY_MS, span.chosen), span_ms)
+    past = _asked(name, replace(span, from_ms=span.from_ms - DAY_MS, to_ms=span.to_ms - DAY_MS), span_ms)
     return days.beside(shown, past, DAY_MS)
 
 
 def _asked(name: str, span: ranges.Span, span_ms: int) -> Series:
     question = ShowSeries(name, from_ms=int(span.from_ms), to_ms=int(span.to_ms), points=POINTS)
-    back = 0 if span.chosen else round(session.now_ms() - span.to_ms, -4)
-    by = question if span.chosen else (ShowSeries, name, span_ms, back)
+    stays = span.chosen or span.ended
+    by = question if stays else (ShowSeries, name, span_ms, round(session.now_ms() - span.to_ms, -4))
     return session.shared(question, by=by, age_ms=min((span.to_ms - span.from_ms) / POINTS, OLDEST_MS))
 
 
@@ -97,6 +99,15 @@ def _charts(series: Series, marks: Sequence[TimeMark], span: ranges.Span) -> dic
     waiting = backlog_charts(series, marks, ends)
     own = observed_charts(series, marks, ends)
     return waiting | jobs.job_charts(series.columns, marks, ends) | operator_charts(series, marks, ends) | own
+
+
+def _newest(detail: JobDetail, span_ms: int, now: float) -> ranges.Span:
+    """The last minutes; of a job whose run has ended those before its end, which is what somebody comes for."""
+    run, job = detail.summary.run, detail.summary.job
+    if run is None or run.ended_ms is None or not job_ended(detail):
+        return ranges.Span(since_ms(job, span_ms, now), now)
+    end = min(run.ended_ms + LEAD_MS, now)
+    return ranges.Span(since_ms(job, span_ms, end), end, ended=True)
 
 
 def since_ms(job: Job, span_ms: int, now: float) -> float:

@@ -57,6 +57,10 @@ def test_without_numbers_every_chart_says_why_it_is_empty(columns: dict[str, lis
         assert chart.empty
 
 
+def test_without_batches_nothing_is_said_of_the_job_itself() -> None:
+    assert {chart.empty for chart in jobs.job_charts({"t": []}).values()} == {jobs.NO_DATA}
+
+
 def test_every_rate_and_its_axis_say_of_what() -> None:
     chart = jobs.throughput(series())
     assert all(value.endswith(" rows/s") for value in legend(chart).values())
