@@ -42,6 +42,8 @@ STREAMING = ("Metrics", "Operators", "State", "Batches", "Savepoints", "Versions
 SCRIPT = ("Run", "Versions", "Logs", "Configuration", "Alerts", "Events")
 WATCHED = ("Metrics", "Operators", "State", "Batches", "Savepoints", "Configuration", "Alerts", "Events")
 """Of a job that runs elsewhere there is no log, and no run of ours."""
+IN_PLACE = ("input-rows", "look-up")
+"""Operations whose progress stands where their answer will."""
 ADDRESS = {
     "range": address.one_of(*RANGES),
     "from": address.MOMENT,
@@ -79,7 +81,7 @@ def page() -> None:
 def _draw(name: str, detail: JobDetail, head: DeltaGenerator) -> None:
     with head:
         on = header.draw(name, detail)
-    operations.under_way(lambda operation: operation.job == name, key="job")
+    operations.under_way(lambda operation: operation.job == name and operation.kind not in IN_PLACE, key="job")
     live(lambda: _live(name, _shape(detail)), on)
 
 

@@ -28,7 +28,7 @@ def draw(detail: JobDetail, now: float) -> None:
     run = detail.summary.run
     restarts.draw(detail, now)
     for query in detail.queries:
-        _query(query)
+        _query(query, is_up=run is not None and run.state.live)
     if run is None:
         return
     version = session.workspace().ask(ShowVersion(run.version))
@@ -45,7 +45,7 @@ def draw(detail: JobDetail, now: float) -> None:
             st.html(changes(version.conf, None, "None"))
 
 
-def _query(query: QuerySeen) -> None:
+def _query(query: QuerySeen, *, is_up: bool) -> None:
     with st.container(border=True, key=f"card_query_{query.query}"):
         st.html(f'<div class="tm-section"><h2>{escape(query.query)}</h2></div>')
         st.html(
@@ -56,7 +56,7 @@ def _query(query: QuerySeen) -> None:
                     ("Sink", chip(query.sink, "blue", mono=True) if query.sink else formats.MISSING),
                     ("Output", _mono(query.sink_path)),
                     ("Checkpoint", _mono(query.checkpoint)),
-                    ("Spark UI", _link(query.ui_url)),
+                    ("Spark UI", _link(query.ui_url if is_up else "")),
                 ]
             )
         )
