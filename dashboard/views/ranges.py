@@ -18,6 +18,7 @@ from pipelines.words import formats
 SHORTEST_MS = 1_000
 EXAMPLE = "yesterday 03:10–03:30"
 DRAG = "Drag across a chart to choose a range; click a point for its batch"
+ENDED = "Until the run ended; drag to choose a range, click for a batch"
 _TYPED, _REFUSED = "range_words", "range_refused"
 
 
@@ -71,8 +72,7 @@ def bar(span: Span) -> bool:
                 st.button(label, key=key, icon=f":material/{icon}:", type="tertiary", on_click=choose, args=(there,))
             st.button("Back to now", key="span_now", icon=":material/update:", type="tertiary", on_click=choose, args=(None,))
         else:
-            until = "Until the run ended. " if span.ended else ""
-            st.html(f'<span class="tm-hint">{until}{DRAG}</span>', width="content")
+            st.html(f'<span class="tm-hint">{ENDED if span.ended else DRAG}</span>', width="content")
         st.space("stretch")
         beside = st.toggle("Beside the day before", key="yesterday", bind="query-params")
     refused()

@@ -10,7 +10,7 @@ from pathlib import Path
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Conflict, Unsupported
 from pipelines.domain.ids import folder_of
 from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, Exit, RunSpec
-from pipelines.driver import commits, failures, intercept, lease, outside, own_logging, secret_values, sinks, sql_script, submit
+from pipelines.driver import commits, failures, intercept, jvm, lease, outside, own_logging, secret_values, sinks, sql_script, submit
 from pipelines.driver.beside import Beside
 from pipelines.driver.boundary import stop_at_boundary
 from pipelines.driver.connect import importing
@@ -42,6 +42,7 @@ def run(folder: Path, now_ms: Clock) -> int:
     except Exception as error:  # noqa: BLE001  whatever happens, exit.json says so
         traceback.print_exc()
         ending = _failed(failures.of_exception(error, ""), records)
+    ending = jvm.blamed(ending)
     records.exit(ending)
     return ending.code or 0
 

@@ -194,6 +194,8 @@ def _note(home: Path, ending: Exit | None, missing: list[QueryName], idle: list[
         return f"The job's code ended without a word. Its last lines:\n{processes.tail(home / LOG_FILE)}"
     if ending.reason == "failed":
         return f"The state was read, but the job's code failed before its batch was done: {ending.error_class}: {ending.message}"
+    if ending.reason == "killed":
+        return ending.message
     absent = [query for query in missing if query not in idle]
     sentences = [f"The sources of {', '.join(idle)} had nothing new to run a batch with: prove it again when they have."] if idle else []
     sentences += [f"The job's code ended before {', '.join(absent)} ran a batch."] if absent else []

@@ -61,7 +61,7 @@ def test_the_charts_of_a_run_that_ended_are_of_its_last_minutes(opened: Opener, 
     face.answers(ShowJob(JOB), replace(detail, summary=replace(detail.summary, job=job, run=run, state=RunState.FAILED), runs=(run,)))
     app = opened(face, "job", job=JOB)
     assert (asked[-1].from_ms, asked[-1].to_ms) == (ended_ms + LEAD_MS - 900_000, ended_ms + LEAD_MS)
-    assert "Until the run ended." in texts(app) and selected(app, "from") == ""
+    assert ranges.ENDED in texts(app) and selected(app, "from") == ""
 
 
 def typed(app: AppTest, words: str) -> AppTest:

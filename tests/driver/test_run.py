@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+import psutil
 import pytest
 
 from pipelines.domain.ids import folder_of
@@ -12,6 +13,7 @@ from pipelines.domain.installed import INSTALLED_FILE, Installed, is_same
 from pipelines.domain.runtimes import OWN
 from pipelines.sandbox import installed
 from pipelines.storage import documents
+from tests import java
 from tests.driver.process import Driver, Drivers, batches
 
 STEADY = """
@@ -43,6 +45,14 @@ def in_a_batch(driver: Driver, checkpoint: Path) -> bool:
     return len(batches(checkpoint, "offsets")) > len(batches(checkpoint, "commits"))
 
 
+COUNTED = """
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+rows = spark.readStream.format("rate").load()
+rows.groupBy("value").count().writeStream.outputMode("update").foreachBatch(lambda frame, batch: frame.collect()).start()
+spark.streams.awaitAnyTermination()
+"""
 ARGUMENTS = """
 import argparse
 parser = argparse.ArgumentParser()
@@ -102,6 +112,21 @@ def test_a_script_without_queries_ends_with_sigterm(drivers: Drivers) -> None:
     driver.terminate()
     assert driver.wait() == 0
     assert (driver.exit["reason"], driver.exit["code"]) == ("stopped", 0)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("ended_by", "too"), [(signal.SIGTERM, True), (signal.SIGKILL, False)])
+def test_whoever_ends_sparks_process_has_killed_the_run(drivers: Drivers, ended_by: signal.Signals, too: bool) -> None:
+    """A machine that is shut down tells all processes at once; the kernel takes the one with the most memory."""
+    driver = drivers.start("run-1", COUNTED)
+    driver.until(lambda d: bool(d.progress))
+    (spark,) = java.jvms(psutil.Process(driver.process.pid))
+    if too:
+        driver.terminate()
+    spark.send_signal(ended_by)
+    assert driver.wait() == 1
+    assert (driver.exit["reason"], driver.exit["error_class"], driver.exit["query"]) == ("killed", "", ""), driver.log
+    assert driver.exit["message"].startswith(f"Spark's process was ended by {ended_by.name}, as ")
 
 
 def test_a_second_sigterm_ends_at_once(drivers: Drivers) -> None:
