@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from pipelines.domain.holdings import Holding, Holdings, Usable
+from pipelines.domain.savepoints import Savepoint
 from pipelines.words import formats
 
-UNASKED, USABLE, UNKNOWN, ENDING = "not asked yet", "usable", "cannot tell", "about to run out"
+UNASKED, USABLE, UNKNOWN, ENDING, DAMAGED = "not asked yet", "usable", "cannot tell", "about to run out", "no: damaged"
 TITLE = "Usable"
 HINT = "Whether its sources still hold all that was read after it, and until when they most likely do"
 
 
-def usable(holdings: Holdings | None, now_ms: float) -> str:
+def usable(savepoint: Savepoint, now_ms: float) -> str:
+    """`no: damaged` whatever its sources hold, else what they do."""
+    return DAMAGED if savepoint.damaged_files else held(savepoint.holdings, now_ms)
+
+
+def held(holdings: Holdings | None, now_ms: float) -> str:
     """`usable`, `usable for 2d 4h`, `no longer: 3 files gone`, `cannot tell`."""
     if holdings is None:
         return UNASKED

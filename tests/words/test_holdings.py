@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from pipelines.domain.holdings import HOLDINGS_FORMAT, LEAST_MS, Holding, Holdings, Usable, ends_ms, next_due_ms
-from pipelines.domain.ids import QueryName, SavepointId
+from pipelines.domain.ids import QueryName, RunId, SavepointId, VersionId
 from pipelines.words import holdings as words
+from tests import samples
 
 NOW_MS, HOUR_MS, DAY_MS = 1_800_000_000_000, 3_600_000, 86_400_000
 FINE = Holding(QueryName("counts"), "0", Usable.YES, "all 4 files that were read after it are there")
@@ -37,7 +38,12 @@ def held(*sources: Holding) -> Holdings:
     ],
 )
 def test_it_is_said_in_a_word_or_two(holdings: Holdings | None, says: str, is_over: bool) -> None:
-    assert (words.usable(holdings, NOW_MS), words.is_over(holdings, NOW_MS)) == (says, is_over)
+    assert (words.held(holdings, NOW_MS), words.is_over(holdings, NOW_MS)) == (says, is_over)
+
+
+def test_a_damaged_savepoint_is_not_usable_whatever_its_sources_hold() -> None:
+    whole = replace(samples.savepoint("sp-1", "a", version=VersionId("v-1"), run=RunId("r-1")), holdings=held(FINE))
+    assert (words.usable(whole, NOW_MS), words.usable(replace(whole, damaged_files=1), NOW_MS)) == ("usable", "no: damaged")
 
 
 def test_the_reason_names_what_is_gone() -> None:

@@ -25,7 +25,9 @@ def ask(savepoint: Savepoint) -> None:
 def fact(savepoint: Savepoint, now_ms: float) -> str:
     """Whether it can be used; a lack with its reason, everything else with it on hover."""
     holdings = savepoint.holdings
-    text, hint = words.usable(holdings, now_ms), words.hint(holdings, now_ms)
+    text, hint = words.usable(savepoint, now_ms), words.hint(holdings, now_ms)
+    if savepoint.damaged_files:
+        return chip(text, "red")
     if holdings is not None and holdings.usable is Usable.NO:
         return f"{chip(text, 'orange')} {escape(hint)}"
     return f'<span title="{escape(hint)}">{escape(text)}</span>'
@@ -34,5 +36,5 @@ def fact(savepoint: Savepoint, now_ms: float) -> str:
 def cell(savepoint: Savepoint, now_ms: float) -> Cell:
     """The same for the table."""
     is_over = words.is_over(savepoint.holdings, now_ms)
-    text, hint = words.usable(savepoint.holdings, now_ms), words.hint(savepoint.holdings, now_ms)
+    text, hint = words.usable(savepoint, now_ms), words.hint(savepoint.holdings, now_ms)
     return Cell(text, sort=ends_ms(savepoint.holdings, None), tone="orange" if is_over else None, muted=not is_over, hint=hint)

@@ -23,7 +23,7 @@ def pairs(savepoint: Savepoint, now_ms: int) -> list[tuple[str, str]]:
         return [("usable", words.UNASKED)]
     gaps = [gap for holding in holdings.sources for gap in holding.gaps]
     return [
-        ("usable", words.usable(holdings, now_ms)),
+        ("usable", words.held(holdings, now_ms)),
         ("because", words.why(holdings)),
         ("asked", formats.when(holdings.at_ms, now_ms, None)),
         *(("gone", gap) for gap in gaps),

@@ -117,7 +117,7 @@ def _table(savepoints_listed: Sequence[Savepoint], now_ms: int) -> output.Table:
             formats.size(savepoint.new_bytes),
             best(savepoint),
             words.ORIGINS[savepoint.reason],
-            held.usable(savepoint.holdings, now_ms),
+            held.usable(savepoint, now_ms),
             formats.last_day(savepoint.best_before_ms, now_ms, None),
             savepoint.label,
         )
