@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 
 from pipelines.checkpoint import offsets as offset_log
 from pipelines.checkpoint import source_log
@@ -14,6 +16,7 @@ from pipelines.domain import iceberg_offsets, kafka
 from pipelines.domain.errors import Invalid, Unsupported
 from pipelines.domain.iceberg_offsets import Position
 from pipelines.domain.ids import QueryName
+from pipelines.domain.job_places import is_other_s3
 from pipelines.domain.moments import moment_ms
 from pipelines.domain.moved_sources import EARLIEST, LATEST, MOST_EXAMPLES, MovedSource
 from pipelines.domain.savepoints import Manifest, QueryImage, SourceOffset
@@ -39,7 +42,7 @@ def planned(context: Context, manifest: Manifest, variant: Variant) -> tuple[Mov
     """The moves that the variant asks for.
 
     Raises Invalid (`offsets.source`, `offsets.position`, `offsets.lock_step`, `time.invalid`), Unsupported (`offsets.kind`,
-    `offsets.files`), Unavailable where a broker does not answer."""
+    `offsets.files`), Unavailable where a broker or a storage does not answer."""
     if not variant.offsets:
         return ()
     if variant.lock_step or variant.until or variant.until_ms is not None:
@@ -102,7 +105,8 @@ def _move(context: Context, manifest: Manifest, image: QueryImage, offset: Sourc
 def _of_files(context: Context, manifest: Manifest, image: QueryImage, offset: SourceOffset, end: int, position: str) -> Move:
     checkpoint = holdings.checkpoint_in(context, manifest.id, image.query)
     others = [entry for other in holdings.others_of(context, manifest, image.query) for entry in held_files.entries(other, offset.source)]
-    log: MovedLog = moved_files.moved(checkpoint, offset.source, end, _time_ms(context, position), others)
+    is_elsewhere = partial(is_other_s3, conf=manifest.version.conf, environment=os.environ)
+    log: MovedLog = moved_files.moved(checkpoint, offset.source, end, _time_ms(context, position), others, is_elsewhere)
     after = json.dumps({"logOffset": log.offset}, separators=(",", ":"))
     examples = (*log.skipped, *log.again)[:MOST_EXAMPLES]
     counts = len(log.skipped), len(log.again)

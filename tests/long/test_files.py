@@ -1,11 +1,12 @@
 """Files of each format on each storage with `cleanSource`: what goes on from a savepoint has the rows of a run that nobody touched, and
-nothing begins without the files that were taken away since."""
+nothing begins without the files that were taken away since. In S3 and HDFS a fork goes on at another time, too."""
 
 from __future__ import annotations
 
 import io
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow
@@ -15,6 +16,7 @@ import pytest
 from pipelines.domain.holdings import Usable
 from pipelines.domain.runs import RunState
 from pipelines.storage.addresses import open_storage
+from pipelines.storage.protocol import Storage
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
@@ -25,6 +27,7 @@ from pipelines.verbs.run import RunScript
 from pipelines.verbs.take import Take
 from tests import s3_connector
 from tests.waiting import until
+from tests.workspace import test_source_moves_exact as moves
 from tests.workspace.proving import CONF
 from tests.workspace.serving import Server, serving
 
@@ -129,3 +132,64 @@ def test_forks_and_resumes_have_all_rows_or_do_not_begin(
     assert {path.rpartition("/")[2] for path in asked.sources[0].gaps} == gone
     refused = face.plan(Fork(taken.id, name="c")).refusal
     assert refused is not None and refused.code == "source.gone" and f"{len(gone)} of the {FILES - FIRST} files" in refused.message
+
+
+@pytest.mark.parametrize("kind", ["s3", "hdfs"])
+def test_files_are_skipped_and_read_again(kind: str, request: pytest.FixtureRequest) -> None:
+    server: Server = request.getfixturevalue("server")
+    face, storage = server.face, open_storage(url := f"{request.getfixturevalue(f'{kind}_url')}/moved")
+    conf = {**CONF, **(s3_connector.conf() if kind == "s3" else {})}
+
+    def put(*files: int) -> None:
+        for file in files:
+            put_later(storage, file)
+
+    put(0, 1, 2)
+    place = f"{url.replace('s3://', 's3a://')}/in"
+    do(face, RunScript(name="main", script="counts.py", code=moves.CODE, args=(place, "{output}"), conf=conf))
+    has(server, "main", moves.files(range(3)))
+    commits = [Path(server.newest("main").checkpoints) / query / "commits" / "2" for query in moves.QUERIES]
+    until(lambda: all(commit.is_file() for commit in commits))
+    taken = do(face, Take("main"))
+    put(3, 4, 5)
+    has(server, "main", moves.files(range(6)))
+    expected = {
+        "skips": (changed(storage, 4), (1, 0), dict.fromkeys(("f4", "f5", "f6"), 1)),
+        "again": (changed(storage, 1), (0, 2), moves.files(range(3, 7), range(1, 3))),
+        "newest": ("latest", (3, 0), {"f6": 1}),
+    }
+    for name, (position, amounts, _) in expected.items():
+        fork = Fork(taken.id, name=name, offsets={f"{query}.0": position for query in moves.QUERIES})
+        moved = face.plan(fork).moved
+        assert [(move.skipped, move.again, move.unit) for move in moved] == [(*amounts, "files")] * len(moves.QUERIES), moved
+        do(face, fork)
+    put(6)
+    for name, (*_, counted) in expected.items():
+        has(server, name, counted)
+
+
+def has(server: Server, job: str, counted: dict[str, int]) -> None:
+    until(lambda: moves.totals(server, job) == moves.by_all(counted), 400, what=f"{job} with {counted}")
+
+
+def put_later(storage: Storage, file: int) -> None:
+    """Names itself three times, and is newer than every other; S3 tells whole seconds."""
+    others = [entry.modified_ms for entry in storage.list("in")]
+
+    def is_newer() -> bool:
+        storage.write(at := name(file), f"{json.dumps({'file': f'f{file}'})}\n".encode() * 3)
+        return all(at_ms < modified_ms(storage, at) for at_ms in others)
+
+    until(is_newer)
+
+
+def name(file: int) -> str:
+    return f"in/day=a b (ä) #1/{file}.json"
+
+
+def modified_ms(storage: Storage, path: str) -> int:
+    return next(entry.modified_ms for entry in storage.list("in") if entry.path == path)
+
+
+def changed(storage: Storage, file: int) -> str:
+    return datetime.fromtimestamp(modified_ms(storage, name(file)) / 1_000, UTC).isoformat(timespec="milliseconds")

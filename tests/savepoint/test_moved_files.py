@@ -12,6 +12,7 @@ import pytest
 from pipelines.domain.errors import Unsupported
 from pipelines.savepoint.moved_files import MovedLog, moved
 from pipelines.storage.addresses import open_storage
+from pipelines.storage.protocol import Storage
 
 
 def lay(events: Path, checkpoint: Path) -> None:
@@ -52,9 +53,33 @@ def test_a_file_that_is_gone_is_not_read_again(tmp_path: Path) -> None:
     assert [path.rpartition("/")[2] for path in log.again] == ["0.json"] and log.written["sources/0/1"] == b"v1"
 
 
-def test_files_of_another_machine_are_refused(tmp_path: Path) -> None:
-    log = tmp_path / "sources" / "0"
+def test_files_in_s3_are_listed_there(s3_url: str, tmp_path: Path) -> None:
+    place = open_storage(f"{s3_url}/moved")
+    for name in ("day=1 (ä) #1/0.json", "day=1 (ä) #1/1.json", "day=2/2.json", "day=2/_3.json", "day=2/.4.json", "_logs/5.json"):
+        place.write(f"in/{name}", b"{}")
+    first = f"{s3_url.replace('s3://', 's3a://')}/moved/in/day=1%20(ä)%20%231"
+    read = [(f"{first}/0.json", next(place.list("in")).modified_ms)]
+    log = moved(logged(tmp_path / "a", *read), "0", 0, math.inf, ())
+    assert [path.removeprefix(s3_url.replace("s3://", "s3a://")) for path in log.skipped] == [
+        "/moved/in/day=1 (ä) #1/1.json",
+        "/moved/in/day=2/2.json",
+    ]
+    assert f'"path":"{first}/1.json","timestamp":'.encode() in log.written["sources/0/1"] and (log.again, log.offset) == ((), 1)
+    back = moved(logged(tmp_path / "b", *read, (f"{first}/gone.json", 1)), "0", 0, -math.inf, ())
+    assert (back.skipped, back.again, back.offset) == ((), (f"{first}/0.json",), 0)
+
+
+def logged(checkpoint: Path, *files: tuple[str, int]) -> Storage:
+    """A checkpoint whose source has read these files, by address and time, in its first batch."""
+    log = checkpoint / "sources" / "0"
     log.mkdir(parents=True)
-    (log / "0").write_text('v1\n{"path":"s3a://lake/0.json","timestamp":1,"batchId":0}')
+    lines = [json.dumps({"path": path, "timestamp": changed_ms, "batchId": 0}) for path, changed_ms in files]
+    (log / "0").write_text("\n".join(("v1", *lines)))
+    return open_storage(str(checkpoint))
+
+
+@pytest.mark.parametrize("files", [("abfss://lake@a/0.json",), ("s3a://lake/0.json", "file:///in/1.json"), ("s3a://other/0.json",), ()])
+def test_files_elsewhere_or_of_several_storages_are_refused(tmp_path: Path, files: tuple[str, ...]) -> None:
+    checkpoint = logged(tmp_path, *((path, 1) for path in files))
     with pytest.raises(Unsupported, match="another machine"):
-        moved(open_storage(str(tmp_path)), "0", 0, math.inf, ())
+        moved(checkpoint, "0", 0, math.inf, (), lambda path: "other" in path)

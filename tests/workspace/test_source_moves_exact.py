@@ -28,7 +28,7 @@ import json, sys
 from pathlib import Path
 from pyspark.sql import SparkSession
 
-events, output = sys.argv[1:3]
+events, output = sys.argv[1], sys.argv[2].removeprefix("file:")
 spark = SparkSession.builder.getOrCreate()
 
 
