@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,8 @@ CAUSES = {
 }
 ENDS_S = 30.0
 """By then a JVM that shuts down is gone, whatever its hooks do."""
+OUTSIDE = "Spark's process was ended by something outside."
+"""Of one whose end nobody saw: it is not this one's child where a cluster began the driver."""
 
 
 def blamed(ending: Exit) -> Exit:
@@ -29,15 +32,15 @@ def blamed(ending: Exit) -> Exit:
 
 def _end() -> str:
     """What ended Spark's process; empty where it is up, or this one never had one."""
-    from pyspark import SparkContext
-
-    gateway = SparkContext._gateway
+    gateway = getattr(getattr(sys.modules.get("pyspark"), "SparkContext", None), "_gateway", None)
     if gateway is None or _is_up(gateway):
         return ""
+    if gateway.proc is None:
+        return OUTSIDE
     try:
         code = gateway.proc.wait(ENDS_S)
     except subprocess.TimeoutExpired:
-        return "Spark's process is being ended by something outside."
+        return OUTSIDE
     number = -code if code < 0 else code - 128
     by = f"was ended by {CAUSES[signal.Signals(number)]}" if number in CAUSES else f"ended with exit code {code}; the log says why"
     return f"Spark's process {by}."

@@ -98,7 +98,9 @@ def _files(known: Collection[Place]) -> Mapping[Place, int]:
 
 
 def _below(folder: str) -> Iterator[tuple[str, int]]:
-    """Of this machine; a folder may be a link."""
+    """Of this machine, where a folder may be a link; none in one that is gone."""
+    if not os.path.isdir(folder):
+        return
     with os.scandir(folder) as entries:
         for entry in entries:
             if _is_hidden(entry.name):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,13 @@ def test_a_file_that_is_gone_is_not_read_again(tmp_path: Path) -> None:
     (tmp_path / "in/day=1/1.json").unlink()
     log = moved(open_storage(str(tmp_path / "checkpoint")), "0", 1, -math.inf, ())
     assert [path.rpartition("/")[2] for path in log.again] == ["0.json"] and log.written["sources/0/1"] == b"v1"
+
+
+def test_of_a_folder_that_is_gone_nothing_is_skipped_or_read_again(tmp_path: Path) -> None:
+    lay(tmp_path / "in", tmp_path / "checkpoint")
+    shutil.rmtree(tmp_path / "in")
+    log = moved(open_storage(str(tmp_path / "checkpoint")), "0", 1, -math.inf, ())
+    assert (log.skipped, log.again, log.offset) == ((), (), 1)
 
 
 def test_files_in_s3_are_listed_there(s3_url: str, tmp_path: Path) -> None:
