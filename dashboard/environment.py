@@ -1,15 +1,13 @@
 """Prepares `.venv` from requirements.txt and enters it: what `python3 -m dashboard` and `python3 -m tests` do first.
 
-Standard library only: it runs on a bare Python, before anything is installed. The environment goes through three states, told
-apart by files inside it: *unfinished* (a set-up began: the next one starts over), *ready* (the stamp, written last, says for which
-Python and which requirements), and *unknown* (somebody else made it: completed in place).
+Standard library only: it runs on a bare Python, before anything is installed. What tests alone need is installed for them alone. The
+environment goes through three states, told apart by files inside it: *unfinished* (a set-up began: the next one starts over), *ready*
+(the stamp, written last, says for which Python and which requirements), and *unknown* (somebody else made it: completed in place).
 """
 
 from __future__ import annotations
 
 import contextlib
-import enum
-import hashlib
 import importlib.util
 import json
 import os
@@ -18,64 +16,27 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
 from dashboard.installing import SetupFailed, compile_ours, install
+from dashboard.needs import STAMP, UNFINISHED, Need, need, parts, wanted
 
 ROOT = Path(__file__).resolve().parent.parent
 REQUIREMENTS = ROOT / "requirements.txt"
 VENV = ROOT / ".venv"
-STAMP = "tidemark-ready.json"
-UNFINISHED = "tidemark-unfinished"
+TESTS = "tests"
 ENTERED = "TIDEMARK_ENTERED"
 """Environment variable with the pid of the process that is becoming the environment's Python: it must not try twice."""
 
 Say = Callable[[str], None]
 
 
-class Need(enum.Enum):
-    """The work that an environment needs."""
-
-    NOTHING = enum.auto()
-    INSTALL = enum.auto()
-    CREATE = enum.auto()
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """The Python, requirements and folder that an environment must be made for; the folder counts because its scripts carry its path."""
-
-    python: str
-    requirements: str
-    folder: str
-
-    def as_json(self) -> dict[str, str]:
-        return {"python": self.python, "requirements": self.requirements, "folder": self.folder}
-
-
-def wanted(venv: Path, requirements: Path) -> Wanted:
-    """The `Wanted` of this Python for `venv`."""
-    digest = hashlib.sha256(requirements.read_bytes()).hexdigest()
-    return Wanted(f"{sys.version_info[0]}.{sys.version_info[1]}", digest, str(venv))
-
-
-def need(venv: Path, want: Wanted) -> Need:
-    """The work that `venv` needs, judged by its files."""
-    if not (venv / "bin" / "python").exists() or (venv / UNFINISHED).exists() or _made_by(venv) != want.python:
-        return Need.CREATE
-    stamp = _stamp(venv)
-    if stamp == want.as_json():
-        return Need.NOTHING
-    return Need.CREATE if stamp and stamp.get("folder") != want.folder else Need.INSTALL
-
-
 def enter(module: str, arguments: list[str], say: Say) -> None:
     """Returns if this process runs in a ready environment, else makes it ready and becomes `python -m module` in it."""
-    entered = os.environ.pop(ENTERED, "") == str(os.getpid())
-    if need(VENV, wanted(VENV, REQUIREMENTS)) is not Need.NOTHING:
-        prepare(VENV, REQUIREMENTS, say)
+    entered, tests = os.environ.pop(ENTERED, "") == str(os.getpid()), module == TESTS
+    if need(VENV, wanted(VENV, REQUIREMENTS, tests=tests)) is not Need.NOTHING:
+        prepare(VENV, REQUIREMENTS, say, tests=tests)
     elif Path(sys.prefix).resolve() == VENV.resolve():
         return
     elif entered:
@@ -85,13 +46,15 @@ def enter(module: str, arguments: list[str], say: Say) -> None:
     os.execv(python, [python, "-m", module, *arguments])
 
 
-def prepare(venv: Path, requirements: Path, say: Say) -> None:
-    """Makes `venv` ready. A set-up that is killed at any point is started over by the next; two at once wait for each other.
+def prepare(venv: Path, requirements: Path, say: Say, *, tests: bool = False) -> None:
+    """Makes `venv` ready, without what tests alone need, or for them too.
+
+    A set-up that is killed at any point is started over by the next; two at once wait for each other.
 
     1. The mark *unfinished* is there before anything else is. 2. Create, install, find Java. 3. The stamp. 4. The mark goes.
     """
     with _lock(venv.parent, say) as lock:
-        want = wanted(venv, requirements)
+        want = wanted(venv, requirements, tests=tests)
         what = need(venv, want)
         if what is Need.NOTHING:
             return
@@ -109,7 +72,9 @@ def prepare(venv: Path, requirements: Path, say: Say) -> None:
         if what is Need.CREATE:
             _empty(venv)
             _create(venv)
-        _fill(venv, requirements, say, lock)
+        chosen = venv / requirements.name
+        chosen.write_text("".join(parts(requirements)[: 1 + tests]))
+        _fill(venv, chosen, say, lock)
         (venv / STAMP).write_text(json.dumps(want.as_json()))
         (venv / UNFINISHED).unlink()
         say("ready")
@@ -155,25 +120,6 @@ def _java(venv: Path) -> str:
     if asked.returncode:
         raise SetupFailed(asked.stderr.strip())
     return asked.stdout.strip()
-
-
-def _made_by(venv: Path) -> str:
-    """The `3.11` of the Python that made `venv`, as its pyvenv.cfg says; empty if it does not."""
-    with contextlib.suppress(FileNotFoundError):
-        for line in (venv / "pyvenv.cfg").read_text().splitlines():
-            key, _, value = line.partition("=")
-            if key.strip() in ("version", "version_info"):
-                return ".".join(value.strip().split(".")[:2])
-    return ""
-
-
-def _stamp(venv: Path) -> dict[str, str]:
-    """The stamp of `venv`: Python, requirements, folder; empty if there is none, or it was cut short."""
-    try:
-        stamp = json.loads((venv / STAMP).read_text())
-    except (FileNotFoundError, json.JSONDecodeError):
-        return {}
-    return stamp if isinstance(stamp, dict) else {}
 
 
 def _require_venv_module() -> None:

@@ -108,7 +108,8 @@ STANDARD_ONLY = {
     "pipelines/sandbox/java.py": ("pipelines.domain", "pipelines.storage.users"),
     "pipelines/storage/users.py": ("pipelines.domain",),
     "dashboard/__main__.py": ("dashboard",),
-    "dashboard/environment.py": ("dashboard.installing",),
+    "dashboard/environment.py": ("dashboard.installing", "dashboard.needs"),
+    "dashboard/needs.py": (),
     "dashboard/installing.py": (),
     "tests/__main__.py": ("dashboard", "tests.running"),
 }

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard import environment, installing
-from dashboard.environment import STAMP, UNFINISHED, Need
+from dashboard import environment, installing, needs
+from dashboard.needs import STAMP, UNFINISHED, Need
 
 ROOT = Path(__file__).resolve().parents[2]
 BARE = getattr(sys, "_base_executable", sys.executable)
@@ -33,14 +33,14 @@ def ready(tmp_path: Path, requirements: Path) -> Path:
     venv = tmp_path / ".venv"
     (venv / "bin").mkdir(parents=True)
     (venv / "bin" / "python").symlink_to(sys.executable)
-    want = environment.wanted(venv, requirements)
+    want = needs.wanted(venv, requirements, tests=False)
     (venv / "pyvenv.cfg").write_text(f"home = /usr/bin\nversion = {want.python}.2\n")
     (venv / STAMP).write_text(json.dumps(want.as_json()))
     return venv
 
 
-def needed(venv: Path, requirements: Path) -> Need:
-    return environment.need(venv, environment.wanted(venv, requirements))
+def needed(venv: Path, requirements: Path, *, tests: bool = False) -> Need:
+    return needs.need(venv, needs.wanted(venv, requirements, tests=tests))
 
 
 def test_a_ready_environment_needs_nothing(ready: Path, requirements: Path) -> None:
@@ -54,6 +54,15 @@ def test_nothing_there_is_created(tmp_path: Path, requirements: Path) -> None:
 def test_other_requirements_are_installed(ready: Path, requirements: Path) -> None:
     requirements.write_text("something==1\n")
     assert needed(ready, requirements) is Need.INSTALL
+
+
+def test_what_tests_alone_need_is_installed_for_them(ready: Path, requirements: Path) -> None:
+    requirements.write_text(f"# none\n{needs.FOR_TESTS}\nsomething==1\n")
+    assert (needed(ready, requirements), needed(ready, requirements, tests=True)) == (Need.NOTHING, Need.INSTALL)
+    (ready / STAMP).write_text(json.dumps(needs.wanted(ready, requirements, tests=True).as_json()))
+    assert (needed(ready, requirements), needed(ready, requirements, tests=True)) == (Need.NOTHING, Need.NOTHING)
+    requirements.write_text(f"# none\n{needs.FOR_TESTS}\nsomething==2\n")
+    assert (needed(ready, requirements), needed(ready, requirements, tests=True)) == (Need.NOTHING, Need.INSTALL)
 
 
 def test_an_environment_that_somebody_made_is_completed(ready: Path, requirements: Path) -> None:
