@@ -71,11 +71,16 @@ def is_listed(path: str) -> bool:
 
 def _names(folder: str) -> frozenset[str]:
     """The names of all that is right in a folder, or below it, of S3 or HDFS."""
-    scheme, _, place = folder.partition("://")
-    root, _, inside = place.partition("/")
-    inside = unquote(inside)
-    entries = open_storage(f"{scheme}://{root}").list(inside)
+    root, inside = stored(folder)
+    entries = open_storage(root).list(inside)
     return frozenset(entry.path[len(inside) :].lstrip("/") for entry in entries)
+
+
+def stored(address: str) -> tuple[str, str]:
+    """Of a file or folder that is listed: its storage (`s3a://bucket`), and its path there, as people write it."""
+    scheme, _, place = address.partition("://")
+    root, _, inside = place.partition("/")
+    return f"{scheme}://{root}", unquote(inside)
 
 
 def local_path(path: str) -> Path | None:

@@ -12,13 +12,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import NamedTuple
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote
 
 from pipelines.checkpoint import closure, compact_log, source_log
 from pipelines.checkpoint.listing import listed
 from pipelines.checkpoint.source_log import SourceFile, SourceLog
 from pipelines.domain.errors import Unsupported
-from pipelines.savepoint.held_files import is_listed, local_path
+from pipelines.savepoint.held_files import is_listed, local_path, stored
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 
@@ -67,12 +67,13 @@ def moved(
         )
     there = _files(known)
     kept = [entry for entry in log.entries if entry.timestamp_ms < at_ms]
-    seen = {_place(entry.path) for entry in log.entries}
-    new = [place for place, changed_ms in there.items() if place not in seen and changed_ms < at_ms]
+    seen = {entry.path: _place(entry.path) for entry in log.entries}
+    read = set(seen.values())
+    new = [place for place, changed_ms in there.items() if place not in read and changed_ms < at_ms]
     ends = offset + bool(new)
     entries = (*kept, *(_entry(place, there[place], ends, next(iter(known.items()))) for place in new))
     names = source_log.cut(SourceLog(entries, log.interval), ends)
-    again = tuple(entry.path for entry in log.entries if entry.timestamp_ms >= at_ms and _place(entry.path) in there)
+    again = tuple(entry.path for entry in log.entries if entry.timestamp_ms >= at_ms and seen[entry.path] in there)
     return MovedLog(
         {f"{folder}/{name}": data for name, data in names.items()}, ends, tuple(place.root + place.path for place in new), again
     )
@@ -83,8 +84,10 @@ def _place(address: str) -> Place | None:
     local = local_path(address)
     if local is not None:
         return Place("", str(local))
-    parts = urlsplit(address)
-    return Place(f"{parts.scheme}://{parts.netloc}", unquote(parts.path)) if is_listed(address) else None
+    if not is_listed(address):
+        return None
+    root, inside = stored(address)
+    return Place(root, f"/{inside}")
 
 
 def _files(known: Collection[Place]) -> Mapping[Place, int]:
