@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pipelines.domain import logs
 from pipelines.domain.access import Role
 from pipelines.domain.audit import FIRST, AuditLine, Result, Verified
+from pipelines.domain.connectors import Connectors, Jars, of_spark, package_jars
 from pipelines.domain.differences import Differences, differences
 from pipelines.domain.errors import NotFound
 from pipelines.domain.events import COMMAND, PAGE
@@ -29,6 +30,7 @@ from pipelines.domain.verdicts import Outcome
 from pipelines.verbs.alerts import ShowAlerts
 from pipelines.verbs.audit import ListAudit, VerifyAudit
 from pipelines.verbs.backups import ListBackups
+from pipelines.verbs.connectors import ShowConnectors
 from pipelines.verbs.examples import ListExamples, ShownExample
 from pipelines.verbs.experiments import Compare, Diff, ListExperiments, ShowExperiment, ShowIntervals, ShowTree, ShowVersion
 from pipelines.verbs.homes import ListHomes
@@ -253,6 +255,7 @@ ANSWERS: Mapping[type[Question[Any]], Callable[[FakeFace, Any], Any]] = {
     ListTokens: lambda face, it: (ShownToken("nightly", Role.OPERATOR, samples.NOW_MS, samples.NOW_MS + 86_400_000, "command"),),
     ShowIntervals: lambda face, it: samples.intervals(),
     ListExamples: lambda face, it: (EXAMPLE,),
+    ShowConnectors: lambda face, it: Connectors(it.python, "4.3.0", of_spark("4.3.0", Jars(packages=package_jars(it.conf)))),
     ShowAbout: lambda face, it: samples.about(
         len(face.savepoints_by_id), {"jobs": len(face.runs), "savepoints": len(face.savepoints_by_id)}
     ),

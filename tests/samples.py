@@ -513,7 +513,7 @@ def failed(operation: Operation, error: TidemarkError) -> Operation:
 
 def about(savepoints: int, rows: dict[str, int]) -> About:
     """A server on a laptop, with one job on a Python of its own."""
-    needs = (connectors.kafka("4.3.0", False), connectors.delta("4.3.0", ()))
+    needs = connectors.of_spark("4.3.0", connectors.Jars())[:2]
     own = Runtime("/srv/tidemark/.venv/bin/python", "3.11.7", "4.3.0", "/usr/lib/jvm/java-17", "17.0.9", False, 2, needs)
     lacks, hint = (
         "PySpark 3.5.7 runs on Java 17 to 23",

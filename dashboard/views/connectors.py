@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import streamlit as st
 
 from dashboard import session
-from pipelines.domain.about import Runtime
 from pipelines.domain.connectors import DELTA, ICEBERG, KAFKA, Connector
+from pipelines.domain.errors import Invalid, Unavailable
+from pipelines.verbs.connectors import ShowConnectors
 from pipelines.verbs.system import ShowAbout
 from pipelines.words.connectors import need
 
@@ -19,30 +20,45 @@ USES = {
     ICEBERG: re.compile(r"""format\(\s*["']iceberg["']|USING\s+iceberg""", re.IGNORECASE),
 }
 """System -> what code says that uses it."""
+_Runtime = tuple[str, str, Sequence[Connector]]
+"""Its interpreter, its Spark's version, and its connectors."""
 
 
-def draw(code: str, python: str) -> None:
-    """A line for each system that `code` uses; `python` is the runtime, empty for the server's own."""
+def draw(code: str, python: str, conf: Mapping[str, str]) -> None:
+    """A line for each system that `code` uses; `python` is the runtime, empty for the server's own, and `conf` the job's."""
     systems = [system for system, pattern in USES.items() if pattern.search(code)]
-    known = session.workspace().ask(ShowAbout()).runtimes if systems else ()
+    if not systems:
+        return
+    known = [(runtime.python, runtime.spark_version, runtime.connectors) for runtime in session.workspace().ask(ShowAbout()).runtimes]
+    here = _asked(python, conf) or [runtime for runtime in known if runtime[0] == python] or (known if python else known[:1])
     for system in systems:
-        for line in dict.fromkeys(lines(system, python, known)):
+        for line in dict.fromkeys(_lines(system, here, known)):
             st.caption(line)
 
 
-def lines(system: str, python: str, known: Sequence[Runtime]) -> Iterator[str]:
+def _asked(python: str, conf: Mapping[str, str]) -> Sequence[_Runtime]:
+    """The runtime with what its Spark loads; none where the reader may not ask, or no job runs on it, as its start will say."""
+    if session.refusal(ShowConnectors.role):
+        return ()
+    try:
+        asked = session.workspace().ask(ShowConnectors(python, conf=conf))
+    except (Invalid, Unavailable):
+        return ()
+    return [(asked.python, asked.spark_version, asked.connectors)]
+
+
+def _lines(system: str, here: Sequence[_Runtime], known: Sequence[_Runtime]) -> Iterator[str]:
     """What the runtime needs for the system, and which of the `known` ones (the server's own first) can have it where this one cannot.
     A runtime that is not known yet may be of any of their Sparks."""
-    named = [runtime for runtime in known if runtime.python == python] or (known if python else known[:1])
-    for runtime, connector in _of_system(system, named):
-        yield f"{system} on Spark {runtime.spark_version} {need(connector)}"
-    if not any(connector.fits for _, connector in _of_system(system, named)):
+    for _, spark_version, connector in _of_system(system, here):
+        yield f"{system} on Spark {spark_version} {need(connector)}"
+    if not any(connector.fits for *_, connector in _of_system(system, here)):
         yield from (
-            f"{system}: the runtime `{runtime.python}` (Spark {runtime.spark_version}) can have it."
-            for runtime, connector in _of_system(system, known)
+            f"{system}: the runtime `{python}` (Spark {spark_version}) can have it."
+            for python, spark_version, connector in _of_system(system, known)
             if connector.fits
         )
 
 
-def _of_system(system: str, runtimes: Sequence[Runtime]) -> Iterator[tuple[Runtime, Connector]]:
-    return ((runtime, connector) for runtime in runtimes for connector in runtime.connectors if connector.system == system)
+def _of_system(system: str, runtimes: Sequence[_Runtime]) -> Iterator[tuple[str, str, Connector]]:
+    return ((python, spark, each) for python, spark, connectors in runtimes for each in connectors if each.system == system)

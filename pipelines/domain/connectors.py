@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import enum
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from pipelines.domain.placeholders import CODE
 from pipelines.domain.runtimes import numbers
 
 KAFKA = "Kafka"
@@ -49,7 +51,58 @@ ICEBERGS: Mapping[str, str] = {
 """Release of Spark -> Iceberg's jar for it in Maven's repository."""
 ICEBERG_TRIED = ("3.5", "4.1")
 """The releases of Spark on which the suite runs jobs with it (`tests/maven/iceberg_connector_*.xml`), on 4.1 its long tests."""
+CLASSES: Mapping[str, tuple[str, ...]] = {
+    KAFKA: (
+        "org.apache.spark.sql.kafka010.KafkaSourceProvider",
+        "org.apache.spark.sql.kafka010.consumer.InternalKafkaConsumerPool",
+        "org.apache.spark.kafka010.KafkaTokenUtil",
+        "org.apache.kafka.clients.consumer.KafkaConsumer",
+    ),
+    DELTA: (
+        "io.delta.sql.DeltaSparkSessionExtension",
+        "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "org.apache.spark.sql.delta.sources.DeltaDataSource",
+        "io.delta.storage.LogStore",
+    ),
+    ICEBERG: (
+        "org.apache.iceberg.spark.SparkCatalog",
+        "org.apache.iceberg.spark.source.IcebergSource",
+        "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+    ),
+}
+"""System -> classes of its jar and of the jars behind it: where a Spark loads them, all jars are there and none is for a Spark without the
+classes that they name."""
+SPARK_JARS, CLASS_PATH, PACKAGES = "spark.jars", "spark.driver.extraClassPath", "spark.jars.packages"
+"""The confs that name jars: files, a path with them, and what Spark fetches."""
 _MADE_FOR = re.compile(rf"(?:{DELTA_JAR}|{ICEBERG_JAR})(\d+\.\d+)_.+\.jar")
+
+
+class Found(enum.StrEnum):
+    """Where a runtime has a connector."""
+
+    NOWHERE = "nowhere"
+    SPARK = "spark"
+    """Among Spark's own jars."""
+    CONFS = "confs"
+    """Among the files that the confs name (`spark.jars`, `spark.driver.extraClassPath`)."""
+    PACKAGES = "packages"
+    """Spark fetches it as a job begins (`spark.jars.packages`), so it was not loaded."""
+
+
+@dataclass(frozen=True)
+class Jars:
+    """The file names of the jars that a Spark has, by where from."""
+
+    spark: tuple[str, ...] = ()
+    confs: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+
+    def beginning(self, prefix: str) -> tuple[Found, tuple[str, ...]]:
+        """The first place that has some whose names begin so, and these."""
+        for found in (Found.SPARK, Found.CONFS, Found.PACKAGES):
+            if names := tuple(sorted(name for name in getattr(self, found) if name.startswith(prefix))):
+                return found, names
+        return Found.NOWHERE, ()
 
 
 @dataclass(frozen=True)
@@ -59,8 +112,10 @@ class Connector:
     system: str
     artifacts: tuple[str, ...]
     """Maven's `group:artifact:version`; none where there is no release for this Spark that is known."""
-    is_there: bool = False
-    """Whether the runtime's Spark has it among its own jars."""
+    found: Found = Found.NOWHERE
+    """Where the runtime has it."""
+    problem: str = ""
+    """Why the runtime's Spark does not load what was found; empty where it does, and where it was not tried."""
     is_by_hand: bool = False
     """Whether the jars are given one by one (`spark.jars`); else Spark fetches them with all that they need (`spark.jars.packages`)."""
     is_tried: bool = False
@@ -70,12 +125,27 @@ class Connector:
     releases: tuple[str, ...] = ()
     """The releases of Spark for which there is one, oldest first; none where there is one for each."""
     misfit: str = ""
-    """A jar of it among Spark's own that is for another release of Spark; empty where there is none."""
+    """A jar of it that was found and is for another release of Spark; empty where there is none."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a job can use it without anything else."""
+        return self.found is not Found.NOWHERE and not self.misfit and not self.problem
 
     @property
     def fits(self) -> bool:
         """Whether there is one for this Spark."""
-        return self.is_there or bool(self.artifacts)
+        return self.is_ready or bool(self.artifacts)
+
+
+@dataclass(frozen=True)
+class Connectors:
+    """What a runtime needs for other systems."""
+
+    python: str
+    """Its interpreter's path."""
+    spark_version: str
+    connectors: tuple[Connector, ...]
 
 
 def release(spark_version: str) -> str:
@@ -83,38 +153,58 @@ def release(spark_version: str) -> str:
     return ".".join(spark_version.split(".")[:2])
 
 
-def kafka(spark_version: str, is_there: bool) -> Connector:
-    """Kafka's connector for a Spark."""
+def of_spark(spark_version: str, jars: Jars) -> tuple[Connector, ...]:
+    """Those of all systems, for a Spark that has these jars; whether it loads them is not known yet."""
+    return kafka(spark_version, jars), delta(spark_version, jars), iceberg(spark_version, jars)
+
+
+def kafka(spark_version: str, jars: Jars) -> Connector:
+    """Kafka's connector."""
     by_hand = BY_HAND.get(release(spark_version), ())
     return Connector(
         system=KAFKA,
         artifacts=by_hand or (f"org.apache.spark:{KAFKA_JAR}{_scala(spark_version)}:{spark_version}",),
-        is_there=is_there,
+        found=jars.beginning(KAFKA_JAR)[0],
         is_by_hand=bool(by_hand),
         is_tried=bool(by_hand),
     )
 
 
-def delta(spark_version: str, jars: Sequence[str]) -> Connector:
-    """Delta Lake for a Spark that has `jars` of it (file names) among its own."""
-    return _of_release(Connector(DELTA, (), confs=DELTA_CONFS), DELTAS, DELTA_TRIED, release(spark_version), jars)
+def delta(spark_version: str, jars: Jars) -> Connector:
+    """Delta Lake."""
+    return _of_release(Connector(DELTA, (), confs=DELTA_CONFS), DELTAS, DELTA_TRIED, release(spark_version), *jars.beginning(DELTA_JAR))
 
 
-def iceberg(spark_version: str, jars: Sequence[str]) -> Connector:
-    """Iceberg's jar for a Spark that has `jars` of it (file names) among its own."""
-    return _of_release(Connector(ICEBERG, ()), ICEBERGS, ICEBERG_TRIED, release(spark_version), jars)
+def iceberg(spark_version: str, jars: Jars) -> Connector:
+    """Iceberg's jar."""
+    return _of_release(Connector(ICEBERG, ()), ICEBERGS, ICEBERG_TRIED, release(spark_version), *jars.beginning(ICEBERG_JAR))
 
 
-def _of_release(plain: Connector, artifacts: Mapping[str, str], tried: Sequence[str], spark: str, jars: Sequence[str]) -> Connector:
+def _of_release(
+    plain: Connector, artifacts: Mapping[str, str], tried: Sequence[str], spark: str, found: Found, jars: Sequence[str]
+) -> Connector:
     misfits = [jar for jar in jars if (match := _MADE_FOR.fullmatch(jar)) and match[1] != spark]
     return replace(
         plain,
         artifacts=(artifacts[spark],) if spark in artifacts else (),
-        is_there=bool(jars) and not misfits,
+        found=found,
         is_tried=spark in tried,
         releases=tuple(artifacts),
         misfit=min(misfits, default=""),
     )
+
+
+def package_jars(conf: Mapping[str, str]) -> tuple[str, ...]:
+    """The file names of what the conf `spark.jars.packages` has Spark fetch."""
+    parts = (package.strip().split(":") for package in conf.get(PACKAGES, "").split(","))
+    return tuple(f"{part[1]}-{part[2]}.jar" for part in parts if len(part) == 3)
+
+
+def conf_files(conf: Mapping[str, str]) -> tuple[str, ...]:
+    """The paths by which the confs name jars on this machine: none of another file system, or in the folder of a version's code."""
+    named = (*conf.get(SPARK_JARS, "").split(","), *conf.get(CLASS_PATH, "").split(":"))
+    paths = (place.strip().removeprefix("file://").removeprefix("file:") for place in named)
+    return tuple(path for path in paths if path and "://" not in path and CODE not in path)
 
 
 def _scala(spark_version: str) -> str:

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from pipelines.domain.connectors import Connector
+from pipelines.domain.connectors import Connector, Found
+
+AMONG = {
+    Found.SPARK: "among Spark's jars",
+    Found.CONFS: "among the jars that the confs name",
+    Found.PACKAGES: "in spark.jars.packages",
+}
+LOADS = {
+    Found.SPARK: "is among Spark's jars and loads",
+    Found.CONFS: "loads from the jars that the confs name",
+    Found.PACKAGES: "is fetched as the job begins (spark.jars.packages)",
+}
 
 
 def need(connector: Connector) -> str:
-    """`is among Spark's jars`, or which confs give it, and whether that was tried; else which Spark has it, and how to get that."""
+    """`is among Spark's jars and loads`; else which confs give it, and whether that was tried; else which Spark has it, and how to get
+    that."""
     confs = f", and the confs {' '.join(connector.confs)}" if connector.confs else ""
-    if connector.is_there:
-        return f"is among Spark's jars{confs.replace(', and', '; a job needs')}"
+    if connector.is_ready:
+        return f"{LOADS[connector.found]}{confs.replace(', and', '; a job needs')}"
+    needs = _from_maven(connector, confs)
     if connector.misfit:
-        wrong = f"has {connector.misfit} among Spark's jars, which is for another Spark: take it away"
-        return f"{wrong}. Then it {_from_maven(connector, confs)}"
-    return _from_maven(connector, confs)
+        return f"has {connector.misfit} {AMONG[connector.found]}, which is for another Spark: take it away. Then it {needs}"
+    if connector.problem:
+        return f"is {AMONG[connector.found]}, but this Spark does not load it: {connector.problem}. It {needs}"
+    return needs
 
 
 def _from_maven(connector: Connector, confs: str) -> str:

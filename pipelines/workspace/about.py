@@ -14,10 +14,9 @@ from typing import Any
 from pipelines import __version__
 from pipelines.catalog import migrations, versions
 from pipelines.catalog import rebuild as catalog_rebuild
-from pipelines.domain import connectors, masters
+from pipelines.domain import masters
 from pipelines.domain.about import About, Disk, Server, ServerRole, Storage
 from pipelines.domain.about import Runtime as ListedRuntime
-from pipelines.domain.connectors import Connector
 from pipelines.domain.errors import TidemarkError, Unavailable
 from pipelines.domain.json_text import read_json
 from pipelines.domain.runs import LOG_FILE
@@ -26,7 +25,7 @@ from pipelines.sandbox import environment, holding, installed, sparks
 from pipelines.sandbox.java import JavaHome
 from pipelines.storage import capabilities, hosts, users
 from pipelines.verbs.system import ShowAbout
-from pipelines.workspace import runtimes, savepoints
+from pipelines.workspace import connectors, runtimes, savepoints
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
 
@@ -73,7 +72,7 @@ def _runtime(runtime: Runtime, count: int) -> ListedRuntime:
         java_version=java.version if java else "",
         java_packaged=java is not None and java.packaged,
         versions=count,
-        connectors=_connectors(version, runtime.python) if version else (),
+        connectors=connectors.of_runtime(runtime, version, {}) if version else (),
         problem=problem.message if problem else "",
         hint=problem.hint if problem else "",
         java_named=bool(runtime.java_home),
@@ -94,20 +93,6 @@ def _python_version(runtime: Runtime) -> str:
     except Unavailable:
         return ""
     return stands.python if stands else ""
-
-
-def _connectors(version: str, python: str) -> tuple[Connector, ...]:
-    return (
-        connectors.kafka(version, bool(_jars(python, connectors.KAFKA_JAR))),
-        connectors.delta(version, _jars(python, connectors.DELTA_JAR)),
-        connectors.iceberg(version, _jars(python, connectors.ICEBERG_JAR)),
-    )
-
-
-def _jars(python: str, begins: str) -> list[str]:
-    """The file names of Spark's jars that begin so."""
-    jars = sparks.jars(python)
-    return sorted(path.name for path in jars.glob(f"{begins}*.jar")) if jars is not None else []
 
 
 def _storage(context: Context) -> Storage:

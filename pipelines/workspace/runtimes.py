@@ -41,12 +41,17 @@ def changed(old: Runtime, revision: Revision) -> Runtime:
 def check(version: Version) -> None:
     """Raises Unavailable where the version's runtime, if it is not Tidemark's own, cannot run a job: it has no PySpark (which requirements
     may bring), is too old, or no Java fits it."""
-    runtime = version.runtime
-    if runtime == OWN or version.requirements:
-        return
+    if version.runtime != OWN and not version.requirements:
+        checked(version.runtime)
+
+
+def checked(runtime: Runtime) -> Spark:
+    """Its Spark; raises Unavailable where no job can run on it."""
     _raise(runtime, "", spark := sparks.of(runtime.python))
     stands = installed.of(runtime)
     _raise(runtime, stands.python if stands else "", spark)
+    assert spark is not None, "a problem otherwise"
+    return spark
 
 
 def _raise(runtime: Runtime, python_version: str, spark: Spark | None) -> None:

@@ -11,8 +11,9 @@ from dashboard import gallery
 from dashboard.views import new_job
 from dashboard.views.new_job import form
 from pipelines.domain.about import Runtime
-from pipelines.domain.connectors import delta
+from pipelines.domain.connectors import Connectors, Jars, delta, of_spark, package_jars
 from pipelines.domain.errors import AlreadyExists, Invalid, NotFound, Unsupported
+from pipelines.verbs.connectors import ShowConnectors
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.system import ShowAbout
 from tests import samples
@@ -58,12 +59,13 @@ def test_code_that_uses_delta_is_told_on_which_runtime_it_has_it_and_with_which_
     script, face = tmp_path / "job.py", FakeFace()
     script.write_text('spark.readStream.format("delta").load("/lake/t")')
     about = samples.about(0, {})
-    spark_41 = Runtime("/opt/41/bin/python", "3.12.4", "4.1.4", "/usr/lib/jvm/java-17", "17", False, 1, (delta("4.1.4", ()),))
+    spark_41 = Runtime("/opt/41/bin/python", "3.12.4", "4.1.4", "/usr/lib/jvm/java-17", "17", False, 1, (delta("4.1.4", Jars()),))
     face.answers(ShowAbout, lambda _: replace(about, runtimes=(*about.runtimes, spark_41)))
     app = opened(face, "new_job", source="File", path=str(script))
     none, elsewhere = [caption.value for caption in app.caption if caption.value.startswith("Delta Lake")]
     assert none.startswith("Delta Lake on Spark 4.3.0 has no release for it that is known: let the job run on Spark 3.5, 4.0, 4.1 or 4.2")
     assert elsewhere == "Delta Lake: the runtime `/opt/41/bin/python` (Spark 4.1.4) can have it."
+    face.answers(ShowConnectors, lambda it: Connectors(it.python, "4.1.4", of_spark("4.1.4", Jars(packages=package_jars(it.conf)))))
     next(field for field in app.text_input if field.label == "Runtime").set_value("/opt/41/bin/python").run()
     (needed,) = [caption.value for caption in app.caption if caption.value.startswith("Delta Lake")]
     assert needed.startswith("Delta Lake on Spark 4.1.4 needs the conf spark.jars.packages=io.delta:delta-spark_4.1_2.13:4.4.0 (tried)")

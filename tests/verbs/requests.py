@@ -22,6 +22,7 @@ from pipelines.verbs.backups import CheckBackup, CreateBackup, ListBackups, Rest
 from pipelines.verbs.bisect import Bisect, ListBisections, ShowBisection
 from pipelines.verbs.channel import SetChannel
 from pipelines.verbs.check import Check
+from pipelines.verbs.connectors import ShowConnectors
 from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.drop import Drop, Undrop
@@ -296,6 +297,10 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
     "intervals": (ShowIntervals(JOB, STOPPED), ""),
     "health": (ShowHealth(60_000), ""),
     "about": (ShowAbout(), "about"),
+    "connectors": (
+        ShowConnectors("/opt/41/bin/python", conf={"spark.jars": "/a.jar"}),
+        "connectors --runtime /opt/41/bin/python --conf spark.jars=/a.jar",
+    ),
     "examples": (ListExamples(), "examples"),
     "example": (StartExample(), "example"),
     "an example's input": (StartExample("card_fraud", True), "example card_fraud --inputs-only"),

@@ -27,7 +27,20 @@ MAY = {
         *("open_history", "read_input_rows", "resume_jobs", "set_log_level", "set_resources", "stop_jobs", "try_channel"),
     },
     Role.AUTHOR: {
-        *("attach", "bisect", "check", "fork", "forget", "promote", "replay", "run", "start_example", "start_experiment", "try_code"),
+        *(
+            "attach",
+            "bisect",
+            "check",
+            "connectors",
+            "fork",
+            "forget",
+            "promote",
+            "replay",
+            "run",
+            "start_example",
+            "start_experiment",
+            "try_code",
+        ),
     },
     Role.ADMIN: {
         *(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain import connectors
-from pipelines.domain.connectors import DELTAS, ICEBERGS, Connector
+from pipelines.domain.connectors import DELTAS, ICEBERGS, Connector, Jars
 from pipelines.words.connectors import need
 from tests import delta, iceberg, maven
 
@@ -15,28 +15,48 @@ README = Path(__file__).resolve().parents[2] / "pipelines" / "README.md"
 
 
 def test_delta_needs_its_jar_and_confs_on_a_spark_that_it_has_a_release_for() -> None:
-    text = need(connectors.delta("4.1.4", ()))
+    text = need(connectors.delta("4.1.4", Jars()))
     assert text.startswith("needs the conf spark.jars.packages=io.delta:delta-spark_4.1_2.13:4.4.0 (tried), and the confs ")
     assert "spark.sql.extensions=io.delta.sql.DeltaSparkSessionExtension" in text and "DeltaCatalog" in text
 
 
 def test_where_there_is_no_release_it_says_on_which_sparks_there_is_one_and_how_to_get_the_newest() -> None:
-    text = need(connectors.delta("4.3.0", ()))
+    text = need(connectors.delta("4.3.0", Jars()))
     assert "no release for it that is known: let the job run on Spark 3.5, 4.0, 4.1 or 4.2 (--runtime spark-4.2/bin/python" in text
     assert '-m pip install "pyspark==4.2.*"' in text
-    assert not connectors.delta("4.3.0", ()).fits and not connectors.iceberg("4.2.0", ()).fits
+    assert not connectors.delta("4.3.0", Jars()).fits and not connectors.iceberg("4.2.0", Jars()).fits
 
 
 def test_a_jar_of_its_own_is_enough_where_it_is_for_that_spark() -> None:
-    assert need(connectors.iceberg("4.1.4", ["iceberg-spark-runtime-4.1_2.13-1.11.0.jar"])) == "is among Spark's jars"
-    assert need(connectors.delta("4.0.1", ["delta-spark_2.13-4.0.0.jar"])).startswith(
-        "is among Spark's jars; a job needs the confs spark.sql"
+    its_own = Jars(spark=("iceberg-spark-runtime-4.1_2.13-1.11.0.jar", "delta-spark_4.1_2.13-4.4.0.jar"))
+    assert need(connectors.iceberg("4.1.4", its_own)) == "is among Spark's jars and loads"
+    assert need(connectors.delta("4.1.4", its_own)).startswith("is among Spark's jars and loads; a job needs the confs spark.sql")
+    given = Jars(confs=("spark-sql-kafka-0-10_2.13-4.2.0.jar",))
+    assert need(connectors.kafka("4.3.0", given)) == "loads from the jars that the confs name"
+
+
+def test_what_spark_fetches_as_a_job_begins_is_known_by_its_name() -> None:
+    conf = {"spark.jars.packages": "io.delta:delta-spark_4.1_2.13:4.4.0, org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.11.0"}
+    jars = Jars(packages=connectors.package_jars(conf))
+    assert need(connectors.delta("4.1.4", jars)).startswith("is fetched as the job begins (spark.jars.packages); a job needs the confs")
+    assert need(connectors.iceberg("4.1.4", jars)).startswith(
+        "has iceberg-spark-runtime-4.0_2.13-1.11.0.jar in spark.jars.packages, which is for another Spark: take it away. Then it needs"
     )
+    assert need(connectors.kafka("4.1.4", jars)).startswith("needs the conf spark.jars.packages=org.apache.spark:")
+
+
+def test_only_files_of_this_machine_are_jars_to_load() -> None:
+    conf = {
+        "spark.jars": "/a/one.jar, file:///a/two.jar,file:/a/three.jar,s3a://b/four.jar,{code}/five.jar",
+        "spark.driver.extraClassPath": "/lib/*:/a/six.jar",
+    }
+    assert connectors.conf_files(conf) == ("/a/one.jar", "/a/two.jar", "/a/three.jar", "/lib/*", "/a/six.jar")
+    assert connectors.conf_files({}) == connectors.package_jars({"spark.jars.packages": "nonsense"}) == ()
 
 
 def test_a_jar_for_another_spark_is_named() -> None:
-    connector = connectors.delta("4.1.4", ["delta-spark_4.2_2.13-4.4.0.jar"])
-    assert not connector.is_there
+    connector = connectors.delta("4.1.4", Jars(spark=("delta-spark_4.2_2.13-4.4.0.jar",)))
+    assert not connector.is_ready
     assert need(connector).startswith("has delta-spark_4.2_2.13-4.4.0.jar among Spark's jars, which is for another Spark: take it away. ")
     assert "Then it needs the conf spark.jars.packages=io.delta:delta-spark_4.1_2.13:4.4.0" in need(connector)
 
@@ -58,7 +78,7 @@ def test_what_it_names_is_what_the_suite_runs_jobs_on(name: str, artifact: str) 
 def test_the_table_of_the_readme_says_the_same(spark: str) -> None:
     (row,) = [line for line in README.read_text().splitlines() if line.startswith(f"  | {spark} |")]
     *_, said_of_delta, said_of_iceberg = (cell.strip() for cell in row.strip(" |").split("|"))
-    assert [said_of_delta, said_of_iceberg] == [short(connectors.delta(spark, ())), short(connectors.iceberg(spark, ()))]
+    assert [said_of_delta, said_of_iceberg] == [short(connectors.delta(spark, Jars())), short(connectors.iceberg(spark, Jars()))]
 
 
 def short(connector: Connector) -> str:

@@ -260,8 +260,8 @@ def test_jobs_without_a_broker_ask_nobody(house: House, monkeypatch: pytest.Monk
 
 def test_the_jars_that_the_suite_runs_on_are_those_that_are_told() -> None:
     text = (maven.HERE / "kafka_connector.xml").read_text()
-    for artifact in connectors.kafka("4.3.0", False).artifacts:
+    for artifact in connectors.kafka("4.3.0", connectors.Jars()).artifacts:
         group, name, version = artifact.split(":")
         parts = (f"<{tag}>{value}</{tag}>" for tag, value in (("groupId", group), ("artifactId", name), ("version", version)))
         assert "\n      ".join(parts) in text
-    assert connectors.kafka("4.2.0", False).artifacts == ("org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",)
+    assert connectors.kafka("4.2.0", connectors.Jars()).artifacts == ("org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",)

@@ -170,9 +170,10 @@ def draw(draft: Draft) -> RunScript:
             alt="Spark confs of the new job",
         )
         is_logged = event_log.box(False, f"new_event_log_{turn}")
-        connectors.draw(draft.code, (python or "").strip())
+        conf = pairs([(row.get("Conf"), row.get("Value")) for row in confs])
+        connectors.draw(draft.code, (python or "").strip(), conf)
         code_rights()
-    args, conf = words(arguments or ""), pairs([(row.get("Conf"), row.get("Value")) for row in confs])
+    args = words(arguments or "")
     memory_bytes, cpus = limits.differing(ALL)
     title = (name or "").strip()
     return RunScript(
