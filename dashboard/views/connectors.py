@@ -41,7 +41,8 @@ def _asked(python: str, conf: Mapping[str, str]) -> Sequence[_Runtime]:
     if session.refusal(ShowConnectors.role):
         return ()
     try:
-        asked = session.workspace().ask(ShowConnectors(python, conf=conf))
+        with st.spinner("Looking at the connectors …", show_time=True):
+            asked = session.workspace().ask(ShowConnectors(python, conf=conf))
     except (Invalid, Unavailable):
         return ()
     return [(asked.python, asked.spark_version, asked.connectors)]

@@ -31,6 +31,7 @@ from pipelines.verbs.attach import Attach, AttachPlan
 from pipelines.workspace import events, ingestion, runs, runtimes, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
+from pipelines.workspace.runs import Beginning
 
 UNKNOWN_SCRIPT = "unknown.py"
 """Name of a script that nobody gave us."""
@@ -160,7 +161,7 @@ def _publish(context: Context, name: JobName, frozen: Version, started: list[Que
     """Writes the job's files, `wanted.json` last, then the catalog. Leaves nothing behind on an error."""
     runs.claim(context, name)
     run, job = RunId(context.new_id("r")), Job(name, context.now_ms(), attached=True)
-    spec = runs.make_spec(context, name, run, frozen, str(context.layout.checkpoints(name, run)), {}, "")
+    spec = runs.make_spec(context, Beginning(name, run, frozen), str(context.layout.checkpoints(name, run)), {}, "")
     queries = "".join(json.dumps(start.as_json(), separators=(",", ":")) + "\n" for start in started)
     try:
         context.files.write(context.layout.run(name, run) / SPEC_FILE, spec)

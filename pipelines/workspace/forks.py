@@ -39,7 +39,7 @@ from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.holdings import gaps
 from pipelines.workspace.query_names import QueryNames
 from pipelines.workspace.restores import Restoring
-from pipelines.workspace.runs import HERE, AtHome
+from pipelines.workspace.runs import HERE, AtHome, Beginning
 from pipelines.workspace.tickets import Ticket
 
 
@@ -131,11 +131,8 @@ def prepare(context: Context, fork: PlannedFork, experiment: ExperimentId | None
     taken = tuple(topic for image in fork.manifest.queries for topic in _topics(image, origin.job))
     own = targets.own_tables(fork.manifest, fork.restoring.target)
     noted: list[Migration] = []
-    prepared = runs.prepare(
-        *(context, fork.job, fork.run, frozen, origin, lambda: fork.restoring.apply(ticket, noted.append)),
-        *(fork.names, like, lead, taken, own, fork.plan.resources),
-        at_home=fork.at_home,
-    )
+    begins = Beginning(fork.job, fork.run, frozen, fork.names, fork.plan.resources, lead, taken, own)
+    prepared = runs.prepare(context, begins, lambda: fork.restoring.apply(ticket, noted.append), origin, like, fork.at_home)
     if not noted:
         return prepared
     job = replace(prepared.job, origin=replace(origin, migration=noted[0]))

@@ -25,6 +25,7 @@ from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.context import Context
 from pipelines.workspace.query_names import QueryNames
 from pipelines.workspace.restores import Restoring
+from pipelines.workspace.runs import Beginning
 from pipelines.workspace.tickets import Ticket
 
 
@@ -110,11 +111,10 @@ def begin(
     job, run = going.job, going.run
     histories.prune(context, job)
     place = job_places.of_job(context, job)
-    spec = runs.make_spec(context, job, run, frozen, checkpoints, sink_logs, savepoint, names, going.taken, place)
-    listed = context.files.job(job)
-    before = context.files.spec(job, going.newest.id)
-    spec = replace(spec, attempt=going.attempt, lead=listed.lead if listed else None)
-    spec = replace(spec, taken_topics=before.taken_topics, own_tables=before.own_tables)
+    listed, before = context.files.job(job), context.files.spec(job, going.newest.id)
+    lead = listed.lead if listed else None
+    begins = Beginning(job, run, frozen, names, going.taken, lead, before.taken_topics, before.own_tables, going.attempt)
+    spec = runs.make_spec(context, begins, checkpoints, sink_logs, savepoint, place)
     runs.write_spec(context, spec)
     if going.probation is not None:
         probations.keep(context, job, run, probations.before(going.probation, savepoint))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,6 @@ from pipelines.storage import rights
 from pipelines.workspace import events, hadoop, job_places, large_files, run_confs, trash
 from pipelines.workspace.context import Context
 from pipelines.workspace.query_names import ANY, QueryNames
-
-NO_TABLES: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True)
@@ -52,37 +50,39 @@ class Prepared:
     run: Run
 
 
+@dataclass(frozen=True)
+class Beginning:
+    """A run that is to begin: what its specification has of whoever begins it. What is not said here stands in `RunSpec`."""
+
+    job: JobName
+    run: RunId
+    version: Version
+    names: QueryNames = ANY
+    taken: Resources = ALL
+    lead: Lead | None = None
+    taken_topics: tuple[str, ...] = ()
+    own_tables: Mapping[str, str] = field(default_factory=dict)
+    attempt: int = 0
+
+
 def prepare(
-    context: Context,
-    name: JobName,
-    run: RunId,
-    frozen: Version,
-    origin: Origin | None,
-    carry: Carry,
-    names: QueryNames = ANY,
-    like: Job | None = None,
-    lead: Lead | None = None,
-    taken_topics: tuple[str, ...] = (),
-    own_tables: Mapping[str, str] = NO_TABLES,
-    taken: Resources = ALL,
-    at_home: AtHome = HERE,
+    context: Context, begins: Beginning, carry: Carry, origin: Origin | None = None, like: Job | None = None, at_home: AtHome = HERE
 ) -> Prepared:
     """All of a new job but `wanted.json`; AlreadyExists if the name is taken. Leaves nothing behind on an error. It begins with the limits,
-    the restart strategy, the schedule (but not that of its runs) and the alert rules of `like`, follows `lead`, and writes to none of
-    `taken_topics`; `own_tables` as in `RunSpec`, and `taken` as its `resources`.
+    the restart strategy, the schedule (but not that of its runs) and the alert rules of `like`.
 
     The document of a job at a home is there before anything is written at that home: the next opening finds by it what a crash left.
     """
+    name = begins.job
     claim(context, name)
-    job = Job(name, context.now_ms(), origin, lead=lead, resources=taken, home=at_home.home, place=at_home.place)
+    job = Job(name, context.now_ms(), origin, lead=begins.lead, resources=begins.taken, home=at_home.home, place=at_home.place)
     if like is not None:
         job = replace(job, limits=like.limits, restarts=like.restarts, schedule=replace(like.schedule, run_at=None), alerts=like.alerts)
     try:
         if job.place:
             context.files.write(context.layout.job_file(name), job)
-        checkpoints = job_places.checkpoints(context, name, run, job.place)
-        spec = make_spec(context, name, run, frozen, checkpoints, carry(), origin.savepoint if origin else "", names, taken, job.place)
-        spec = replace(spec, lead=lead, taken_topics=taken_topics, own_tables=own_tables)
+        checkpoints = job_places.checkpoints(context, name, begins.run, job.place)
+        spec = make_spec(context, begins, checkpoints, carry(), origin.savepoint if origin else "", job.place)
         write_spec(context, spec)
         context.files.write(context.layout.job_file(name), job)
     except BaseException:
@@ -121,18 +121,10 @@ def free(context: Context, name: JobName) -> None:
 
 
 def make_spec(
-    context: Context,
-    job: JobName,
-    run: RunId,
-    frozen: Version,
-    checkpoints: str,
-    sink_logs: Mapping[str, str],
-    from_savepoint: str,
-    names: QueryNames = ANY,
-    taken: Resources = ALL,
-    place: str = "",
+    context: Context, begins: Beginning, checkpoints: str, sink_logs: Mapping[str, str], from_savepoint: str, place: str = ""
 ) -> RunSpec:
-    """The specification for the driver of `run`, of a job whose folder at a home is `place`; raises what `resources.confs` raises."""
+    """The specification for the driver of a run, of a job whose folder at a home is `place`; raises what `resources.confs` raises."""
+    job, run, frozen = begins.job, begins.run, begins.version
     output, code = job_places.output(context, job, place), context.layout.code(frozen.id)
     places = large_files.places(context, frozen)
     args, conf = run_confs.settings(frozen, job, str(code), hadoop.told(output, frozen.conf), places)
@@ -143,7 +135,7 @@ def make_spec(
         version=frozen.id,
         script=str(code / frozen.script),
         args=args,
-        conf=resources.confs(taken, run_confs.directed(context.layout, frozen, job, run, conf)),
+        conf=resources.confs(begins.taken, run_confs.directed(context.layout, frozen, job, run, conf)),
         master=frozen.master,
         checkpoints=checkpoints,
         output=output,
@@ -151,13 +143,17 @@ def make_spec(
         taken_paths=taken_paths(context, job),
         created_ms=context.now_ms(),
         from_savepoint=from_savepoint,
-        expected=names.expected,
-        new_queries=names.new,
+        expected=begins.names.expected,
+        new_queries=begins.names.new,
         code=str(code) if frozen.files else "",
         outside=large_files.places_of(frozen, places),
-        locations=dict(names.locations),
+        locations=dict(begins.names.locations),
         warehouse=str(context.layout.warehouse(job)),
-        resources=taken,
+        resources=begins.taken,
+        lead=begins.lead,
+        taken_topics=begins.taken_topics,
+        own_tables=begins.own_tables,
+        attempt=begins.attempt,
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from pipelines.domain import files, masters, secrets, spark_metrics
 from pipelines.domain.errors import Invalid
-from pipelines.domain.ids import JobName, RunId, job_name
+from pipelines.domain.ids import RunId, job_name
 from pipelines.domain.jobs import Run
-from pipelines.domain.resources import ALL, Resources
+from pipelines.domain.resources import ALL
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.runtimes import Runtime
 from pipelines.domain.versions import Version, version
@@ -17,7 +18,7 @@ from pipelines.verbs.run import RunPlan, RunScript
 from pipelines.workspace import environments, forks, job_places, job_resources, runs, runtimes, savepoints, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
-from pipelines.workspace.runs import AtHome
+from pipelines.workspace.runs import AtHome, Beginning
 from pipelines.workspace.tickets import Ticket
 
 
@@ -27,15 +28,16 @@ def plan(context: Context, change: RunScript) -> Planned[Run, RunPlan]:
     what a fork raises."""
     if change.from_savepoint:
         fork = forks.without_drop(forks.plan_fork(context, _fork(context, change)))
-        shown = _plan(context, fork.job, fork.run, fork.version, fork.plan, fork.plan.resources, fork.at_home.place)
+        begins = Beginning(fork.job, fork.run, fork.version, taken=fork.plan.resources)
+        shown = _plan(context, begins, fork.plan, fork.at_home.place)
         return Planned(shown, lambda ticket: forks.begin(context, fork, ticket), fork.version)
     name, version, run = job_name(change.name), _version(change, context.now_ms()), RunId(context.new_id("r"))
     versions.check_here(context, version)
     runs.free(context, name)
-    taken = job_resources.asked(ALL, change, version)
+    begins = Beginning(name, run, version, taken=job_resources.asked(ALL, change, version))
     at_home = AtHome(change.home, job_places.planned(context, change.home, name, run, version))
-    shown = _plan(context, name, run, version, None, taken, at_home.place)
-    return Planned(shown, lambda ticket: _begin(context, name, run, version, taken, at_home, ticket), version)
+    shown = _plan(context, begins, None, at_home.place)
+    return Planned(shown, lambda ticket: _begin(context, begins, at_home, ticket), version)
 
 
 def _fork(context: Context, change: RunScript) -> Fork:
@@ -90,13 +92,11 @@ def _version(change: RunScript, now_ms: int) -> Version:
     )
 
 
-def _plan(
-    context: Context, job: JobName, run: RunId, version: Version, restore: RestorePlan | None, taken: Resources, place: str
-) -> RunPlan:
-    output = job_places.output(context, job, place)
+def _plan(context: Context, begins: Beginning, restore: RestorePlan | None, place: str) -> RunPlan:
+    version, output = begins.version, job_places.output(context, begins.job, place)
     return RunPlan(
-        job,
-        run,
+        begins.job,
+        begins.run,
         version.id,
         version.script,
         secrets.masked_args(version.args),
@@ -108,14 +108,14 @@ def _plan(
         tuple(sorted(version.files)),
         environments.is_missing(context, version),
         version.java_home,
-        taken,
-        job_resources.means(taken),
+        begins.taken,
+        job_resources.means(begins.taken),
         place,
         () if restore else (*masters.remarks(version.master, version.conf, at_home=bool(place)), *secrets.literals(version.conf)),
     )
 
 
-def _begin(context: Context, name: JobName, run: RunId, version: Version, taken: Resources, at_home: AtHome, ticket: Ticket) -> Run:
-    frozen = versions.freeze(context, version, ticket)
-    with context.holding(name):
-        return runs.publish(context, runs.prepare(context, name, run, frozen, None, dict, taken=taken, at_home=at_home))
+def _begin(context: Context, begins: Beginning, at_home: AtHome, ticket: Ticket) -> Run:
+    begins = replace(begins, version=versions.freeze(context, begins.version, ticket))
+    with context.holding(begins.job):
+        return runs.publish(context, runs.prepare(context, begins, dict, at_home=at_home))
