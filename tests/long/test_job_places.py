@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,5 +14,5 @@ __all__ = ["home", "server"]
 pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.timeout(2400), pytest.mark.usefixtures("kept_jvms")]
 
 
-def test_a_job_at_a_home_goes_on_in_every_way(server: Server, home: Home, tmp_path: Path) -> None:
-    is_exact(server, home, tmp_path, WAYS)
+def test_a_job_at_a_home_goes_on_in_every_way(spark: Any, server: Server, home: Home, tmp_path: Path) -> None:
+    is_exact(spark, server, home, tmp_path, WAYS)

@@ -182,26 +182,21 @@ def begin(server: Server, name: str, folder: Path, conf: Mapping[str, str], home
     do(server.face, RunScript(name=name, script="job.py", code=SCRIPT, args=(folder.as_uri(), "{output}"), conf=conf, home=home))
 
 
-def test_a_job_at_a_home_is_exact(server: Server, home: Home, tmp_path: Path) -> None:
-    is_exact(server, home, tmp_path, home.ways)
+def test_a_job_at_a_home_is_exact(spark: Any, server: Server, home: Home, tmp_path: Path) -> None:
+    is_exact(spark, server, home, tmp_path, home.ways)
 
 
-def is_exact(server: Server, home: Home, tmp_path: Path, ways: Collection[str]) -> None:
-    conf = {**ONE_STORE, **home.conf}
+def is_exact(spark: Any, server: Server, home: Home, tmp_path: Path, ways: Collection[str]) -> None:
     write_files(tmp_path / "in")
-    begin(server, "here", tmp_path / "in", {**HDFS_BACKED, **home.conf})
-    reaches(server, "here", FILES)
-    server.stop("here", savepoint=False)
+    expected = undisturbed(spark, tmp_path / "in", tmp_path / "undisturbed")
     write_files(tmp_path / "held", range(FILES - 1))
-    begin(server, "there", tmp_path / "held", conf, home.url)
+    begin(server, "there", tmp_path / "held", {**ONE_STORE, **UTC, **home.conf}, home.url)
     reaches(server, "there", 1)
     taken = do(server.face, Take("there"))
     assert taken.path.startswith(home.url) and server.face.ask(ReadManifest(taken.id)).how.keys() == {home.copied, "written"}
     reaches(server, "there", 3)
     kill(server, "there")
     write_files(tmp_path / "held", [FILES - 1])  # a query that begins after its last file runs no batch for what the watermark closed
-    expected = written(server, "here", tmp_path / "here")
-    assert expected
     writes(server, "there", expected, tmp_path)
     server.stop("there", savepoint=False)
     do(server.face, Resume("there", batch=2))
@@ -213,8 +208,9 @@ def is_exact(server: Server, home: Home, tmp_path: Path, ways: Collection[str]) 
     forks = {
         AT_HOME: Fork(taken.id, name=AT_HOME, home=home.url, partitions=3, code=WIDER, migrate=BY_COLUMNS),
         TO_DISK: Fork(taken.id, name=TO_DISK),
-        TO_HOME: Fork(do(server.face, Take("here", batch=2)).id, name=TO_HOME, home=home.url, store=StateStore.ROCKSDB),
     }
+    if TO_HOME in ways:
+        forks[TO_HOME] = from_disk(server, home, tmp_path)
     for name in forks.keys() & ways:
         partitions = forks[name].partitions
         do(server.face, forks[name])
@@ -222,12 +218,20 @@ def is_exact(server: Server, home: Home, tmp_path: Path, ways: Collection[str]) 
         assert len(state_partitions(server, name)) == (partitions or 1)
         server.stop(name, savepoint=False)
         assert written(server, name, tmp_path / name) == expected, name
-        compared = server.face.ask(Compare("here", name))
+        compared = server.face.ask(Compare("there", name))
         assert compared.equal == compared.rows_a == compared.rows_b > 0, compared
     gone = next(name for name in (AT_HOME, TO_HOME) if name in ways)
     place = job_places.of_job(server.face.context, JobName(gone))
     do(server.face, Forget(gone))
     assert not list(open_storage(place).list()) and written(server, "there", tmp_path / "still") == expected
+
+
+def from_disk(server: Server, home: Home, tmp_path: Path) -> Fork:
+    """Of a job in the workspace, with the default store."""
+    begin(server, "here", tmp_path / "in", {**HDFS_BACKED, **UTC, **home.conf})
+    reaches(server, "here", FILES)
+    server.stop("here", savepoint=False)
+    return Fork(do(server.face, Take("here", batch=2)).id, name=TO_HOME, home=home.url, store=StateStore.ROCKSDB)
 
 
 def is_rescaled(server: Server, savepoint: SavepointId, expected: Counter[tuple[Any, ...]], tmp_path: Path) -> None:
