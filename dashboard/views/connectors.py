@@ -10,6 +10,7 @@ import streamlit as st
 from dashboard import session
 from pipelines.domain.connectors import DELTA, ICEBERG, KAFKA, Connector
 from pipelines.domain.errors import Invalid, Unavailable
+from pipelines.domain.runtimes import Runtime
 from pipelines.verbs.connectors import ShowConnectors
 from pipelines.verbs.system import ShowAbout
 from pipelines.words.connectors import need
@@ -24,25 +25,26 @@ _Runtime = tuple[str, str, Sequence[Connector]]
 """Its interpreter, its Spark's version, and its connectors."""
 
 
-def draw(code: str, python: str, conf: Mapping[str, str]) -> None:
-    """A line for each system that `code` uses; `python` is the runtime, empty for the server's own, and `conf` the job's."""
+def draw(code: str, runtime: Runtime, conf: Mapping[str, str]) -> None:
+    """A line for each system that `code` uses, on `runtime` with the job's `conf`."""
     systems = [system for system, pattern in USES.items() if pattern.search(code)]
     if not systems:
         return
-    known = [(runtime.python, runtime.spark_version, runtime.connectors) for runtime in session.workspace().ask(ShowAbout()).runtimes]
-    here = _asked(python, conf) or [runtime for runtime in known if runtime[0] == python] or (known if python else known[:1])
+    known = [(listed.python, listed.spark_version, listed.connectors) for listed in session.workspace().ask(ShowAbout()).runtimes]
+    named = [listed for listed in known if listed[0] == runtime.python] or (known if runtime.python else known[:1])
+    here = _asked(runtime, conf) or named
     for system in systems:
         for line in dict.fromkeys(_lines(system, here, known)):
             st.caption(line)
 
 
-def _asked(python: str, conf: Mapping[str, str]) -> Sequence[_Runtime]:
+def _asked(runtime: Runtime, conf: Mapping[str, str]) -> Sequence[_Runtime]:
     """The runtime with what its Spark loads; none where the reader may not ask, or no job runs on it, as its start will say."""
     if session.refusal(ShowConnectors.role):
         return ()
     try:
         with st.spinner("Looking at the connectors …", show_time=True):
-            asked = session.workspace().ask(ShowConnectors(python, conf=conf))
+            asked = session.workspace().ask(ShowConnectors(runtime.python, runtime.java_home, conf))
     except (Invalid, Unavailable):
         return ()
     return [(asked.python, asked.spark_version, asked.connectors)]

@@ -48,10 +48,11 @@ def test_a_runtime_is_asked_for_as_typed(opened: Opener) -> None:
     face = FakeFace()
     app = opened(face, "new_job", source="Gallery", script="post_events.py")
     next(field for field in app.text_input if field.label == "Runtime").set_value(" /opt/spark-4.1/bin/python ").run()
-    assert any("--runtime /opt/spark-4.1/bin/python" in block.value for block in app.code)
+    next(field for field in app.text_input if field.label == "Java").set_value("/opt/java-17 ").run()
+    assert any("--runtime /opt/spark-4.1/bin/python --java-home /opt/java-17" in block.value for block in app.code)
     clicked(app, "start")
     (change,) = face.begun
-    assert isinstance(change, RunScript) and change.python == "/opt/spark-4.1/bin/python"
+    assert isinstance(change, RunScript) and (change.python, change.java_home) == ("/opt/spark-4.1/bin/python", "/opt/java-17")
 
 
 def test_code_that_uses_delta_is_told_on_which_runtime_it_has_it_and_with_which_confs(opened: Opener, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.domain.collection import COLLECTION
 from pipelines.domain.decisions import Choice
 from pipelines.domain.operations import OperationState
 from pipelines.domain.restart_strategies import Strategy
@@ -18,6 +19,7 @@ from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.domain.trust import Trust
 from pipelines.storage import rights
 from pipelines.supervisor import processes
+from pipelines.verbs.check import Check
 from pipelines.verbs.drop import Drop, Undrop
 from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.experiments import Compare, ShowExperiment
@@ -88,6 +90,8 @@ def test_walk(server: Server) -> None:
 
     saved = take(server, "a")
     until(lambda: server.face.ask(ShowSavepoint(saved.id)).trust is Trust.INTACT)
+    promised = COLLECTION["post_engagement"]
+    assert do(server.face, Check(saved.id, code=example.code(promised.scripts[1]))).outcome is promised.outcome
     variant = Variant(name="b", code=example.code("post_engagement.py") + "# a variant\n")
     experiment = do(server.face, StartExperiment("walk", saved.id, (variant,), with_parent=True))
 

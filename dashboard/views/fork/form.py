@@ -8,12 +8,14 @@ from dataclasses import replace
 import streamlit as st
 
 from dashboard.typed import Limits
+from dashboard.views import runs_on
 from dashboard.views.code_rights import code_rights
 from dashboard.views.fork import sources
 from dashboard.views.fork.confs import confs_text, said_of_event_log
 from dashboard.views.fork.drafts import TEMPLATE, Batches, Migrate, Variant, unknown_queries
 from dashboard.views.homes import HOME_HELP
 from dashboard.views.job import event_log, resources
+from dashboard.views.runs_on import RunsOn
 from pipelines.domain.conversions import HDFS, StateStore
 from pipelines.domain.event_logs import ENABLED, is_on
 from pipelines.domain.rewrites import MOST_PARTITIONS
@@ -96,33 +98,11 @@ def _folded(key: str, variant: Variant, original: Version, partitions: Sequence[
 
 
 def _seldom(key: str, variant: Variant, original: Version, partitions: Sequence[int]) -> Variant:
-    master = st.text_input("Master", variant.master, key=f"fork_master_{key}", help="local[2], spark://…, yarn, k8s://…")
-    python = st.text_input(
-        "Runtime",
-        variant.python,
-        key=f"fork_runtime_{key}",
-        placeholder="Tidemark's own",
-        help="The Python whose PySpark runs it, as a path: one with another PySpark is an upgrade of Spark.",
-    )
-    java_home = st.text_input(
-        "Java",
-        variant.java_home,
-        key=f"fork_java_{key}",
-        placeholder="the first that fits its PySpark",
-        help="JAVA_HOME of the runtime. Empty: a Java that fits is found. The settings list which runtime has which Java.",
-    )
-    requirements = st.text_area(
-        "Requirements",
-        variant.requirements,
-        key=f"fork_requirements_{key}",
-        height=80,
-        placeholder="scikit-learn==1.5.2",
-        help="Python packages, as pip's requirements files have them: an environment with them is made before the job begins.",
-    )
+    on = runs_on.inputs(RunsOn(variant.master, variant.python, variant.java_home, variant.requirements), "fork", key)
     limits = resources.inputs(variant.limits, f"fork_{key}")
     is_logged = event_log.box(is_on(variant.event_log), f"fork_event_log_{key}")
     variant = replace(variant, limits=limits, event_log=said_of_event_log(original.conf, is_logged))
-    variant = replace(variant, master=master or "", python=python or "", java_home=java_home or "", requirements=requirements or "")
+    variant = replace(variant, master=on.master, python=on.python, java_home=on.java_home, requirements=on.requirements)
     return replace(variant, partitions=_partitions(key, variant, partitions))
 
 

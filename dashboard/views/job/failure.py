@@ -96,7 +96,7 @@ def draw(name: str, detail: JobDetail) -> None:
             st.button("Read the log", icon=":material/article:", key="failed_log", on_click=_read_log)
         if re.search(NOT_INSTALLED, f"{code} {reason} {message}", re.IGNORECASE):
             version = session.workspace().ask(ShowVersion(run.version))
-            connectors.draw(version.code, version.python, version.conf)
+            connectors.draw(version.code, version.runtime, version.conf)
         if run.restart is not None and run.restart.poison:
             restarts.poison(name, run)
         if session.selected("examine"):

@@ -13,15 +13,18 @@ import streamlit as st
 from dashboard import gallery, session, undo
 from dashboard.gallery import Script
 from dashboard.typed import Limits, free_name, names, words
-from dashboard.views import connectors, server_scripts
+from dashboard.views import connectors, runs_on, server_scripts
 from dashboard.views.code_rights import code_rights
 from dashboard.views.homes import HOME_HELP
 from dashboard.views.job import event_log, resources
+from dashboard.views.runs_on import RunsOn
 from dashboard.widgets import section
 from pipelines.domain import sql_jobs
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.event_logs import ENABLED
+from pipelines.domain.masters import DEFAULT
 from pipelines.domain.resources import ALL
+from pipelines.domain.runtimes import Runtime
 from pipelines.domain.spark_metrics import PRESETS
 from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.run import RunScript
@@ -140,38 +143,16 @@ def draw(draft: Draft) -> RunScript:
             height=112,
             help="As in a shell. {output} becomes the job's own output directory, {job} its name.",
         )
-        master = st.text_input("Master", "local[2]", key=f"new_master_{turn}", help="local[2], spark://…, yarn, k8s://…")
-        python = st.text_input(
-            "Runtime",
-            key=f"new_runtime_{turn}",
-            placeholder="Tidemark's own",
-            help="The Python whose PySpark runs it, as a path. Its Java is found, or named by --java-home in a shell.",
-        )
-        requirements = st.text_area(
-            "Requirements",
-            key=f"new_requirements_{turn}",
-            height=80,
-            placeholder="scikit-learn==1.5.2",
-            help="Python packages, as pip's requirements files have them: an environment with them is made before the job begins.",
-        )
+        on = runs_on.inputs(RunsOn(), "new", turn)
         sinks = st.text_input(
             "Spark's own metrics", key=f"new_sinks_{turn}", placeholder="graphite://host:2003",
             help=f"Where Spark itself sends them: {PRESETS}. Several with spaces between them. They become confs of the job.",
         )  # fmt: skip
         home = st.text_input("Home", key=f"new_home_{turn}", placeholder="in the workspace", help=HOME_HELP)
         limits = resources.inputs(Limits(), f"new_{turn}")
-        st.html('<p class="tm-field">Spark confs</p>')
-        confs = st.data_editor(
-            [*({"Conf": name, "Value": value} for name, value in draft.conf.items()), {"Conf": "", "Value": ""}],
-            key=f"new_confs_{turn}",
-            num_rows="dynamic",
-            column_config=CONFS,
-            hide_index=True,
-            alt="Spark confs of the new job",
-        )
+        conf = _confs(draft)
         is_logged = event_log.box(False, f"new_event_log_{turn}")
-        conf = pairs([(row.get("Conf"), row.get("Value")) for row in confs])
-        connectors.draw(draft.code, (python or "").strip(), conf)
+        connectors.draw(draft.code, Runtime(on.python, on.java_home), conf)
         code_rights()
     args = words(arguments or "")
     memory_bytes, cpus = limits.differing(ALL)
@@ -183,15 +164,29 @@ def draw(draft: Draft) -> RunScript:
         args=args,
         conf={**conf, ENABLED: "true"} if is_logged else conf,
         spark_metrics=names(sinks or ""),
-        master=(master or "").strip() or "local[2]",
-        python=(python or "").strip(),
+        master=on.master or DEFAULT,
+        python=on.python,
+        java_home=on.java_home,
         source=draft.source,
         files=draft.files,
-        requirements=(requirements or "").strip() or None,
+        requirements=on.requirements.strip() or None,
         memory_bytes=memory_bytes,
         cpus=cpus,
         home=(home or "").strip(),
     )
+
+
+def _confs(draft: Draft) -> Mapping[str, str]:
+    st.html('<p class="tm-field">Spark confs</p>')
+    rows = st.data_editor(
+        [*({"Conf": name, "Value": value} for name, value in draft.conf.items()), {"Conf": "", "Value": ""}],
+        key=f"new_confs_{draft.revision}",
+        num_rows="dynamic",
+        column_config=CONFS,
+        hide_index=True,
+        alt="Spark confs of the new job",
+    )
+    return pairs([(row.get("Conf"), row.get("Value")) for row in rows])
 
 
 def script_name(draft: Draft, name: str = "") -> str:
