@@ -8,32 +8,32 @@ import os
 import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from pipelines.domain.connectors import SPARK_JARS
+from pipelines.domain.errors import Unavailable
 from pipelines.domain.runtimes import Runtime
 from pipelines.sandbox import environment, sparks
 from pipelines.storage import users
 
 TIMEOUT_S = 60
 NO_ANSWER = "its JVM did not answer"
+HINT = "Name a Java that fits it (--java-home), and take away jars that are for another Spark."
 JAVA_SAYS = "Caused by: "
-_Key = tuple[Runtime, tuple[Path, ...], tuple[int, ...], tuple[str, ...]]
-_ANSWERS: dict[_Key, Mapping[str, str]] = {}
+KEPT = 64
+"""Answers that stay."""
 
 
 def of(runtime: Runtime, jars: Sequence[Path], classes: Sequence[str]) -> Mapping[str, str]:
     """Class -> what is in the way of a Spark with `jars` beside its own that would load it, empty where nothing is.
 
-    Raises Unavailable where no Java fits."""
-    key = (runtime, tuple(jars), _marks([sparks.jars(runtime.python), *jars]), tuple(classes))
-    answer = _ANSWERS.get(key)
-    if answer is None:
-        answer = _ANSWERS[key] = _asked(runtime, jars, classes)
-    return answer
+    Raises Unavailable where no Java fits, and where its JVM does not start (`runtime.no_answer`)."""
+    return _asked(runtime, tuple(jars), _marks([sparks.jars(runtime.python), *jars]), tuple(classes))
 
 
-def _asked(runtime: Runtime, jars: Sequence[Path], classes: Sequence[str]) -> Mapping[str, str]:
+@lru_cache(KEPT)
+def _asked(runtime: Runtime, jars: tuple[Path, ...], marks: tuple[int, ...], classes: tuple[str, ...]) -> Mapping[str, str]:
     words = ["--conf", f"{SPARK_JARS}={','.join(jar.as_uri() for jar in jars)}"] if jars else []
     environ = {**environment.environ("local", runtime), "PYSPARK_SUBMIT_ARGS": shlex.join([*words, "pyspark-shell"])}
     try:
@@ -47,11 +47,15 @@ def _asked(runtime: Runtime, jars: Sequence[Path], classes: Sequence[str]) -> Ma
             **users.switch(),
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return dict.fromkeys(classes, f"{NO_ANSWER} ({error})")
+        raise _no_answer(str(error)) from error
     if told.returncode:
-        return dict.fromkeys(classes, f"{NO_ANSWER} ({_last_word(told.stderr)})")
+        raise _no_answer(_last_word(told.stderr))
     answer: Mapping[str, str] = json.loads(told.stdout.splitlines()[-1])
     return answer
+
+
+def _no_answer(word: str) -> Unavailable:
+    return Unavailable("runtime.no_answer", f"{NO_ANSWER} ({word})", HINT)
 
 
 def _last_word(said: str) -> str:
