@@ -44,15 +44,7 @@ def of(runtime: Runtime) -> Installed | None:
 def _ask(runtime: Runtime) -> _Answer | None:
     command, environ = environment.command(runtime.python, "pipelines.driver.installed"), environment.environ("", runtime)
     try:
-        told = subprocess.run(
-            command,
-            env=users.environ(environ),
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            stdin=subprocess.DEVNULL,
-            **users.switch(),
-        )
+        told = users.ask(command, environ, TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired):
         return None
     if told.returncode:

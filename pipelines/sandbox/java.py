@@ -18,12 +18,12 @@ from pathlib import Path
 
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.runtimes import JAVA_17, OLDEST_JAVA, Spark, no_java
-from pipelines.storage.users import environ as environ_of
-from pipelines.storage.users import switch
+from pipelines.storage.users import ask
 
 USUAL = ("usr/lib/jvm/*", "opt/java/*", "Library/Java/JavaVirtualMachines/*/Contents/Home")
 """Below the root of the file system."""
 
+TIMEOUT_S = 60
 BY_NAME = "or name the JAVA_HOME of one that is there already (--java-home)."
 
 VECTOR = "--add-modules=jdk.incubator.vector"
@@ -122,16 +122,7 @@ def _ask(java: Path, *arguments: str) -> JavaHome | None:
     """
     try:
         command = [str(java), *arguments, "-XshowSettings:properties", "-version"]
-        answer = subprocess.run(
-            command,
-            env=environ_of(os.environ),
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=60,
-            stdin=subprocess.DEVNULL,
-            **switch(),
-        )
+        answer = ask(command, os.environ, TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired):
         return None
     properties = dict(re.findall(r"^\s+(java\.\S+) = (.*)$", answer.stdout + answer.stderr, re.MULTILINE))

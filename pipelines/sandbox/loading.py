@@ -37,15 +37,7 @@ def _asked(runtime: Runtime, jars: tuple[Path, ...], marks: tuple[int, ...], cla
     words = ["--conf", f"{SPARK_JARS}={','.join(jar.as_uri() for jar in jars)}"] if jars else []
     environ = {**environment.environ("local", runtime), "PYSPARK_SUBMIT_ARGS": shlex.join([*words, "pyspark-shell"])}
     try:
-        told = subprocess.run(
-            [*environment.command(runtime.python, "pipelines.driver.loading"), *classes],
-            env=users.environ(environ),
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            stdin=subprocess.DEVNULL,
-            **users.switch(),
-        )
+        told = users.ask([*environment.command(runtime.python, "pipelines.driver.loading"), *classes], environ, TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise _no_answer(str(error)) from error
     if told.returncode:

@@ -46,18 +46,10 @@ def _origin(python: str) -> str:
         spec = importlib.util.find_spec("pyspark")
         return (spec.origin or "") if spec else ""
     try:
-        asked = subprocess.run(
-            [python, "-c", WHERE_SPARK_IS],
-            env=users.environ(os.environ),
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            stdin=subprocess.DEVNULL,
-            **users.switch(),
-        )
+        asked = users.ask([python, "-c", WHERE_SPARK_IS], os.environ, TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return str(asked.stdout).strip()
+    return asked.stdout.strip()
 
 
 def _version(names: list[str], jar: str) -> str:

@@ -10,7 +10,7 @@ import os
 import pwd
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -119,6 +119,21 @@ def environ(variables: Mapping[str, str]) -> Mapping[str, str]:
     further = {name.strip() for name in os.environ.get(PASSED_VARIABLE, "").split(",")}
     passed = {name: text for name, text in variables.items() if name in PASSED | OURS | further or name.startswith(PREFIXES)}
     return {**passed, "HOME": user.home, "USER": user.name, "LOGNAME": user.name}
+
+
+def ask(command: Sequence[str], variables: Mapping[str, str], timeout_s: float) -> subprocess.CompletedProcess[str]:
+    """Runs the interpreter or Java that a job names as a job's code would be, until it has answered. Raises OSError where there is none,
+    and subprocess.TimeoutExpired."""
+    return subprocess.run(
+        command,
+        env=environ(variables),
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=timeout_s,
+        stdin=subprocess.DEVNULL,
+        **switch(),
+    )
 
 
 def named(name: str) -> User:

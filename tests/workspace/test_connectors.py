@@ -65,7 +65,7 @@ def test_a_jar_among_sparks_own_that_is_for_another_scala_is_found_by_loading_it
 
 
 def test_without_jars_nothing_is_started(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.sandbox.loading.subprocess", None)
+    monkeypatch.setattr("pipelines.sandbox.loading.users", None)
     answer = house.face.ask(ShowConnectors())
     assert answer.spark_version == sparks.of("").version and [each.system for each in answer.connectors] == [KAFKA, DELTA, ICEBERG]
     assert not any(each.is_ready for each in answer.connectors)
