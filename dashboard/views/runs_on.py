@@ -44,4 +44,4 @@ def inputs(shown: RunsOn, form: str, key: object) -> RunsOn:
         placeholder="scikit-learn==1.5.2",
         help="Python packages, as pip's requirements files have them: an environment with them is made before the job begins.",
     )
-    return RunsOn(*((typed or "").strip() for typed in (master, python, java_home)), requirements=requirements or "")
+    return RunsOn((master or "").strip(), (python or "").strip(), (java_home or "").strip(), requirements or "")
