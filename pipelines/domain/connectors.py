@@ -128,6 +128,11 @@ class Connector:
     """A jar of it that was found and is for another release of Spark; empty where there is none."""
 
     @property
+    def is_to_load(self) -> bool:
+        """Whether its jars are there, and may be for this Spark."""
+        return self.found in (Found.SPARK, Found.CONFS) and not self.misfit
+
+    @property
     def is_ready(self) -> bool:
         """Whether a job can use it without anything else."""
         return self.found is not Found.NOWHERE and not self.misfit and not self.problem

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from pipelines.domain import connectors
-from pipelines.domain.connectors import CLASSES, Connector, Connectors, Found, Jars
+from pipelines.domain.connectors import CLASSES, Connector, Connectors, Jars
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.runtimes import Runtime
 from pipelines.sandbox import loading, sparks
@@ -33,10 +33,12 @@ def of_runtime(runtime: Runtime, version: str, conf: Mapping[str, str]) -> tuple
     own = tuple(path.name for path in folder.glob("*.jar")) if folder else ()
     jars = Jars(own, tuple(file.name for file in files), connectors.package_jars(conf))
     given = {f"{name}={value}" for name, value in conf.items()}
-    return tuple(
-        _loaded(replace(connector, confs=tuple(each for each in connector.confs if each not in given)), runtime, files)
+    lacking = [
+        replace(connector, confs=tuple(each for each in connector.confs if each not in given))
         for connector in connectors.of_spark(version, jars)
-    )
+    ]
+    problems = _problems(runtime, files, [connector.system for connector in lacking if connector.is_to_load])
+    return tuple(replace(connector, problem=problems.get(connector.system, "")) for connector in lacking)
 
 
 def _files(path: Path) -> list[Path]:
@@ -44,15 +46,15 @@ def _files(path: Path) -> list[Path]:
     return sorted(path.parent.glob("*.jar")) if path.name == "*" else [path]
 
 
-def _loaded(connector: Connector, runtime: Runtime, files: list[Path]) -> Connector:
-    """With what is in the way of its classes; as it is where there is nothing to load."""
-    if connector.found not in (Found.SPARK, Found.CONFS) or connector.misfit:
-        return connector
+def _problems(runtime: Runtime, files: list[Path], systems: Sequence[str]) -> Mapping[str, str]:
+    """System -> what is in the way of its classes, empty where nothing is; one JVM loads those of all."""
+    if not systems:
+        return {}
     gone = next((file for file in files if not file.exists()), None)
     if gone is not None:
-        return replace(connector, problem=f"there is no file {gone}")
+        return dict.fromkeys(systems, f"there is no file {gone}")
     try:
-        problems = loading.of(runtime, files, CLASSES[connector.system])
+        problems = loading.of(runtime, files, [name for system in systems for name in CLASSES[system]])
     except Unavailable as problem:
-        return replace(connector, problem=problem.message)
-    return replace(connector, problem=next(filter(None, problems.values()), ""))
+        return dict.fromkeys(systems, problem.message)
+    return {system: next(filter(None, map(problems.__getitem__, CLASSES[system])), "") for system in systems}
