@@ -60,7 +60,7 @@ def read_batch(storage: Storage, folder: str, batch: int, compact: bool) -> LogB
 
 def read_batches(storage: Storage, folder: str, files: Iterable[tuple[int, bool]]) -> list[LogBatch]:
     """Several of them (batch, whether compact), in the order of `files`, at once where one takes long; raises what `read_batch` raises."""
-    return parallel.each(lambda file: read_batch(storage, folder, *file), files, READERS)
+    return parallel.each(lambda file: read_batch(storage, folder, *file), files, READERS, brief=True)
 
 
 def chain(log_names: LogNames, batch: int, folder: str) -> tuple[tuple[int, bool], ...]:

@@ -45,7 +45,7 @@ def retained(storage: Storage, told: int = 0) -> tuple[RetainedBatch, ...]:
         return ()
     stateful_operators = operators.read(storage, listing, candidates[-1])
     stores = _stores(listing, stateful_operators)
-    entries = parallel.each(lambda batch: _entries(storage, batch), candidates, READERS)
+    entries = parallel.each(lambda batch: _entries(storage, batch), candidates, READERS, brief=True)
     return tuple(
         RetainedBatch(entry.batch, entry.batch_timestamp_ms, entry.batch_watermark_ms, committed[str(entry.batch)].modified_ms)
         for entry, commit in filter(None, entries)

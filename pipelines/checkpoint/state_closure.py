@@ -50,7 +50,7 @@ def state_files(storage: Storage, listing: Listing, store_versions: Sequence[Sto
     """Every file of the given versions, with checksums; raises Corrupt where one is missing, has another size or cannot be read."""
     chains = _chains(storage, listing, store_versions)
     whole = [file for files in chains for file in files if file.kind is Kind.ZIP]
-    named = parallel.each(lambda file: _named_by(storage, listing, file), whole, READERS)
+    named = parallel.each(lambda file: _named_by(storage, listing, file), whole, READERS, brief=True)
     companions = [listing.with_companions(file.entry.path, "the state builds on it") for files in chains for file in files]
     return [entry for entries in (*companions, *named) for entry in entries]
 
@@ -58,7 +58,7 @@ def state_files(storage: Storage, listing: Listing, store_versions: Sequence[Sto
 def _chains(storage: Storage, listing: Listing, store_versions: Sequence[StoreVersion]) -> list[tuple[StateFile, ...]]:
     """The files of each version, oldest first. Format 1 needs only names; format 2 reads a file of each store, some at a time."""
     if any(store_version.unique_id for store_version in store_versions):
-        return parallel.each(lambda store_version: _chain(storage, listing, store_version), store_versions, READERS)
+        return parallel.each(lambda store_version: _chain(storage, listing, store_version), store_versions, READERS, brief=True)
     return [_chain(storage, listing, store_version) for store_version in store_versions]
 
 

@@ -170,7 +170,7 @@ def checksums(
             return _of_hdfs(library, layout.inside(savepoint, path))
         return _sha256(library, layout.inside(savepoint, path), unwatched if path in BESIDE else watched)
 
-    digests = parallel.each(digest, paths, THREADS, halt)
+    digests = parallel.each(digest, paths, THREADS, halt, brief=True)
     return dict(zip(paths, digests, strict=True))
 
 

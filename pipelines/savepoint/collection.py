@@ -36,7 +36,7 @@ class Needs:
         claimed = objects.claimed(self.home)
         listed = [SavepointId(name) for name in folders.children(self.home) if name.startswith(layout.SAVEPOINT_PREFIX)]
         self._named = {savepoint: self._named[savepoint] for savepoint in listed if savepoint in self._named}
-        parallel.each(self._read, [savepoint for savepoint in listed if savepoint not in self._named], READS)
+        parallel.each(self._read, [savepoint for savepoint in listed if savepoint not in self._named], READS, brief=True)
         counts = Counter(name for savepoint in listed for name in self._named.get(savepoint, ()))
         return {name: counts[name] + (objects.key_of(name) in claimed) for name in names}
 

@@ -122,7 +122,8 @@ def flush(storage: Storage, homes: Set[str], put_before: Iterable[str]) -> None:
     inner = homes | {folder for home in homes for folder in paths.ancestors(home)}
     _require(storage)
     folders = [*put_before, *inner, ""]
-    parallel.each(lambda part: _sync_all(storage, part), [folders[number::FLUSHERS] for number in range(FLUSHERS)], FLUSHERS, alone_s=0)
+    parts = [folders[number::FLUSHERS] for number in range(min(FLUSHERS, len(folders)))]
+    parallel.each(lambda part: _sync_all(storage, part), parts, FLUSHERS, alone_s=0)
 
 
 def renames(storage: Storage) -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from typing import TypeVar
 
 from pipelines.storage.protocol import Advance
@@ -51,37 +54,53 @@ class Halt:
         return advancing
 
 
-def each(work: Callable[[T], R], items: Iterable[T], threads: int, halt: Halt | None = None, *, alone_s: float = ALONE_S) -> list[R]:
+def each(
+    work: Callable[[T], R], items: Iterable[T], threads: int, halt: Halt | None = None, *, alone_s: float = ALONE_S, brief: bool = False
+) -> list[R]:
     """`work` of each item in order, up to `threads` at the same time: one of them begins, the others where it is not done after `alone_s`.
 
-    After the first failure no other item is begun; it is raised when those under way have ended.
+    The one is a thread of its own, so that a long item holds none of the others up; of `brief` ones, such as small files, this thread does
+    what it can in `alone_s`. After the first failure no other item is begun; it is raised when those under way have ended.
     """
     todo, halt = list(items), halt or Halt()
     numbers = iter(range(len(todo)))  # its next is one step of the interpreter: no two threads get the same
     results: dict[int, R] = {}
 
-    def take_turns() -> None:
+    def take_turns(until_s: float = math.inf) -> None:
         for number in numbers:
             results[number] = _guarded(work, todo[number], halt)
+            if time.monotonic() >= until_s:
+                break
 
-    _together(take_turns, min(threads, len(todo)), halt, alone_s)
+    with _ended_by_failure(halt):
+        if brief or len(todo) < 2:
+            take_turns(time.monotonic() + alone_s)
+            alone_s = 0
+        if len(results) < len(todo):
+            _together(take_turns, min(threads, len(todo) - len(results)), alone_s)
     return [results[number] for number in range(len(todo))]
 
 
-def _together(take_turns: Callable[[], None], threads: int, halt: Halt, alone_s: float) -> None:
-    """Returns when all turns are taken. An error in this thread, Ctrl-C for one, ends the work as one in the others does."""
-    with ThreadPoolExecutor(max(threads, 1)) as pool:
-        try:
-            turns = [pool.submit(take_turns)]
-            if wait(turns, alone_s).not_done:
-                turns += [pool.submit(take_turns) for _ in range(threads - 1)]
-            for turn in turns:
-                turn.result()
-        except BaseException as cause:
-            halt.at(cause)
-            if halt.cause is None or halt.cause is cause:
-                raise
-            raise halt.cause from None
+def _together(take_turns: Callable[[], None], threads: int, alone_s: float) -> None:
+    """Returns when all turns are taken."""
+    with ThreadPoolExecutor(threads) as pool:
+        turns = [pool.submit(take_turns)]
+        if wait(turns, alone_s).not_done:
+            turns += [pool.submit(take_turns) for _ in range(threads - 1)]
+        for turn in turns:
+            turn.result()
+
+
+@contextmanager
+def _ended_by_failure(halt: Halt) -> Iterator[None]:
+    """Raises the first failure. An error in this thread, Ctrl-C for one, ends the work as one in the others does."""
+    try:
+        yield
+    except BaseException as cause:
+        halt.at(cause)
+        if halt.cause is None or halt.cause is cause:
+            raise
+        raise halt.cause from None
 
 
 def _guarded(work: Callable[[T], R], item: T, halt: Halt) -> R:

@@ -49,7 +49,7 @@ def look(started: QueryStarted, seen: int) -> Batches:
     committed = _committed_ms(storage)
     newest = max(committed, default=None)
     new = sorted(batch for batch in committed if batch > seen)
-    lines = parallel.each(lambda batch: _line(storage, started, batch, committed[batch]), new, READERS)
+    lines = parallel.each(lambda batch: _line(storage, started, batch, committed[batch]), new, READERS, brief=True)
     return Batches(started.query, tuple(line for line in lines if line), newest)
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeVar
 
 import pytest
@@ -43,6 +44,11 @@ def _one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parallel, "each", each)
 
 
+@cache
+def _named(savepoint: str, manifest: bytes) -> frozenset[str]:
+    return frozenset(map(objects.path, manifests.decode(manifest, SavepointId(savepoint)).objects.values()))
+
+
 @dataclass
 class Home:
     """A home in a bucket, beside the files of a job; `live` is name -> content."""
@@ -78,8 +84,8 @@ class Home:
     def published(self) -> list[str]:
         return [key.partition("/")[0] for key in self.bucket.objects if key.endswith("/manifest.json")]
 
-    def named(self, savepoint: str) -> set[str]:
-        return {objects.path(name) for name in manifests.load(self.shelf(), SavepointId(savepoint)).objects.values()}
+    def named(self, savepoint: str) -> frozenset[str]:
+        return _named(savepoint, self.bucket.objects[f"{savepoint}/manifest.json"])
 
     def check(self) -> None:
         """Nothing that a manifest names is missing."""

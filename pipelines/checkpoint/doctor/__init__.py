@@ -104,7 +104,7 @@ def _batches(subject: Subject, listing: Listing, newest: int | None) -> list[int
 def _needs(subject: Subject, listing: Listing, sink: Listing, batches: Sequence[int]) -> tuple[list[Needs], frozenset[str]]:
     """What each batch needs, and the folders that turned out to be logs of file sources."""
     walker = Walker(subject.checkpoint, listing, subject.operators)
-    every = parallel.each(walker.needs, batches, READERS)
+    every = parallel.each(walker.needs, batches, READERS, brief=True)
     if subject.sink_log is not None:
         for needs in every:
             doctor_sink.add_needs(needs, sink)
@@ -137,7 +137,7 @@ def _contents(
             sound.add((storage.url, entry))
         return file_damage
 
-    damages = parallel.each(check, entries, READERS)
+    damages = parallel.each(check, entries, READERS, brief=True)
     return {entry.path: wrong for entry, wrong in zip(entries, damages, strict=True) if wrong is not None}
 
 

@@ -68,7 +68,7 @@ def _damages(kept: Contents, contents: Sequence[_Content], total: int, ticket: T
     ticket.step("reading", total)
     halt = parallel.Halt()
     advance = halt.watched(ticket.advance)
-    wrong = parallel.each(lambda content: kept.wrong(content.sha256, content.bytes, advance), contents, THREADS, halt)
+    wrong = parallel.each(lambda content: kept.wrong(content.sha256, content.bytes, advance), contents, THREADS, halt, brief=True)
     damaged = [(content, why) for content, why in zip(contents, wrong, strict=True) if why]
     return [f"{path} {why} ({place(content.sha256)})" for content, why in damaged for path in content.paths]
 

@@ -187,7 +187,7 @@ class _Making:
         self.ticket.step(f"copying {what}", sum(part.bytes for part in todo))
         halt = parallel.Halt()
         advance = halt.watched(self.ticket.advance)
-        kept = parallel.each(lambda part: self._keep(part, advance), todo, THREADS, halt)
+        kept = parallel.each(lambda part: self._keep(part, advance), todo, THREADS, halt, brief=True)
         self.files += [file for file in kept if file is not None]
 
     def _read(self, part: Part) -> Part:

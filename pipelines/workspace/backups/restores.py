@@ -106,7 +106,7 @@ def _copy(context: Context, storage: Storage, files: Sequence[BackedFile], ticke
         ticket.step("copying", sum(file.bytes for file in files))
         halt = parallel.Halt()
         advance = halt.watched(ticket.advance)
-        parallel.each(lambda file: kept.fetch(file.sha256, file.bytes, target, file.path, advance), files, THREADS, halt)
+        parallel.each(lambda file: kept.fetch(file.sha256, file.bytes, target, file.path, advance), files, THREADS, halt, brief=True)
         ticket.check()
         refuse_not_empty(context)  # what was begun meanwhile would stay, and what the backup has under its name be lost
         folder.rename(context.layout.restores / WHOLE)
