@@ -19,6 +19,7 @@ from pipelines.domain.runs import RunState
 from pipelines.domain.triggers import Trigger
 from pipelines.words import catching_up
 from pipelines.words.findings import of_job
+from pipelines.words.limits import LAGGING_MS
 
 _FAILED = [state.value for state in RunState if state.has_failed]
 WINDOW_MS = 600_000
@@ -47,7 +48,8 @@ WITH run AS (
            max(lag_ms) FILTER (latest.run = run.id) AS lag_ms,
            max(if(event_max_ms IS NULL, lag_ms, greatest($now - event_max_ms, 0))) FILTER (latest.run = run.id) AS lag_now_ms,
            max(at_ms + batch_ms) FILTER (latest.run = run.id) AS ended_ms, max(gap_ms) AS gap_ms,
-           any_value(latest.run) AS last_run, min(watermark_ms) AS watermark_ms, sum(late_rows)::BIGINT AS late_rows,
+           max($now - event_max_ms) AS late_ms, any_value(latest.run) AS last_run, min(watermark_ms) AS watermark_ms,
+           sum(late_rows)::BIGINT AS late_rows,
            sum(state_rows)::BIGINT AS state_rows, sum(state_bytes)::BIGINT AS state_bytes, max(at_ms) AS last_progress_ms,
            list({query: query, observed: observed} ORDER BY query) FILTER (observed IS NOT NULL) AS observed
     FROM latest LEFT JOIN run ON run.job = latest.job GROUP BY latest.job
@@ -68,7 +70,7 @@ WITH run AS (
 )
 SELECT jobs.document AS job, run.document AS run, coalesce(run.runs, 0) AS runs, coalesce(seen.queries, 0) AS queries,
        seen.trigger, last.batch, last.input_rate, last.processed_rate, last.last_input_rate, last.last_processed_rate,
-       last.lag_ms, last.lag_now_ms, last.ended_ms, last.gap_ms, last.last_run, run.document->>'state' AS run_state,
+       last.lag_ms, last.lag_now_ms, last.late_ms, last.ended_ms, last.gap_ms, last.last_run, run.document->>'state' AS run_state,
        last.watermark_ms, coalesce(last.late_rows, 0) AS late_rows,
        last.state_rows, last.state_bytes, last.last_progress_ms, last.observed, latest_size.checkpoint_bytes,
        coalesce(taken.savepoints, 0) AS savepoints, taken.last_savepoint_ms, taken.holdings,
@@ -114,9 +116,17 @@ def listed(reader: Reader, now_ms: int, job: str = "") -> list[JobSummary]:
 
     Rates and lag only of live and watched runs that progress; of a failed one those of its last batch.
     """
-    newest, waiting = dicts(reader, _NEWEST, _moments(now_ms, job)), trends.waiting(reader, now_ms - WINDOW_MS, now_ms, job)
-    recent = {row["job"]: row for row in dicts(reader, _RECENT, _window(now_ms, job) | _failures(newest, now_ms))}
-    changes = trends.lag_changes(reader, now_ms - WINDOW_MS, now_ms, job)
+    newest = dicts(reader, _NEWEST, _moments(now_ms, job))
+    since_ms, failures = now_ms - WINDOW_MS, _failures(newest, now_ms)
+    recent: dict[str, dict[str, Any]] = {}
+    waiting: Mapping[str, tuple[Waiting, ...]] = {}
+    changes: Mapping[str, float] = {}
+    # To plan a statement takes longer than to find nothing by it: what was not told lately is not asked for.
+    if failures["runs"] or any((row["last_progress_ms"] or 0) >= since_ms for row in newest):
+        recent = {row["job"]: row for row in dicts(reader, _RECENT, _window(now_ms, job) | failures)}
+        waiting = trends.waiting(reader, since_ms, now_ms, job)
+    if any((row["late_ms"] or 0) >= LAGGING_MS for row in newest):
+        changes = trends.lag_changes(reader, since_ms, now_ms, job)
     summaries = [_summary(row, recent, waiting, changes, now_ms) for row in newest]
     return sorted((_judged(summary, now_ms) for summary in summaries), key=_order)
 
