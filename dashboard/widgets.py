@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from dashboard import permitted, session
+from dashboard import field_names, permitted, session
 from dashboard.dialogs import answer, dialog
 from pipelines.domain.access import Role
 from pipelines.domain.errors import TidemarkError
@@ -97,7 +97,8 @@ def empty_state(title: str, sentence: str, *, key: str) -> Iterator[None]:
 def message_box(title: str, text: str = "", *, tone: Tone = "red", tag: str = "") -> None:
     """A bordered note with a coloured edge."""
     label = chip(tag, tone, mono=True) if tag else ""
-    body = f"<p>{with_code(text)}</p>" if text else ""
+    fields = field_names.said(text)
+    body = "".join((f"<p>{with_code(text)}</p>" if text else "", f"<p>{escape(fields)}</p>" if fields else ""))
     role = "alert" if tone == "red" else "status"
     st.html(f'<div class="tm-box {tone}" role="{role}"><div class="tm-box-head"><strong>{escape(title)}</strong>{label}</div>{body}</div>')
 
