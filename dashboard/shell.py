@@ -14,7 +14,7 @@ from html import escape
 from pathlib import Path
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from dashboard.navigation import FIRST, PAGES, path_of
@@ -37,8 +37,10 @@ def routes() -> list[Route]:
 
 
 async def serve_shell(request: Request) -> Response:
-    """The page's HTML; asked for anew each time, for it names the scripts."""
+    """The page's HTML; asked for anew each time, for it names the scripts. By its name Streamlit does not know the first page."""
     path = request.url.path.strip("/")
+    if path == PAGES[FIRST].path:
+        return RedirectResponse(request.url.replace(scheme="", netloc="", path=path_of(FIRST)))
     name = next((name for name, listed in PAGES.items() if listed.path == path), FIRST)
     return HTMLResponse(shell(name in CHARTED), headers={"Cache-Control": "no-cache"})
 

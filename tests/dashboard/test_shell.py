@@ -10,7 +10,7 @@ import streamlit
 from starlette.applications import Starlette
 
 from dashboard import shell
-from dashboard.navigation import PAGES
+from dashboard.navigation import FIRST, PAGES
 from dashboard.served import PLOTLY
 from tests.dashboard.asking import answered
 
@@ -21,7 +21,7 @@ def got(path: str) -> httpx.Response:
     return answered(Starlette(routes=shell.routes()), path)
 
 
-@pytest.mark.parametrize("path", ["/", *(f"/{listed.path}" for listed in PAGES.values())])
+@pytest.mark.parametrize("path", ["/", *(f"/{listed.path}" for name, listed in PAGES.items() if name != FIRST)])
 def test_every_page_begins_with_the_server_it_talks_to(path: str) -> None:
     answer = got(f"{path}?job=a")
     assert answer.headers["Cache-Control"] == "no-cache"
@@ -29,6 +29,12 @@ def test_every_page_begins_with_the_server_it_talks_to(path: str) -> None:
     assert answer.text.index("BACKEND_BASE_URL") < answer.text.index("/static/js/index.")
     assert "<title>Tidemark</title>" in answer.text
     assert "SourceSans" not in answer.text
+
+
+def test_the_first_page_has_one_address() -> None:
+    answer = got("/overview?filter=a%20b&live=false")
+    assert (answer.status_code, answer.headers["Location"]) == (307, "/?filter=a%20b&live=false")
+    assert got("/overview").headers["Location"] == "/"
 
 
 @pytest.mark.parametrize(("path", "hint"), [("/job", "preload"), ("/versions", "preload"), ("/events", "prefetch")])
