@@ -21,7 +21,7 @@ from pipelines.domain.intervals import Interval, Measure, words
 from pipelines.domain.jobs import Job, JobSummary, Origin, QuerySeen, Run
 from pipelines.domain.observed import Observed, ObservedNow
 from pipelines.domain.operations import Amount, Operation, OperationState
-from pipelines.domain.operators import Backlog, OperatorProgress, QueryOperators, SourceSeen, Waiting
+from pipelines.domain.operators import OperatorProgress, QueryOperators
 from pipelines.domain.plans import Metric, PlanEdge, PlanNode, QueryPlan
 from pipelines.domain.points import QueryPoint, StateOperator, StateStore
 from pipelines.domain.pushes import Push
@@ -41,6 +41,7 @@ from pipelines.domain.savepoints import (
     StoredFile,
 )
 from pipelines.domain.schedules import Attempt, Schedule, ScheduleState, over
+from pipelines.domain.sources import Backlog, SourceSeen, Waiting
 from pipelines.domain.space import SavepointSpace, Space
 from pipelines.domain.state_keys import KeyChange, KeyHistory, KeyRows
 from pipelines.domain.states import StateColumn, StateRows

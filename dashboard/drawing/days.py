@@ -9,7 +9,8 @@ from typing import TypeVar
 from dashboard.drawing.figures import column
 from pipelines.domain.experiments import Series
 from pipelines.domain.observed import ObservedSeries
-from pipelines.domain.operators import BacklogSeries, OperatorSeries
+from pipelines.domain.operators import OperatorSeries
+from pipelines.domain.sources import BacklogSeries
 
 BESIDE = "beside."
 """Begins the names of columns, and of operators' and sources' queries, of the day before."""

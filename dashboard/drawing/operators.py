@@ -12,7 +12,8 @@ from dashboard.drawing.figures import BLUE, CYAN, GRAY, GREEN, ORANGE, PINK, VIO
 from dashboard.drawing.jobs import Array, Columns, axis, broken_line, checkpoint_size, dotted, framed, peaks
 from dashboard.drawing.units import BYTES, ROWS, Unit
 from pipelines.domain.experiments import Series
-from pipelines.domain.operators import BacklogSeries, OperatorSeries
+from pipelines.domain.operators import OperatorSeries
+from pipelines.domain.sources import BacklogSeries
 from pipelines.words import formats, operators
 from pipelines.words.backlog import UNITS
 

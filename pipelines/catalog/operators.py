@@ -14,8 +14,9 @@ from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import QuerySeen
 from pipelines.domain.json_text import read_json
 from pipelines.domain.moments import DAY_MS
-from pipelines.domain.operators import Backlog, BacklogSeries, OperatorProgress, OperatorSeries, QueryOperators, SourceSeen, read_sources
+from pipelines.domain.operators import OperatorProgress, OperatorSeries, QueryOperators
 from pipelines.domain.progress import Progress
+from pipelines.domain.sources import Backlog, BacklogSeries, SourceSeen, read_sources
 
 OPERATORS = "operators"
 BACKLOG = "backlog"

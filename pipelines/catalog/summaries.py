@@ -14,8 +14,8 @@ from pipelines.domain.holdings import Holdings
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Job, JobDetail, JobSummary, Run
 from pipelines.domain.moments import DAY_MS, HOUR_MS
-from pipelines.domain.operators import Waiting
 from pipelines.domain.runs import RunState
+from pipelines.domain.sources import Waiting
 from pipelines.domain.triggers import Trigger
 from pipelines.words import catching_up
 from pipelines.words.findings import of_job

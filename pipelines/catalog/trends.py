@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from pipelines.catalog.connection import Reader
 from pipelines.catalog.tables import dicts
-from pipelines.domain.operators import Waiting
+from pipelines.domain.sources import Waiting
 from pipelines.words.limits import LAGGING_MS
 
 LATELY_MS, ENOUGH = 120_000, 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from pipelines.domain.operators import Waiting
+from pipelines.domain.sources import Waiting
 
 
 class Pace(enum.StrEnum):

@@ -11,8 +11,9 @@ from pipelines.domain.decisions import Decision
 from pipelines.domain.ids import ExperimentId, JobName, SavepointId, VersionId
 from pipelines.domain.jobs import JobSummary, Run
 from pipelines.domain.observed import Observed, ObservedSeries
-from pipelines.domain.operators import BacklogSeries, OperatorSeries
+from pipelines.domain.operators import OperatorSeries
 from pipelines.domain.savepoints import Reason
+from pipelines.domain.sources import BacklogSeries
 
 
 @dataclass(frozen=True)

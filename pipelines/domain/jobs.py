@@ -18,13 +18,13 @@ from pipelines.domain.masters import Cluster
 from pipelines.domain.migrations import Migration
 from pipelines.domain.moved_sources import MovedSource
 from pipelines.domain.observed import ObservedNow
-from pipelines.domain.operators import Waiting
 from pipelines.domain.probations import Probation
 from pipelines.domain.resources import Resources
 from pipelines.domain.restart_strategies import RestartStrategy
 from pipelines.domain.restarts import RestartDecision
 from pipelines.domain.runs import Exit, RunState
 from pipelines.domain.schedules import Attempt, Schedule
+from pipelines.domain.sources import Waiting
 from pipelines.domain.triggers import Trigger
 
 

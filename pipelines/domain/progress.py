@@ -12,7 +12,8 @@ from typing import Any
 
 from pipelines.domain.bounds import Long, Moment, Rate
 from pipelines.domain.observed import Observed, read_observed
-from pipelines.domain.operators import Backlog, OperatorProgress, read_backlog, read_operators
+from pipelines.domain.operators import OperatorProgress, read_operators
+from pipelines.domain.sources import Backlog, read_backlog
 
 
 @dataclass(frozen=True)

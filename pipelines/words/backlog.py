@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.moments import DAY_MS
-from pipelines.domain.operators import Waiting
+from pipelines.domain.sources import Waiting
 from pipelines.words import formats
 
 UNITS = ("rows", "bytes", "files", "offsets")

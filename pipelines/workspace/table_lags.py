@@ -11,7 +11,8 @@ from pathlib import Path
 from pipelines.checkpoint import delta_log, iceberg_metadata
 from pipelines.domain import delta, iceberg_offsets, offsets
 from pipelines.domain.errors import Corrupt, NotFound, Unsupported
-from pipelines.domain.operators import Backlog, QueryOperators, SourceSeen
+from pipelines.domain.operators import QueryOperators
+from pipelines.domain.sources import Backlog, SourceSeen
 from pipelines.savepoint import held_files
 from pipelines.storage.addresses import open_storage
 from pipelines.words.formats import ICEBERG_STREAM

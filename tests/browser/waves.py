@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from pipelines.domain.experiments import BatchRow, Series
 from pipelines.domain.ids import JobName
-from pipelines.domain.operators import BacklogSeries, OperatorSeries
+from pipelines.domain.operators import OperatorSeries
+from pipelines.domain.sources import BacklogSeries
 from pipelines.verbs.jobs import ShowSeries
 
 STEP_MS = 5_000

@@ -14,8 +14,8 @@ from pipelines.domain.errors import NotFound
 from pipelines.domain.findings import Problem
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import QuerySeen
-from pipelines.domain.operators import Backlog
 from pipelines.domain.runs import RunState
+from pipelines.domain.sources import Backlog
 from pipelines.domain.triggers import Trigger, TriggerKind
 from tests.catalog.making import RUN, A, batch, job, run, savepoint
 

@@ -10,8 +10,9 @@ import pytest
 from pipelines.catalog import operators, progress, runs, series
 from pipelines.catalog.connection import Catalog
 from pipelines.domain.jobs import QuerySeen
-from pipelines.domain.operators import Backlog, OperatorProgress, read_operators
+from pipelines.domain.operators import OperatorProgress, read_operators
 from pipelines.domain.progress import read_progress
+from pipelines.domain.sources import Backlog
 from tests.catalog.making import RUN, A, batch
 
 KAFKA = "KafkaV2[Subscribe[clicks]]"

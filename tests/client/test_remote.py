@@ -22,8 +22,8 @@ from pipelines.client.remote import RemoteFace
 from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Conflict, NotFound, TidemarkError, Unavailable
 from pipelines.domain.jobs import Run
 from pipelines.domain.operations import Operation, OperationState
-from pipelines.domain.operators import Waiting
 from pipelines.domain.runs import RunState
+from pipelines.domain.sources import Waiting
 from pipelines.domain.trust import Trust
 from pipelines.domain.updates import UpdateKind
 from pipelines.storage.documents import plain

@@ -30,7 +30,6 @@ from pipelines.domain.jobs import Event, Job, Wanted
 from pipelines.domain.log_levels import LevelsAsked, LevelsSet
 from pipelines.domain.masters import Cluster
 from pipelines.domain.operations import Operation
-from pipelines.domain.operators import SourceSeen
 from pipelines.domain.plans import QueryPlan
 from pipelines.domain.probations import Probation
 from pipelines.domain.processes import Process
@@ -41,6 +40,7 @@ from pipelines.domain.restarts import RestartDecision
 from pipelines.domain.runs import DriverEvent, Exit, QueryStarted, RunSpec
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.schedules import Schedule
+from pipelines.domain.sources import SourceSeen
 from pipelines.domain.state_differences import StateDifference
 from pipelines.domain.states import Reading
 from pipelines.domain.trust import Verification

@@ -19,9 +19,9 @@ from pipelines.domain.experiments import Health
 from pipelines.domain.findings import Problem
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import JobSummary
-from pipelines.domain.operators import Waiting
 from pipelines.domain.runs import Exit, RunState
 from pipelines.domain.schedules import Attempt, Outcome
+from pipelines.domain.sources import Waiting
 from pipelines.domain.versions import version
 from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.resume import Resume

@@ -19,9 +19,9 @@ from pipelines.domain import judging, reported, verdicts
 from pipelines.domain.collection import COLLECTION
 from pipelines.domain.contracts import Contract
 from pipelines.domain.judging import Known
-from pipelines.domain.operators import read_sources
 from pipelines.domain.plannings import CONTRACT, NEW, OLD, Planned, Planning, QueryCheckpoint
 from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.sources import read_sources
 from pipelines.domain.verdicts import Outcome
 from pipelines.driver import installed
 from pipelines.driver.planning.planner import Planner

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.domain.operators import Waiting
+from pipelines.domain.sources import Waiting
 from pipelines.words import backlog
 
 

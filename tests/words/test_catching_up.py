@@ -11,8 +11,8 @@ from pipelines.domain.catching_up import Pace
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.lockstep import Lead
-from pipelines.domain.operators import Waiting
 from pipelines.domain.runs import RunState
+from pipelines.domain.sources import Waiting
 from pipelines.words import catching_up
 from tests.words.test_findings import summary
 

@@ -11,9 +11,9 @@ from pipelines.domain.findings import Problem, Urgency
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.job_limits import JobLimits
 from pipelines.domain.jobs import JobSummary
-from pipelines.domain.operators import Waiting
 from pipelines.domain.runs import Exit, RunState
 from pipelines.domain.schedules import Attempt, Outcome
+from pipelines.domain.sources import Waiting
 from pipelines.domain.triggers import Trigger, TriggerKind
 from pipelines.verbs.jobs import ListJobs
 from pipelines.words import backlog, limits

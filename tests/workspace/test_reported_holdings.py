@@ -14,9 +14,9 @@ from pipelines.domain import reported
 from pipelines.domain.errors import Conflict
 from pipelines.domain.holdings import Holdings, Usable
 from pipelines.domain.jobs import Run
-from pipelines.domain.operators import SourceSeen
 from pipelines.domain.runs import PROGRESS_FILE
 from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.sources import SourceSeen
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.holdings import AskHoldings

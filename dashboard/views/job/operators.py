@@ -13,8 +13,9 @@ from pipelines.domain import offsets as positions
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.kafka import KAFKA
 from pipelines.domain.offsets import PartitionOffset
-from pipelines.domain.operators import OperatorProgress, QueryOperators, SourceSeen
+from pipelines.domain.operators import OperatorProgress, QueryOperators
 from pipelines.domain.plans import QueryPlan
+from pipelines.domain.sources import SourceSeen
 from pipelines.verbs.jobs import ListOperators, ListPlans
 from pipelines.words import formats, offsets, operators
 from pipelines.words.sinks import AT_LEAST_ONCE

@@ -9,8 +9,9 @@ from pipelines.cli.additions import shows
 from pipelines.cli.session import Here
 from pipelines.domain import offsets as positions
 from pipelines.domain.offsets import PartitionOffset
-from pipelines.domain.operators import OperatorProgress, QueryOperators, SourceSeen
+from pipelines.domain.operators import OperatorProgress, QueryOperators
 from pipelines.domain.plans import Metric, PlanNode, QueryPlan, main_metrics
+from pipelines.domain.sources import SourceSeen
 from pipelines.verbs.jobs import ListOperators, ListPlans
 from pipelines.words import formats, offsets
 

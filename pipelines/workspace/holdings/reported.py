@@ -5,8 +5,8 @@ from __future__ import annotations
 from pipelines.catalog import operators
 from pipelines.domain import reported
 from pipelines.domain.holdings import MOST_GAPS, Holding, Usable
-from pipelines.domain.operators import SourceSeen
 from pipelines.domain.savepoints import QueryImage, SourceOffset
+from pipelines.domain.sources import SourceSeen
 from pipelines.words import formats
 from pipelines.workspace.context import Context
 

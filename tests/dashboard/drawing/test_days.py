@@ -9,7 +9,8 @@ from dashboard.drawing.jobs import job_charts
 from dashboard.drawing.operators import backlog_charts, operator_charts
 from pipelines.domain.experiments import Series
 from pipelines.domain.ids import JobName
-from pipelines.domain.operators import BacklogSeries, OperatorSeries
+from pipelines.domain.operators import OperatorSeries
+from pipelines.domain.sources import BacklogSeries
 from tests.dashboard.drawing.test_jobs import T0, decoded, series
 
 DAY_MS = 86_400_000.0

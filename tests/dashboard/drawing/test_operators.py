@@ -8,7 +8,8 @@ from dashboard.drawing.figures import TimeMark
 from dashboard.drawing.operators import COLORS, backlog_charts, operator_charts
 from pipelines.domain.experiments import Series
 from pipelines.domain.ids import JobName
-from pipelines.domain.operators import BacklogSeries, OperatorSeries
+from pipelines.domain.operators import OperatorSeries
+from pipelines.domain.sources import BacklogSeries
 from tests.dashboard.drawing.test_jobs import T0, legend, y
 
 T = (T0, T0 + 5_000)
