@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from pipelines.checkpoint import commits, logs, metadata, offsets, sink_log
 from pipelines.checkpoint.doctor import Examined
-from pipelines.checkpoint.doctor import parts as doctor_parts
 from pipelines.domain.diagnosis import Diagnosis, Finding
 from pipelines.domain.errors import Corrupt, Invalid, NotFound, TidemarkError, Unsupported
 from pipelines.domain.ids import JobName, QueryName, SavepointId, query_of
-from pipelines.domain.savepoints import Manifest, QueryImage, Savepoint
+from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.sinks import FILE_SINKS
-from pipelines.domain.trust import Damage, Trust
+from pipelines.domain.trust import Damage
 from pipelines.domain.watch import Watch
-from pipelines.savepoint import checksums, completeness, layout, manifests, progress_file, worker
+from pipelines.savepoint import completeness, layout, manifests, worker
 from pipelines.savepoint.source import QueryLocation
 from pipelines.savepoint.worker import Checkpoint
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.verbs.diagnose import Diagnose, DiagnosePlan
 from pipelines.words import savepoints as words
-from pipelines.workspace import advice, homes, runs, savepoints, sources
+from pipelines.workspace import advice, examined_savepoints, homes, runs, savepoints, sources
 from pipelines.workspace.advice import Good, Outlook
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
@@ -126,90 +125,14 @@ def _savepoint(context: Context, savepoint: Savepoint, watch: Watch) -> list[Dia
         advised = advice.of_damaged(good, live, savepoint.job)
         nothing = Examined(0, 0, (), None, ())
         return [_diagnosis(savepoint.id, image.query, savepoint.path, nothing, (broken,), advised) for image in savepoint.queries]
-    damages = _by_files(context, manifest, watch)
-    examinations = [_image(context, manifest, image, damages, watch) for image in manifest.queries]
-    damaged = bool(damages) or any(findings for _, _, findings in examinations)
+    damages, images = examined_savepoints.examine(context, manifest, watch)
+    damaged = bool(damages) or any(image.findings for image in images)
     sound = advice.of_damaged_elsewhere() if damaged else advice.of_sound(savepoint.id, savepoint.job)
     harmed = advice.of_damaged(good, live, savepoint.job)
     return [
-        _diagnosis(manifest.id, image.query, place, examined, findings, harmed if findings else sound)
-        for image, (place, examined, findings) in zip(manifest.queries, examinations, strict=True)
+        _diagnosis(manifest.id, image.query, image.checkpoint, image.examined, image.findings, harmed if image.findings else sound)
+        for image in images
     ]
-
-
-def _by_files(context: Context, manifest: Manifest, watch: Watch) -> list[Damage]:
-    """Damages by the manifest and, where the savepoint is sealed, by checksum."""
-    shelf = context.shelf(manifest.id)
-    try:
-        sealed = checksums.read(shelf, manifest.id) is not None
-    except Corrupt as error:
-        return [Damage(layout.CHECKSUMS, "unreadable", error.message), *completeness.damages(shelf, manifest.id, manifest.files)]
-    level = Trust.INTACT if sealed else Trust.COMPLETE
-    watch.step("computing checksums", sum(file.bytes for file in manifest.files) if sealed else 0)
-    return list(worker.check(context.savepoint_workers, shelf, manifest.id, level, context.now_ms(), watch).damages)
-
-
-def _image(
-    context: Context, manifest: Manifest, image: QueryImage, damages: Sequence[Damage], watch: Watch
-) -> tuple[str, Examined, tuple[Finding, ...]]:
-    """Where the checkpoint of one of its queries is, what was read of it, and what is damaged."""
-    shelf = context.shelf(manifest.id).url
-    inner, sink = (layout.inside(manifest.id, folder(image.query)) for folder in (layout.checkpoint, layout.sink_log))
-    has_log = bool(layout.below([file.path for file in manifest.files], layout.sink_log(image.query)))
-    told = _told(context, manifest, image)
-    examined = worker.examine(context.savepoint_workers, Checkpoint(inner, sink if has_log else None, _of(image), told, shelf), watch)
-    findings = _merged(manifest, image, damages, examined)
-    if any(finding.batches for finding in findings):
-        examined = Examined(examined.files, examined.bytes, examined.findings, examined.newest_committed, ())
-    return f"{shelf}/{inner}", examined, findings
-
-
-def _told(context: Context, manifest: Manifest, image: QueryImage) -> int:
-    """How many stateful operators the job itself told of at that batch; of none where its words are damaged, which is a finding itself."""
-    try:
-        event = progress_file.read(context.shelf(manifest.id), manifest.id).get(image.query, {})
-    except (Corrupt, Unsupported):
-        return 0
-    operators = event.get("stateOperators")
-    return len(operators) if isinstance(operators, list) else 0
-
-
-def _merged(manifest: Manifest, image: QueryImage, damages: Iterable[Damage], examined: Examined) -> tuple[Finding, ...]:
-    """Merges both examinations by file: a finding of the checkpoint goes before one of the manifest or the seal."""
-    findings = {_below(image.query, finding.damage.path): finding for finding in examined.findings}
-    for damage in damages:
-        if damage.path not in findings and _concerns(manifest, image, damage.path):
-            inner = damage.path.removeprefix(layout.checkpoint(image.query) + "/")
-            findings[damage.path] = Finding(damage, _of(image), _part(image.query, inner))
-    return tuple(findings[path] for path in sorted(findings))
-
-
-def _of(image: QueryImage) -> tuple[int, ...]:
-    """The batch that the image is of, none where the query had not begun."""
-    return (image.batch,) if image.begun else ()
-
-
-def _part(query: QueryName, path: str) -> str:
-    if path.startswith(layout.sink_log(query)):
-        return "log of the file sink"
-    if path.startswith("code/"):
-        return "code of the version"
-    return path.partition(".")[0] if path in (layout.MANIFEST, layout.CHECKSUMS) else doctor_parts.part(path)
-
-
-def _below(query: QueryName, path: str) -> str:
-    """A finding's path as a path of the savepoint."""
-    prefix = f"{sink_log.FOLDER}/"
-    if path.startswith(prefix):
-        return f"{layout.sink_log(query)}/{path.removeprefix(prefix)}"
-    return f"{layout.checkpoint(query)}/{path}"
-
-
-def _concerns(manifest: Manifest, image: QueryImage, path: str) -> bool:
-    """Whether a file is the query's; a file of no query (the code, the manifest) is the first query's."""
-    if path.startswith("queries/"):
-        return path.startswith(f"{layout.of_query(image.query)}/")
-    return image.query == manifest.queries[0].query
 
 
 def _good(context: Context, job: str, other_than: SavepointId | str) -> Iterator[Good]:
