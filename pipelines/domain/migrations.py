@@ -9,6 +9,7 @@ import enum
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pipelines.domain import syntax
 from pipelines.domain.bounds import Count
 from pipelines.domain.conversions import CONVERTED
 from pipelines.domain.errors import Conflict, Invalid, Refusal, TidemarkError, Unsupported, refusal
@@ -118,6 +119,21 @@ def asked(migrate: Mapping[str, str] | None) -> tuple[str, str] | None:
     if not (name == COLUMNS and not code) and not name.isidentifier():
         raise Invalid("migrate.function", f"{name!r} is no name of a function", "Write --migrate FILE:function, or --migrate columns.")
     return name, code
+
+
+def check_code(by: str, code: str) -> None:
+    """Raises Invalid (`migrate.syntax`, `migrate.function`) for a file that is no Python, or has no such function."""
+    if by == COLUMNS:
+        return
+    try:
+        tree = syntax.tree(code)
+    except (SyntaxError, ValueError) as error:
+        line = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else str(error)
+        raise Invalid("migrate.syntax", f"The migration's file is not valid Python: {line}", "Correct it.") from error
+    names = {name for node in tree.body for name in [getattr(node, "name", None)] if name}
+    if by not in names:
+        known = ", ".join(sorted(names)) or "none at all"
+        raise Invalid("migrate.function", f"The migration's file has no function {by}", f"Name one that it defines: {known}.")
 
 
 def decide(images: Sequence[QueryImage], sizes: Mapping[OperatorKey, int], by: str, spark_version: str) -> MigrationPlan:

@@ -11,11 +11,11 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Callable, Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pipelines.domain import dropping, masters, migrations, operator_places, syntax, verdicts
-from pipelines.domain.errors import Conflict, Corrupt, Incompatible, Invalid, Refusal, Unsupported, refusal
+from pipelines.domain import dropping, masters, migrations, operator_places, verdicts
+from pipelines.domain.errors import Conflict, Corrupt, Incompatible, Refusal, Unsupported, refusal
 from pipelines.domain.ids import folder_of
 from pipelines.domain.job_places import is_remote
 from pipelines.domain.migrations import COLUMNS, MigratedOperator, Migration, MigrationPlan
@@ -65,9 +65,8 @@ def asked(change: Migrating, new_queries: tuple[str, ...], *, is_last: bool = Tr
     told = dict(change.map or {})
     operator_places.mapped("", told)
     by, code = migrations.asked(change.migrate) or (COLUMNS, "")
-    made = Asked(by, code, new_queries, tuple(dict.fromkeys(change.drop)), told, is_last)
-    check_code(made)
-    return made
+    migrations.check_code(by, code)
+    return Asked(by, code, new_queries, tuple(dict.fromkeys(change.drop)), told, is_last)
 
 
 def plan(held: Held, asked: Asked, spark_version: str = "") -> MigrationPlan:
@@ -82,19 +81,21 @@ def unfinished(take: PlannedTake) -> Refusal | None:
     return refusal(Conflict("migrate.batch_planned", error.message, hint)) if error else None
 
 
-def check_code(asked: Asked) -> None:
-    """Raises Invalid (`migrate.syntax`, `migrate.function`) for a file that is no Python, or has no such function."""
-    if asked.by == COLUMNS:
-        return
-    try:
-        tree = syntax.tree(asked.code)
-    except (SyntaxError, ValueError) as error:
-        line = f"line {error.lineno}: {error.msg}" if isinstance(error, SyntaxError) else str(error)
-        raise Invalid("migrate.syntax", f"The migration's file is not valid Python: {line}", "Correct it.") from error
-    names = {name for node in tree.body for name in [getattr(node, "name", None)] if name}
-    if asked.by not in names:
-        known = ", ".join(sorted(names)) or "none at all"
-        raise Invalid("migrate.function", f"The migration's file has no function {asked.by}", f"Name one that it defines: {known}.")
+@dataclass(frozen=True)
+class _Work:
+    """A migration under way."""
+
+    context: Context
+    manifest: Manifest
+    """Of the queries that the code still starts."""
+    version: Version
+    asked: Asked
+    runtime: Runtime
+    checkpoints: str
+    """The copy that is rewritten."""
+    folder: Path
+    """Its own, gone when it is over."""
+    ticket: Ticket
 
 
 def migrate(
@@ -127,8 +128,9 @@ def migrate(
                 source_offsets.move(query.sources, query.checkpoint)
             runtime = environments.entered(context, environments.make(context, version, ticket)).runtime
             kept = replace(manifest, queries=tuple(image for image in manifest.queries if image.query not in left))
-            done = _in_sandbox(context, kept, version, asked, changes, placed, runtime, checkpoints, folder, ticket)  # 3
-            ran = _rehearsed(context, kept, version, asked, runtime, checkpoints, folder, ticket)  # 4
+            work = _Work(context, kept, version, asked, runtime, checkpoints, folder, ticket)
+            done = _in_sandbox(work, changes, placed)  # 3
+            ran = _rehearsed(work)  # 4
             rehearsal = (judged or _judged)(ran, folder / REHEARSED)
         finally:
             shutil.rmtree(folder)
@@ -179,30 +181,19 @@ def _accepted(lost: Collection[str], asked: Asked, droppable: Collection[str]) -
         raise dropping.kept(idle, droppable)
 
 
-def _in_sandbox(
-    context: Context,
-    manifest: Manifest,
-    version: Version,
-    asked: Asked,
-    changes: tuple[Change, ...],
-    placed: tuple[Placed, ...],
-    runtime: Runtime,
-    checkpoints: str,
-    folder: Path,
-    ticket: Ticket,
-) -> tuple[MigratedStore, ...]:
-    function = "" if asked.by == COLUMNS else asked.by
+def _in_sandbox(work: _Work, changes: tuple[Change, ...], placed: tuple[Placed, ...]) -> tuple[MigratedStore, ...]:
+    function = "" if work.asked.by == COLUMNS else work.asked.by
     stores, targets = tuple(change.store for change in changes), tuple(change.target for change in changes)
-    conf, title = rewrites.confs(context, version, checkpoints), f"{manifest.job} (migration)"
+    conf, title = rewrites.confs(work.context, work.version, work.checkpoints), f"{work.manifest.job} (migration)"
     places = tuple(query.placing for query in placed if query.placing)
-    copies = copied_checkpoints.of_spark(manifest, checkpoints)
+    copies = copied_checkpoints.of_spark(work.manifest, work.checkpoints)
     if not places and not changes and not copies:
         return ()
-    master = masters.beside(version.master) if is_remote(checkpoints) else version.master
-    task = MigrationTask(TASK_FORMAT, title, master, conf, stores, targets, function, asked.code, places, copies)
-    home = folder / "migration"
+    master = masters.beside(work.version.master) if is_remote(work.checkpoints) else work.version.master
+    task = MigrationTask(TASK_FORMAT, title, master, conf, stores, targets, function, work.asked.code, places, copies)
+    home = work.folder / "migration"
     home.mkdir()
-    done = sandbox.migrate(context.sparks, home, task, runtime, states.follow(ticket))
+    done = sandbox.migrate(work.context.sparks, home, task, work.runtime, states.follow(work.ticket))
     check(done.stores)
     return done.stores
 
@@ -215,14 +206,13 @@ def check(stores: tuple[MigratedStore, ...]) -> None:
             raise Corrupt("migrate.written", f"{message}: {migrated.after.rows:,} rows, and not {migrated.given.rows:,}", REMOVED)
 
 
-def _rehearsed(
-    context: Context, manifest: Manifest, version: Version, asked: Asked, runtime: Runtime, checkpoints: str, folder: Path, ticket: Ticket
-) -> Rehearsed:
+def _rehearsed(work: _Work) -> Rehearsed:
     """What came of a batch of the changed code on a copy of the migrated state."""
-    home = folder / REHEARSED
+    home = work.folder / REHEARSED
     home.mkdir()
-    with copied_checkpoints.copied(manifest, checkpoints, folder, ticket) as copy:
-        return rehearsals.rehearse(context, replace(manifest, version=version), runtime, home, copy, ticket, asked.new_queries)
+    changed = replace(work.manifest, version=work.version)
+    with copied_checkpoints.copied(work.manifest, work.checkpoints, work.folder, work.ticket) as copy:
+        return rehearsals.rehearse(work.context, changed, work.runtime, home, copy, work.ticket, work.asked.new_queries)
 
 
 def _judged(ran: Rehearsed, home: Path) -> str:
