@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from pipelines.domain.runtimes import Runtime
@@ -26,13 +27,18 @@ BESIDE = ("pandas==2.3.3", "setuptools<81")
 def python(version: str = USUAL) -> str:
     """The interpreter of an environment with PySpark `version`."""
     place = classes.cache_folder().parent / "runtimes" / f"pyspark-{version}-python{sys.version_info.major}.{sys.version_info.minor}"
+    return str(made_once(place, lambda environment: _make(environment, version)) / "bin" / "python")
+
+
+def made_once(place: Path, make: Callable[[Path], object]) -> Path:
+    """The folder in `place` that `make` fills, by the first who asks; the others wait."""
     place.mkdir(parents=True, exist_ok=True)
     with (place / "lock").open("w") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)
         if not (place / MADE).exists():
-            _make(place / "environment", version)
+            make(place / "environment")
             (place / MADE).touch()
-    return str(place / "environment" / "bin" / "python")
+    return place / "environment"
 
 
 def _make(environment: Path, version: str) -> None:

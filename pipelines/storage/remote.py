@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from pipelines.domain.errors import Invalid, Unsupported
 from pipelines.storage import copies, file_objects, parallel, paths
@@ -72,9 +72,10 @@ class FsspecStorage:
         with typed_errors(folder or self._url):
             self._fs.invalidate_cache()
             try:
-                return cast(dict[str, Any], self._fs.find(top, detail=True))
+                found = self._fs.find(top, detail=True)
             except FileNotFoundError:
                 return {}
+        return found if isinstance(found, dict) else {}  # adlfs names a file alone, which has nothing below it
 
     def write(self, path: str, data: bytes) -> None:
         with self._published(path) as target, typed_errors(path):

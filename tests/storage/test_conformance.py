@@ -16,11 +16,26 @@ from pipelines.storage.local import LocalStorage
 from pipelines.storage.protocol import Clone, Entry, How, Storage
 from pipelines.storage.remote import FsspecStorage
 
-KINDS = ["local", "other-disk", "memory", "s3", "hdfs"]
+EMULATED = ("google", "azure")
+BY_HAND = (pytest.mark.long, pytest.mark.filterwarnings("ignore:Sending a large body directly:ResourceWarning"))
+"""gcsfs hands bytes to its HTTP client, which would have a file."""
+KINDS = ["local", "other-disk", "memory", "s3", "hdfs", *(pytest.param(kind, marks=BY_HAND) for kind in EMULATED)]
+
+
+CUTS = "the emulator takes a line's end at the end of a file for its own"
+CANCELS = "the emulator cannot break off an upload"
+LACKS = {
+    "test_clone_from_any_to_any": CUTS,
+    "test_files_are_put_and_flushed": CUTS,
+    "test_a_file_whose_block_raises_is_not_there": CANCELS,
+}
+"""What that of Google's store does otherwise, by test."""
 
 
 @pytest.fixture(params=KINDS)
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Storage]:
+    if request.param == "google" and request.function.__name__ in LACKS:
+        request.applymarker(pytest.mark.xfail(reason=LACKS[request.function.__name__], strict=True))
     yield from fresh(request, tmp_path / "first")
 
 
@@ -43,6 +58,10 @@ def address(request: pytest.FixtureRequest, folder: Path) -> str:
         return f"{request.getfixturevalue('s3_url')}/{folder.name}"
     if request.param == "hdfs":
         return f"{request.getfixturevalue('hdfs_url')}/{folder.name}"
+    if request.param in EMULATED:
+        emulator = request.getfixturevalue(request.param)
+        emulator.enter(request.getfixturevalue("monkeypatch"))
+        return f"{emulator.url}/{uuid4().hex}/{folder.name}"
     if request.param == "other-disk":
         return str(request.getfixturevalue("other_disk") / folder.name)
     return str(folder) if request.param == "local" else f"memory://{uuid4().hex}/root"
