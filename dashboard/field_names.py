@@ -26,6 +26,7 @@ NAMES: Mapping[str, str] = {
     "--sql": "SQL",
     "--state": "The parent goes on with",
     "--store": "Move its state to RocksDB",
+    "--untested": "Although no test of Tidemark ran there",
 }
 """Option -> the label of its field, where pages have one."""
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")

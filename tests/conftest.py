@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from tests import cluster as cluster_
-from tests import hadoop, java, local_files, warm
+from tests import emulators, hadoop, java, local_files, warm
 from tests.kept_jvms.keeper import Keeper
 from tests.running import budgets, workers
 from tests.storage import s3_server as s3_server_
@@ -122,6 +122,32 @@ def s3_url(s3_server: s3_server_.S3Server, monkeypatch: pytest.MonkeyPatch) -> s
     """A place of one's own on it (`s3://bucket/prefix`); the environment has what S3 clients of this process and its children need."""
     s3_server.enter(monkeypatch)
     return f"s3://{s3_server_.BUCKET}/{uuid4().hex}"
+
+
+@pytest.fixture(scope="session")
+def google() -> Iterator[emulators.Emulator]:
+    with emulators.google() as emulator:
+        yield emulator
+
+
+@pytest.fixture(scope="session")
+def azure() -> Iterator[emulators.Emulator]:
+    with emulators.azure() as emulator:
+        yield emulator
+
+
+@pytest.fixture
+def google_url(google: emulators.Emulator, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A place of one's own in an emulator of Google's store; for what is run by hand, as it is fetched."""
+    google.enter(monkeypatch)
+    return f"{google.url}/{uuid4().hex}"
+
+
+@pytest.fixture
+def azure_url(azure: emulators.Emulator, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The same of Azure's."""
+    azure.enter(monkeypatch)
+    return f"{azure.url}/{uuid4().hex}"
 
 
 @pytest.fixture(scope="session")

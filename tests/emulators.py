@@ -45,7 +45,7 @@ class Emulator:
     environ: Mapping[str, str]
 
     def enter(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        for name, value in self.environ.items():
+        for name, value in {**self.environ, "PYTHONPATH": str(clients())}.items():
             monkeypatch.setenv(name, value)
         monkeypatch.setattr(sys, "path", [*sys.path, str(clients())])
         fsspec.process_entries()  # else it has read already whose schemes are installed

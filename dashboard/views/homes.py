@@ -10,7 +10,7 @@ from dashboard.dialogs import dialog
 from dashboard.views.endings import ending
 from dashboard.widgets import errors_shown, message_box, plain_facts, section
 from pipelines.domain.access import Role
-from pipelines.domain.homes import USUAL, WORKSPACE, HomeCheck, Homes
+from pipelines.domain.homes import USUAL, WORKSPACE, HomeCheck, Homes, is_untried
 from pipelines.domain.ids import JobName
 from pipelines.verbs.homes import CheckHome, ListHomes, SetHome
 from pipelines.verbs.jobs import ListJobs
@@ -34,6 +34,13 @@ HOME_HELP = (
     "Where the job's checkpoint, output and savepoints lie: s3://bucket/folder, or hdfs://host:8020/folder. For S3 its Spark needs "
     "hadoop-aws; endpoints and credentials are those of the server's environment."
 )
+
+UNTESTED_HELP = "Tidemark's tests know such a storage from an emulator at most. Try it out in the settings first."
+
+
+def untested(home: str, key: str) -> bool:
+    """Whether a storage at which no suite ran may be the home; asked where it is one."""
+    return is_untried(home.strip()) and st.checkbox("Although no test of Tidemark ran there", key=key, help=UNTESTED_HELP)
 
 
 def homes() -> None:
@@ -79,10 +86,11 @@ def _ask(shown: Homes) -> None:
                 help=f"Now: {words.place(now)}. {others}",
             ).strip()
             st.caption(SAYS)
+            accepted = untested(home, "home_untested")
             if st.button("Try it out", icon=":material/fact_check:", key="home_check", disabled=home in ("", WORKSPACE, USUAL)):
                 with st.spinner(f"Writing to {home} …", show_time=True):
                     _tried(once.do(CheckHome(home)))
-            ending(SetHome(home, job) if home else None, "Set home", "home")
+            ending(SetHome(home, job, accepted) if home else None, "Set home", "home")
 
     ask()
 

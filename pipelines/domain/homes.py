@@ -14,6 +14,16 @@ USUAL = "usual"
 """Said instead of a URL: where the workspace's other jobs have theirs."""
 
 
+TRIED = frozenset({"s3", "s3a", "hdfs", "webhdfs", "swebhdfs", "file", "local"})
+"""Schemes of addresses at whose storages the suites ran."""
+
+
+def is_untried(home: str) -> bool:
+    """Whether no suite ran at such a place."""
+    scheme, is_address, _ = home.partition("://")
+    return bool(is_address) and scheme not in TRIED
+
+
 @dataclass(frozen=True)
 class Home:
     """Where a savepoint of the workspace lies that is not in it (`homes/<savepoint>.json`)."""

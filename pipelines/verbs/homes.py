@@ -11,6 +11,8 @@ from pipelines.domain.ids import JobName
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.verb import Change, Http, Question, argument, option
 
+UNTESTED = "Also in a storage that Tidemark's tests know from an emulator at most (gs://, abfss://); `home check` tries it out."
+
 
 @dataclass(frozen=True)
 class ListHomes(Question[Homes]):
@@ -43,6 +45,7 @@ class SetHome(Change[Homes, HomePlan]):
         metavar="URL",
     )
     job: str = option("Of this job alone.", "", metavar="JOB")
+    untested: bool = option(UNTESTED, False, flag="--untested")
 
     call, topic = "set_home", "system"
     role = Role.ADMIN

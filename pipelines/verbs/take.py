@@ -10,6 +10,7 @@ from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound, 
 from pipelines.domain.savepoints import Savepoint, TakePlan
 from pipelines.domain.texts import LABEL
 from pipelines.verbs.forget import JOB
+from pipelines.verbs.homes import UNTESTED
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.verb import Change, Http, Kind, Works, named, option
 
@@ -53,6 +54,8 @@ class Take(Change[Savepoint, TakePlan]):
         metavar="URL",
         reads=Reads.PLACE,
     )
+
+    untested: bool = option(UNTESTED, False, flag="--untested")
 
     call, topic = "take", "jobs"
     role = Role.OPERATOR

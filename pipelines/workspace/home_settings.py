@@ -40,15 +40,15 @@ def plan_set(context: Context, change: SetHome) -> Planned[Homes, HomePlan]:
     job = runs.known(context, change.job) if change.job else EVERY_JOB
     if change.home == USUAL and not job:
         raise Invalid("home.usual", "No job was named that goes back to the usual home", f"Name the job, or say '{WORKSPACE}'.")
-    home = change.home if change.home in (USUAL, WORKSPACE) else homes.checked(context, change.home)
+    home = change.home if change.home in (USUAL, WORKSPACE) else homes.checked(context, change.home, untested=change.untested)
     before = repairs.known_job(context, job).home or USUAL if job else context.files.usual_home().home or WORKSPACE
     return Planned(HomePlan(job, before, home), lambda ticket: _set(context, job, home, ticket))
 
 
 @plans(CheckHome)
 def plan_check(context: Context, change: CheckHome) -> Planned[HomeCheck, CheckHomePlan]:
-    """Raises what `homes.checked` raises."""
-    home = homes.checked(context, change.home)
+    """Raises what `homes.checked` raises; to try out a storage on which no test ran asks for no leave."""
+    home = homes.checked(context, change.home, untested=True)
     return Planned(CheckHomePlan(home), lambda ticket: checked(context, home, ticket))
 
 

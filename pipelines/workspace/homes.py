@@ -10,13 +10,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from pipelines.domain.errors import Invalid, TidemarkError, Unavailable, Unsupported
-from pipelines.domain.homes import WORKSPACE, Home
+from pipelines.domain.homes import WORKSPACE, Home, is_untried
 from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.savepoints import Savepoint
 from pipelines.savepoint import library
 from pipelines.savepoint.addresses import address
 from pipelines.storage import folders
-from pipelines.storage.addresses import HDFS_ADDRESSES, LOCAL_ADDRESSES, S3_ADDRESSES, is_whole, open_storage
+from pipelines.storage.addresses import is_whole, open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.workspace.context import Context, away, is_away
 from pipelines.workspace.files import readable
@@ -51,13 +51,13 @@ def of_job(context: Context, job: JobName) -> str:
     return "" if home == WORKSPACE else home
 
 
-def checked(context: Context, url: str) -> str:
+def checked(context: Context, url: str, *, untested: bool = False) -> str:
     """`url` as a home; raises Invalid (`home.inside`, `home.relative`, those of an address), Unsupported (`home.untried`) for a storage no
-    suite ran on."""
-    if "://" in url and not url.startswith((*S3_ADDRESSES, *HDFS_ADDRESSES, *LOCAL_ADDRESSES)):
+    suite ran on, unless it may be `untested`."""
+    if is_untried(url) and not untested:
         scheme = url.partition("://")[0]
-        hint = "Take it into the workspace, or export it there (--to)."
-        raise Unsupported("home.untried", f"Savepoints were not tried at {scheme}:// yet", hint)
+        hint = "Name a place in S3 or HDFS; or try it out (home check), and say --untested. A savepoint can be exported there, too (--to)."
+        raise Unsupported("home.untried", f"No test of Tidemark ran on a real {scheme}:// yet", hint)
     at = address(f"{url.removesuffix('/')}/home" if url.strip() else url).parent
     if not is_whole(url):
         raise Invalid("home.relative", f"{url!r} is no whole path", "Give the whole path: /mnt/backup/savepoints.")

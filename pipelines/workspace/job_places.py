@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pipelines.domain import job_places, masters
 from pipelines.domain.errors import TidemarkError, Unsupported
-from pipelines.domain.homes import USUAL, WORKSPACE
+from pipelines.domain.homes import USUAL, WORKSPACE, is_untried
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.job_places import CONNECTOR, JARS
 from pipelines.domain.jobs import Job
@@ -33,7 +33,7 @@ def planned(context: Context, home: str, job: JobName, run: RunId, version: Vers
     _refuse_afar(home, version)
     if not is_one(home):
         return ""
-    url = homes.checked(context, home)
+    url = home if is_untried(home) else homes.checked(context, home)
     if url.startswith(S3_ADDRESSES):
         _refuse_s3(version)
     elif url.startswith(HDFS_ADDRESSES):

@@ -56,17 +56,17 @@ def planned_take(context: Context, job: JobName, change: Take, reason: Reason = 
     """Plans to take a savepoint into `shelf` (the library if not given); nothing is changed."""
     source = sources.of_job(context, job)
     choice = batch_choice.point(change.batch, change.at_ms, change.event_ms)
-    home = "" if shelf else _home(context, job, change.home, reason)
+    home = "" if shelf else _home(context, job, change, reason)
     to = cluster_copies.enabled(context, source.version, shelf or (open_shelf(home) if home else context.library))
     look = taking.look(source, choice, to)
     return PlannedTake(source, choice, replace(look, plan=replace(look.plan, home=home)), change.label, reason, home)
 
 
-def _home(context: Context, job: JobName, url: str, reason: Reason) -> str:
+def _home(context: Context, job: JobName, change: Take, reason: Reason) -> str:
     """Where it is kept, empty for the workspace: what is taken for work that follows at once is kept nearby, of a job
     at a home there."""
-    if url:
-        return "" if url == WORKSPACE else homes.checked(context, url)
+    if change.home:
+        return "" if change.home == WORKSPACE else homes.checked(context, change.home, untested=change.untested)
     return homes.of_job(context, job) if reason in FOR_LATER or job_places.of_job(context, job) else ""
 
 

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests import emulators
-
 
 @pytest.fixture
 def other_disk(tmp_path: Path) -> Iterator[Path]:
@@ -19,15 +17,3 @@ def other_disk(tmp_path: Path) -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="tidemark-", dir=others[0]))
     yield folder
     shutil.rmtree(folder)
-
-
-@pytest.fixture(scope="session")
-def google() -> Iterator[emulators.Emulator]:
-    with emulators.google() as emulator:
-        yield emulator
-
-
-@pytest.fixture(scope="session")
-def azure() -> Iterator[emulators.Emulator]:
-    with emulators.azure() as emulator:
-        yield emulator

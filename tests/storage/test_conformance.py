@@ -59,9 +59,7 @@ def address(request: pytest.FixtureRequest, folder: Path) -> str:
     if request.param == "hdfs":
         return f"{request.getfixturevalue('hdfs_url')}/{folder.name}"
     if request.param in EMULATED:
-        emulator = request.getfixturevalue(request.param)
-        emulator.enter(request.getfixturevalue("monkeypatch"))
-        return f"{emulator.url}/{uuid4().hex}/{folder.name}"
+        return f"{request.getfixturevalue(f'{request.param}_url')}/{folder.name}"
     if request.param == "other-disk":
         return str(request.getfixturevalue("other_disk") / folder.name)
     return str(folder) if request.param == "local" else f"memory://{uuid4().hex}/root"

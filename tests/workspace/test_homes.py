@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import pytest
 
 from pipelines.domain.errors import AlreadyExists, Invalid, NotFound, Unavailable, Unsupported
-from pipelines.domain.homes import WORKSPACE, Homes, Step
+from pipelines.domain.homes import WORKSPACE, Homes, Step, is_untried
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.trust import Trust
 from pipelines.savepoint import layout, objects
@@ -50,6 +50,7 @@ ROOT = Path(__file__).parents[2]
 
 
 EITHER = pytest.mark.parametrize("theirs", ["s3", "hdfs"], indirect=True)
+EMULATED = [pytest.param(kind, marks=pytest.mark.long) for kind in ("google", "azure")]
 
 
 @pytest.fixture
@@ -156,9 +157,9 @@ def test_intact_is_what_hdfs_says(house: House, theirs: str, monkeypatch: pytest
     assert refused.value.code == "import.shared"
 
 
-@EITHER
+@pytest.mark.parametrize("theirs", ["s3", "hdfs", *EMULATED], indirect=True)
 def test_it_is_listed_verified_annotated_forked_exported_and_disposed_of(house: House, theirs: str, tmp_path: Path) -> None:
-    here, there = do(house.face, Take(JOB)), do(house.face, Take(JOB, home=theirs))
+    here, there = do(house.face, Take(JOB)), do(house.face, Take(JOB, home=theirs, untested=is_untried(theirs)))
     assert listed(house) == [there.id, here.id]
     assert do(house.face, Verify(there.id, Trust.INTACT)).reached is Trust.INTACT
     last = house.face.ask(ReadVerification(there.id))
@@ -273,6 +274,19 @@ def test_what_is_no_home_is_refused(house: House, theirs: str) -> None:
     with pytest.raises(Invalid, match="not both"):
         house.face.plan(Take(JOB, home=theirs, to=theirs))
     assert house.face.plan(Take(JOB, home=f"file:{house.root.parent}/home")).home == f"{house.root.parent}/home"
+
+
+def test_one_at_which_no_test_ran_must_be_meant(house: House, theirs: str) -> None:
+    """Savepoints are taken at such ones above, by hand."""
+    home = "gs://lake/savepoints"
+    for change in (SetHome(home), Take(JOB, home=home)):
+        with pytest.raises(Unsupported, match="on a real gs:// yet") as refused:
+            house.face.plan(change)  # type: ignore[arg-type]
+        assert "--untested" in refused.value.hint
+    for change in (SetHome(home, untested=True), Take(JOB, home=home, untested=True), CheckHome(home)):
+        with pytest.raises(Unsupported, match="gcsfs") as refused:
+            house.face.plan(change)  # type: ignore[arg-type]
+        assert refused.value.code == "storage.no_client"
 
 
 def test_new_savepoints_are_kept_at_the_usual_home(house: House, s3_url: str, tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def test_the_hint_names_the_artifact_of_the_spark_that_will_run_it(house: House,
 
 
 def test_only_s3_and_hdfs_are_homes_of_jobs(house: House, tmp_path: Path) -> None:
-    for home, code in ((str(tmp_path / "disk"), "home.scheme"), ("gs://there/home", "home.untried")):
+    for home, code in ((str(tmp_path / "disk"), "home.scheme"), ("gs://there/home", "home.scheme")):
         with pytest.raises(Unsupported) as error:
             house.face.plan(script(home))
         assert error.value.code == code
