@@ -97,8 +97,7 @@ def empty_state(title: str, sentence: str, *, key: str) -> Iterator[None]:
 def message_box(title: str, text: str = "", *, tone: Tone = "red", tag: str = "") -> None:
     """A bordered note with a coloured edge."""
     label = chip(tag, tone, mono=True) if tag else ""
-    fields = field_names.said(text)
-    body = "".join((f"<p>{with_code(text)}</p>" if text else "", f"<p>{escape(fields)}</p>" if fields else ""))
+    body = "".join(f"<p>{paragraph}</p>" for paragraph in (with_code(text), escape(field_names.said(text))) if paragraph)
     role = "alert" if tone == "red" else "status"
     st.html(f'<div class="tm-box {tone}" role="{role}"><div class="tm-box-head"><strong>{escape(title)}</strong>{label}</div>{body}</div>')
 

@@ -32,7 +32,9 @@ NO_NODE = "needs Node.js with npm; to get it: apt-get install nodejs npm (Debian
 
 
 def clients() -> Path:
-    """The folder with fsspec's clients, for the end of `sys.path`: what is pinned for Tidemark comes first."""
+    """The folder with fsspec's clients, for the end of this process's `sys.path`: what is pinned for Tidemark comes first. Processes
+    that it starts have it in front of that: PYTHONPATH knows no other place.
+    """
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "-q", "--no-compile", "--target"]
     return made_once(_cache() / "clients", lambda folder: subprocess.run([*pip, folder, *PACKAGES], check=True))
 

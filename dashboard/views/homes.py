@@ -35,12 +35,7 @@ HOME_HELP = (
     "hadoop-aws; endpoints and credentials are those of the server's environment."
 )
 
-UNTESTED_HELP = "Tidemark's tests know such a storage from an emulator at most. Try it out in the settings first."
-
-
-def untested(home: str, key: str) -> bool:
-    """Whether a storage at which no suite ran may be the home; asked where it is one."""
-    return is_untried(home.strip()) and st.checkbox("Although no test of Tidemark ran there", key=key, help=UNTESTED_HELP)
+UNTESTED_HELP = "Tidemark's tests know such a storage from an emulator at most. Try it out first."
 
 
 def homes() -> None:
@@ -86,7 +81,8 @@ def _ask(shown: Homes) -> None:
                 help=f"Now: {words.place(now)}. {others}",
             ).strip()
             st.caption(SAYS)
-            accepted = untested(home, "home_untested")
+            label = "Although no test of Tidemark ran there"
+            accepted = is_untried(home) and st.checkbox(label, key="home_untested", help=UNTESTED_HELP)
             if st.button("Try it out", icon=":material/fact_check:", key="home_check", disabled=home in ("", WORKSPACE, USUAL)):
                 with st.spinner(f"Writing to {home} …", show_time=True):
                     _tried(once.do(CheckHome(home)))
