@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 NO_BROWSER = "needs Chromium, and there is none in PATH; to get it: apt-get install chromium (Debian), dnf install chromium (Fedora)"
+DISKS = ("/dev/shm", "/var/tmp")
 BY_HAND = ("bench", "long")
 """Marks that are also folders."""
 
@@ -176,6 +178,15 @@ def yarn(hdfs: hadoop.Hdfs, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     """A real YARN on `hdfs` for all tests of the run; `yarn.enter(monkeypatch)` makes it the `--master yarn` of a test."""
     with hadoop.yarn(hdfs, tmp_path_factory.mktemp("yarn")) as cluster:
         yield cluster
+
+
+@pytest.fixture
+def disk_url(tmp_path: Path) -> Iterator[str]:
+    """A folder of one's own on another disk than pytest's, where this machine has one that may be written to."""
+    apart = [disk for disk in DISKS if os.access(disk, os.W_OK) and os.stat(disk).st_dev != tmp_path.stat().st_dev]
+    with tempfile.TemporaryDirectory(prefix="tidemark-disk-", dir=next(iter(apart), tmp_path)) as folder:
+        Path(folder).chmod(0o755)
+        yield folder
 
 
 @pytest.fixture(scope="session")

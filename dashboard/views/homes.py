@@ -31,8 +31,8 @@ SAYS = (
 )
 
 HOME_HELP = (
-    "Where the job's checkpoint, output and savepoints lie: s3://bucket/folder, or hdfs://host:8020/folder. For S3 its Spark needs "
-    "hadoop-aws; endpoints and credentials are those of the server's environment."
+    "Where the job's checkpoint, output and savepoints lie: s3://bucket/folder, hdfs://host:8020/folder, or a folder of another disk. For "
+    "S3 its Spark needs hadoop-aws; endpoints and credentials are those of the server's environment."
 )
 
 UNTESTED_HELP = "Tidemark's tests know such a storage from an emulator at most. Try it out first."

@@ -5,13 +5,17 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 
+from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import JobName
 
 WORKSPACE = "workspace"
 """Said instead of a URL: in the workspace itself."""
 USUAL = "usual"
 """Said instead of a URL: where the workspace's other jobs have theirs."""
+MARK = ".tidemark-home"
+"""A file in each home that is a folder of this machine: one without it is a disk that is not mounted."""
 
 
 TRIED = frozenset({"s3", "s3a", "hdfs", "webhdfs", "swebhdfs", "file", "local"})
@@ -22,6 +26,22 @@ def is_untried(home: str) -> bool:
     """Whether no suite ran at such a place."""
     scheme, is_address, _ = home.partition("://")
     return bool(is_address) and scheme not in TRIED
+
+
+def is_folder(home: str) -> bool:
+    """Whether `home`, a whole path or a URL, is a folder of this machine, as a disk is that is mounted."""
+    return bool(home) and "://" not in home
+
+
+def mark_of(home: str) -> str:
+    """The file that says that a home of this machine is there; empty for another storage, which says so by itself, and for none."""
+    return str(PurePath(home) / MARK) if is_folder(home) else ""
+
+
+def unmarked(mark: str) -> Unavailable:
+    """The error of a home whose mark is not there: what lies there may be on a disk that is not mounted, and must not begin anew."""
+    hint = f"Mount its disk. If that is mounted, somebody removed the file: make an empty one, {mark}."
+    return Unavailable("home.away", f"{PurePath(mark).parent} is not there, or not mounted: it has no {MARK}", hint)
 
 
 @dataclass(frozen=True)

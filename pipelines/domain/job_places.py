@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from pipelines.domain.errors import Conflict, Invalid, Unsupported
+from pipelines.domain.homes import is_folder
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.references import within
 
@@ -38,14 +39,19 @@ USER_VARIABLE, WEB_USER_VARIABLE = "HADOOP_USER_NAME", "FSSPEC_WEBHDFS_USER"
 
 
 def at(home: str, job: JobName, run: RunId) -> str:
-    """The folder at `home` (a URL of S3 or HDFS) of the job that `run` begins, which makes it unlike that of any workspace that shares the
-    home."""
-    scheme = home if is_hdfs(home) else f"{S3}{home.partition('://')[2]}"
-    return f"{scheme.rstrip('/')}/{job}-{run}"
+    """The folder at `home` (a whole path, or a URL of S3 or HDFS) of the job that `run` begins, which makes it unlike that of any workspace
+    that shares the home."""
+    theirs = home if is_hdfs(home) or is_folder(home) else f"{S3}{home.partition('://')[2]}"
+    return f"{theirs.rstrip('/')}/{job}-{run}"
+
+
+def home_of(place: str) -> str:
+    """The home that a job's folder is at."""
+    return place.rpartition("/")[0]
 
 
 def is_remote(path: str) -> bool:
-    """Whether a checkpoint or an output lies at a home."""
+    """Whether a checkpoint or an output lies in another storage than this machine's disks."""
     return path.startswith(SCHEMES)
 
 
@@ -63,9 +69,10 @@ def output(place: str) -> str:
     return f"{place}/output"
 
 
-def place_of(checkpoints_: str) -> str:
-    """The job's folder at a home that these checkpoints are in; empty for those of the workspace."""
-    return checkpoints_.rpartition("/checkpoints/")[0] if is_remote(checkpoints_) else ""
+def place_of(checkpoints_: str, *, is_marked: bool = False) -> str:
+    """The job's folder at a home that these checkpoints are in; empty for those of the workspace, and for those on another disk of this
+    machine unless the home's mark is known of them."""
+    return checkpoints_.rpartition("/checkpoints/")[0] if is_marked or is_remote(checkpoints_) else ""
 
 
 def first_of(environment: Mapping[str, str], names: Sequence[str]) -> str:

@@ -65,7 +65,8 @@ class Job:
     home: str = ""
     """Where new savepoints of it are kept: a URL, or `workspace`; empty for where the workspace keeps them."""
     place: str = ""
-    """The folder of its own at a home in which its checkpoints and its output lie (`s3a://…`, `hdfs://…`); empty for the workspace."""
+    """The folder of its own at a home in which its checkpoints and its output lie (`s3a://…`, `hdfs://…`, `/mnt/…`); empty for the
+    workspace."""
     lead: Lead | None = None
     """Whom it follows in lock-step, for all its life; None for a job that plans its batches itself."""
     alerts: tuple[Rule, ...] = ()

@@ -34,7 +34,7 @@ KINDS = "local[N], spark://host:port, yarn or k8s://https://host:port"
 YARN, KUBERNETES = "yarn", "k8s://"
 SHARED = (
     "executors on {master} read and write the job's checkpoint and files by the same paths as this machine: "
-    "the folder of the workspace, and those of its input, must be on a disk that all of them share"
+    "the folder of the workspace, the home of the job, and the folders of its input must be on a disk that all of them share"
 )
 UPLOADED = (
     "each start uploads Spark's jars to YARN (some 400 MB): put them where the cluster finds them, and name that in spark.yarn.jars or "

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from pipelines.domain import hadoop_conf
-from pipelines.domain.runs import RunSpec
+from pipelines.domain.run_specs import RunSpec
 from pipelines.driver.warehouse import CONF, METASTORE, TABLES
 
 DERBY = "spark.hadoop.javax.jdo.option.ConnectionURL"

@@ -12,7 +12,7 @@ from pipelines.domain.delta import DELTA, LOG
 from pipelines.domain.delta_commits import Back
 from pipelines.domain.errors import Conflict, Unsupported
 from pipelines.domain.ids import folder_of
-from pipelines.domain.runs import ANY_TABLE, RunSpec
+from pipelines.domain.run_specs import ANY_TABLE, RunSpec
 from pipelines.domain.sinks import TABLE
 from pipelines.driver import delta_back
 from pipelines.driver.history import bring

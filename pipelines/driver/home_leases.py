@@ -25,7 +25,8 @@ from pipelines.domain.home_leases import (
     place_of_lease,
 )
 from pipelines.domain.job_places import is_hdfs
-from pipelines.domain.runs import Exit, RunSpec
+from pipelines.domain.run_specs import RunSpec
+from pipelines.domain.runs import Exit
 from pipelines.driver.dead_mans_switch import DeadMansSwitch
 from pipelines.driver.home_lease import HeldLease, unreachable
 from pipelines.driver.jvm_locks import JvmLock

@@ -13,7 +13,7 @@ from pipelines.domain import iceberg
 from pipelines.domain.errors import Conflict, Unsupported
 from pipelines.domain.iceberg import ICEBERG, MAIN
 from pipelines.domain.iceberg_turns import TURN_FILE, TURN_FORMAT, Kind, Step, Turn, hindrance, step
-from pipelines.domain.runs import RunSpec
+from pipelines.domain.run_specs import RunSpec
 from pipelines.driver import intercept
 from pipelines.driver.destinations import Destination
 from pipelines.driver.intercept import Asked

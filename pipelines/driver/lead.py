@@ -12,7 +12,7 @@ from typing import Any
 from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import folder_of
 from pipelines.domain.lockstep import GONE, MOVED, Lead
-from pipelines.domain.runs import SPEC_FILE
+from pipelines.domain.run_specs import SPEC_FILE
 from pipelines.driver.sinklog import batch_files, newest
 
 LOOK_S = 1.0

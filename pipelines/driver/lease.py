@@ -19,8 +19,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pipelines.domain.errors import Conflict
+from pipelines.domain.homes import unmarked
 from pipelines.domain.ids import folder_of
-from pipelines.domain.runs import LEASES, RUN_LOCK, RunSpec
+from pipelines.domain.run_specs import RunSpec
+from pipelines.domain.runs import LEASES, RUN_LOCK
 from pipelines.driver.home_leases import HomeLeases
 from pipelines.driver.jvm_locks import JvmLock, jvm_pid
 from pipelines.driver.records import Records, say
@@ -69,6 +71,7 @@ class Leases:
         self._at_home.close()
 
     def _take_local(self, query: str, folder: Path) -> None:
+        refuse_away(self._spec)
         lock = folder / LEASES / f"{folder_of(query)}.lock"
         if lock in self._held:
             return
@@ -76,6 +79,12 @@ class Leases:
         _lock(lock, query, patience_s())
         _write(lock.with_suffix(".json"), Holder(self._spec.run, os.getpid(), jvm_pid(), socket.gethostname(), self._records.now_ms()))
         self._held.add(lock)
+
+
+def refuse_away(spec: RunSpec) -> None:
+    """Raises Unavailable (`home.away`) where the disk of the job's checkpoints is not mounted: Spark would begin anew below it."""
+    if spec.mark and not os.path.isfile(spec.mark):
+        raise unmarked(spec.mark)
 
 
 def patience_s() -> float:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipelines.domain.log_configuration import SPARKS_JSON, named
-from pipelines.domain.runs import RunSpec
+from pipelines.domain.run_specs import RunSpec
 from pipelines.driver import log4j
 from pipelines.driver.records import Records
 

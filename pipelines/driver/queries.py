@@ -13,7 +13,8 @@ from pipelines.domain.hadoop_conf import located
 from pipelines.domain.iceberg import ICEBERG
 from pipelines.domain.ids import QueryName, folder_of
 from pipelines.domain.placeholders import OUTPUT
-from pipelines.domain.runs import QueryStarted, RunSpec
+from pipelines.domain.run_specs import RunSpec
+from pipelines.domain.runs import QueryStarted
 from pipelines.driver import delta_tables, destinations, iceberg_tables, inputs, installed, sinks, sources, topics
 from pipelines.driver.destinations import Destination
 from pipelines.driver.executors import Executors

@@ -8,7 +8,7 @@ from itertools import chain, count
 
 from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import QueryName, folder_of, plain_name, query_name
-from pipelines.domain.runs import RunSpec
+from pipelines.domain.run_specs import RunSpec
 from pipelines.driver.records import Records
 
 QUIET_S = 60.0

@@ -16,7 +16,16 @@ from pipelines.domain.installed import INSTALLED_FILE, Installed
 from pipelines.domain.log_levels import SET_FILE, LevelsSet
 from pipelines.domain.masters import CLUSTER_FILE, Cluster
 from pipelines.domain.plans import PLANS_FOLDER, QueryPlan
-from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, IDLE_FILE, PROGRESS_FILE, QUERIES_FILE, DriverEvent, Exit, QueryStarted
+from pipelines.domain.runs import (
+    EVENTS_FILE,
+    EXIT_FILE,
+    IDLE_FILE,
+    PROGRESS_FILE,
+    QUERIES_FILE,
+    DriverEvent,
+    Exit,
+    QueryStarted,
+)
 from pipelines.domain.secrets import LEAST_BYTES, MASK
 
 Clock = Callable[[], int]

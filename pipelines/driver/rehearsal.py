@@ -16,7 +16,7 @@ from typing import Any
 from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import folder_of
 from pipelines.domain.rehearsals import BATCH_WRITE, NO_DATA, RehearsedBatch, batch_file
-from pipelines.domain.runs import RunSpec
+from pipelines.domain.run_specs import RunSpec
 from pipelines.driver.boundary import POLL_S, begin_no_trigger, stop_at_boundary
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.records import Records, say

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Conflict, Unsupported
 from pipelines.domain.ids import folder_of
-from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, Exit, RunSpec
+from pipelines.domain.run_specs import SPEC_FILE, SPEC_FORMAT, RunSpec
+from pipelines.domain.runs import Exit
 from pipelines.driver import commits, failures, intercept, jvm, lease, outside, own_logging, secret_values, sinks, sql_script, submit
 from pipelines.driver.beside import Beside
 from pipelines.driver.boundary import stop_at_boundary
@@ -72,6 +73,7 @@ class Conductor:
     def run(self) -> Exit:
         """1. Prepare the process. 2. The script. 3. Its queries to their end. 4. Their last progress. 5. Spark's end. 6. Their lease."""
         self._records.hide(secret_values.of(self._spec))
+        lease.refuse_away(self._spec)
         outside.check(self._spec.outside)
         self._stop.listen(self._queries)
         submit.prepare(self._spec, os.environ, self._records.folder)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipelines.domain import references
-from pipelines.domain.runs import RunSpec
+from pipelines.domain.run_specs import RunSpec
 
 
 def put_in(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pipelines.domain.errors import Conflict, Unsupported
-from pipelines.domain.runs import RunSpec
+from pipelines.domain.run_specs import RunSpec
 from pipelines.domain.sinks import BATCH, LOG, ROOT
 from pipelines.driver.history import History, lines_of
 from pipelines.driver.records import Records

@@ -15,7 +15,7 @@ from typing import Any
 
 from pipelines.domain import sql_jobs, sql_text
 from pipelines.domain.errors import Invalid, Unsupported
-from pipelines.domain.runs import RunSpec
+from pipelines.domain.run_specs import RunSpec
 from pipelines.domain.sql_jobs import Does, Statement
 from pipelines.driver import failures
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from pipelines.domain.job_places import s3_conf
 from pipelines.domain.masters import is_local
 from pipelines.domain.references import redaction, referring, within
-from pipelines.domain.runs import RunSpec
+from pipelines.domain.run_specs import RunSpec
 from pipelines.domain.secrets import SECRET
 from pipelines.driver import secret_values
 from pipelines.driver.catalog_conf import catalog_conf

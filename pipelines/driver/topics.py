@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from pipelines.domain import kafka
-from pipelines.domain.runs import RunSpec
+from pipelines.domain.run_specs import RunSpec
 from pipelines.driver.intercept import Asked
 from pipelines.driver.records import Records
 

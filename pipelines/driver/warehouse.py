@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.domain.errors import Unsupported
-from pipelines.domain.runs import RunSpec
+from pipelines.domain.run_specs import RunSpec
 from pipelines.domain.sinks import FILE_SINKS
 from pipelines.driver.methods import after, before
 from pipelines.driver.records import replace_whole, say

@@ -9,7 +9,7 @@ from pipelines.checkpoint import closure, metadata, relocation, state_files
 from pipelines.domain import sql_jobs
 from pipelines.domain.ids import JobName, QueryName, folder_of
 from pipelines.domain.placeholders import OUTPUT
-from pipelines.domain.runs import ANY_TABLE
+from pipelines.domain.run_specs import ANY_TABLE
 from pipelines.domain.savepoints import Manifest, QueryImage, StoredFile
 from pipelines.domain.sinks import TABLE
 from pipelines.domain.versions import Version

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from pipelines.storage import copies
+from pipelines.domain.errors import Invalid
+from pipelines.storage import copies, folders
+from pipelines.storage.errors import typed_errors
 from pipelines.storage.protocol import How, Storage
 
 
@@ -50,9 +54,22 @@ def abilities(folder: Path) -> Abilities:
 
 
 def refuse_unwritable(storage: Storage) -> None:
-    """Raises Unavailable (`storage.denied`) where the storage knows, and nothing is written, that nothing may be."""
-    if isinstance(storage, Permits):
+    """Raises Unavailable (`storage.denied`, `storage.read_only`) where the storage knows, and nothing is written, that nothing may be, and
+    Invalid (`storage.no_folder`) where a file is in the way."""
+    if folders.local(storage):
+        _refuse_unwritable_folder(Path(storage.url))
+    elif isinstance(storage, Permits):
         storage.refuse_unwritable()
+
+
+def _refuse_unwritable_folder(folder: Path) -> None:
+    if file := in_the_way(folder):
+        raise Invalid("storage.no_folder", f"{file} is a file, and no folder can be made below it", "Name another folder.")
+    there = next(part for part in (folder, *folder.parents) if part.exists())
+    with typed_errors(str(there)):
+        if not os.access(there, os.W_OK | os.X_OK):
+            code = errno.EROFS if os.statvfs(there).f_flag & os.ST_RDONLY else errno.EACCES
+            raise OSError(code, os.strerror(code), str(there))
 
 
 def in_the_way(folder: Path) -> Path | None:

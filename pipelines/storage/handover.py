@@ -53,12 +53,12 @@ def mark(folder: Path) -> None:
             _readable(user, Path(item.path), READ)
 
 
-def let_in(path: Path) -> None:
-    """Lets the user through the folders from the workspace's down to the one that `path` is in."""
+def let_in(path: Path, root: Path | None = None) -> None:
+    """Lets the user through the folders from `root`, the workspace's if not given, down to the one that `path` is in."""
     other = users.other()
     if other is None:
         return
-    for folder in (parent for parent in reversed(path.parents) if parent.is_relative_to(other.workspace)):
+    for folder in (parent for parent in reversed(path.parents) if parent.is_relative_to(root or other.workspace)):
         if not users.enters(other.user, folder):
             os.chown(folder, -1, other.user.gid)
             folder.chmod(stat.S_IMODE(folder.stat().st_mode) | ENTER)
@@ -117,13 +117,13 @@ def admit(folder: Path) -> None:
             _readable(user, Path(item.path), READ)
 
 
-def hand_over(folder: Path) -> None:
-    """Gives the user a folder with all that is in it; what also has a name elsewhere (in a savepoint) it may only read. Nothing is given
-    that is reached by a link, which the user may have made."""
+def hand_over(folder: Path, root: Path | None = None) -> None:
+    """Gives the user a folder below `root` (as `let_in` has it) with all that is in it; what also has a name elsewhere (in a savepoint) it
+    may only read. Nothing is given that is reached by a link, which the user may have made."""
     user = _user()
     if user is None or not folder.is_dir() or os.path.realpath(folder) != str(folder):
         return
-    let_in(folder)
+    let_in(folder, root)
     for _, _, names, at in os.fwalk(folder):
         os.fchown(at, user.uid, user.gid)
         for name in names:

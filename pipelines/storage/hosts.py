@@ -35,8 +35,9 @@ def place(known: Host | None) -> Place:
 
 
 def is_shared(folder: Path) -> bool:
-    """Whether hosts may share the file system of `folder`."""
-    return disk_of(folder)[0] not in OF_ONE_HOST
+    """Whether hosts may share the file system of `folder`, or of what is there of the folders above it."""
+    there = folder.resolve()
+    return disk_of(next(part for part in (there, *there.parents) if part.exists()))[0] not in OF_ONE_HOST
 
 
 def is_locked(path: Path) -> bool:

@@ -45,8 +45,8 @@ def stand(context: Context, run: Run, process: Process) -> Stand:
         return Stand.GONE
     if any(map(hosts.is_locked, _locks(run, folder))) or _is_young(context, folder, process):
         return Stand.LIVES
-    host, root = process.host or Host(), context.layout.root
-    if is_remote(run.checkpoints) or is_certain(host, hosts.here(), disk_is_shared=hosts.is_shared(root)):
+    host, places = process.host or Host(), (context.layout.root, Path(run.checkpoints))
+    if is_remote(run.checkpoints) or is_certain(host, hosts.here(), disk_is_shared=any(map(hosts.is_shared, places))):
         return Stand.GONE
     return Stand.LOST
 

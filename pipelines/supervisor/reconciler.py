@@ -10,7 +10,8 @@ from pipelines.domain.jobs import Run, Wanted
 from pipelines.domain.probations import MISSED
 from pipelines.domain.processes import PROCESS_FILE, TERMINATED_FILE, Process
 from pipelines.domain.resources import EXCEEDED
-from pipelines.domain.runs import EXIT_FILE, EXIT_STATES, LOG_FILE, SPEC_FILE, Exit, RunSpec, RunState
+from pipelines.domain.run_specs import SPEC_FILE, RunSpec
+from pipelines.domain.runs import EXIT_FILE, EXIT_STATES, LOG_FILE, Exit, RunState
 from pipelines.domain.supervision import (
     Action,
     FinishStop,

@@ -11,7 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from pipelines.domain.errors import TidemarkError
-from pipelines.domain.job_places import is_remote
 from pipelines.domain.jobs import Run
 from pipelines.storage.addresses import open_storage
 from pipelines.workspace.context import Context
@@ -32,7 +31,7 @@ class Sampler:
         self._sampled_ms: dict[str, int] = {}
 
     def sample(self, run: Run) -> None:
-        if not is_remote(run.checkpoints):
+        if self._context.holds(run.checkpoints):
             if self.due(run, EVERY_MS):
                 self.note(run, measure(run.checkpoints))
         elif self.due(run, REMOTE_EVERY_MS):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 from pipelines.domain.masters import DEFAULT
-from pipelines.domain.runs import RunSpec
+from pipelines.domain.run_specs import RunSpec
 from pipelines.domain.runtimes import OWN, Runtime
 from pipelines.sandbox.pool import Pool
 

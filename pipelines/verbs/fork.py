@@ -30,8 +30,8 @@ LOCK_STEP = (
     "the code's."
 )
 HOME = (
-    "Keep its checkpoint, its output and its savepoints at this place: s3://bucket/folder, hdfs://host:8020/folder. In the workspace if "
-    "not given."
+    "Keep its checkpoint, its output and its savepoints at this place: s3://bucket/folder, hdfs://host:8020/folder, or a folder of another "
+    "disk (/mnt/nfs/jobs). In the workspace if not given."
 )
 NOW = "now"
 UNTIL = (

@@ -12,7 +12,7 @@ from pipelines.domain.errors import Conflict, NotFound, refusal
 from pipelines.domain.ids import JobName, QueryName, SavepointId
 from pipelines.domain.placeholders import OUTPUT
 from pipelines.domain.restores import RestorePlan
-from pipelines.domain.runs import ANY_TABLE
+from pipelines.domain.run_specs import ANY_TABLE
 from pipelines.domain.savepoints import Manifest, Reason
 from pipelines.savepoint import adoptions, iceberg_tables, restore, sink_places, sinks
 from pipelines.savepoint.adoptions import Adopting

@@ -21,7 +21,8 @@ from pipelines.domain import files, secrets
 from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound
 from pipelines.domain.ids import JobName, QueryName, RunId, job_name, query_name
 from pipelines.domain.jobs import Job, Run, Wanted
-from pipelines.domain.runs import QUERIES_FILE, SPEC_FILE, QueryStarted, RunState
+from pipelines.domain.run_specs import SPEC_FILE
+from pipelines.domain.runs import QUERIES_FILE, QueryStarted, RunState
 from pipelines.domain.runtimes import Runtime
 from pipelines.domain.sinks import FILE_SINKS
 from pipelines.domain.versions import Version, version

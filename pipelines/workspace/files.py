@@ -17,7 +17,8 @@ from pipelines.domain.jobs import Job, Wanted
 from pipelines.domain.masters import CLUSTER_FILE, Cluster
 from pipelines.domain.processes import PROCESS_FILE, Process
 from pipelines.domain.replays import Replay
-from pipelines.domain.runs import EXIT_FILE, SPEC_FILE, Exit, RunSpec
+from pipelines.domain.run_specs import SPEC_FILE, RunSpec
+from pipelines.domain.runs import EXIT_FILE, Exit
 from pipelines.domain.schedules import Schedule
 from pipelines.domain.versions import Version
 from pipelines.domain.what_ifs import WhatIf

@@ -37,9 +37,10 @@ from pipelines.workspace import (
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.holdings import gaps
+from pipelines.workspace.job_places import HERE, AtHome
 from pipelines.workspace.query_names import QueryNames
 from pipelines.workspace.restores import Restoring
-from pipelines.workspace.runs import HERE, AtHome, Beginning
+from pipelines.workspace.runs import Beginning
 from pipelines.workspace.tickets import Ticket
 
 
@@ -77,7 +78,7 @@ def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> Plan
     versions.check_here(context, version)
     runs.free(context, name)
     run = RunId(context.new_id("r"))
-    at_home = AtHome(variant.home, job_places.planned(context, variant.home, name, run, version))
+    at_home = job_places.planned(context, variant.home, name, run, version)
     moves = source_moves.planned(context, manifest, variant)
     replaced = source_moves.replaced(context, manifest, moves)
     restoring = restores.of_fork(context, manifest, name, run, version, variant, at_home.place, replaced)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from pipelines.domain.errors import NotFound, Unavailable
+from pipelines.domain.errors import Conflict, NotFound, Unavailable
 from pipelines.domain.home_leases import (
     BOOT_FILE,
     LEASE_FILE,
@@ -25,9 +25,11 @@ from pipelines.domain.home_leases import (
     patience_s,
     watched,
 )
+from pipelines.domain.homes import is_folder
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.job_places import is_hdfs
-from pipelines.storage import paths
+from pipelines.domain.runs import LEASES
+from pipelines.storage import hosts, paths
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.verbs.jobs import ShowLease
@@ -39,11 +41,13 @@ from pipelines.workspace.tickets import Ticket
 READ_TRIES = 5
 LOOKS, LOOK_S = 10, 1.0
 """While a lease is watched, and the longest time between two of them."""
+ENDING_S = 10.0
+"""How long the Spark of a driver that was killed may take to end."""
 
 
 def told(context: Context, job: JobName) -> tuple[str, ...]:
     """What a plan says of the lease that another workspace's driver has, or had, at the job's home; nothing where there is none."""
-    place = job_places.of_job(context, job)
+    place = _leased_place(context, job)
     seen = _read(open_storage(place)) if place else None
     lease = parsed(seen) if seen else None
     return () if seen is None or _is_free(context, job, lease) else (watched(place, lease),)
@@ -51,7 +55,7 @@ def told(context: Context, job: JobName) -> tuple[str, ...]:
 
 @answers(ShowLease)
 def seen(context: Context, question: ShowLease) -> LeaseSeen | None:
-    place = job_places.of_job(context, runs.known(context, question.job))
+    place = _leased_place(context, runs.known(context, question.job))
     content = _read(open_storage(place)) if place else None
     lease = parsed(content) if content else None
     return None if content is None else lease_seen(place, lease, lease is not None and _is_own(context, JobName(question.job), lease))
@@ -60,6 +64,10 @@ def seen(context: Context, question: ShowLease) -> LeaseSeen | None:
 def refuse_foreign(context: Context, job: JobName, ticket: Ticket) -> None:
     """Raises Conflict (`checkpoint.leased`) once another workspace's driver is seen to renew the job's lease; returns where none does."""
     place = job_places.of_job(context, job)
+    if is_folder(place):
+        job_places.refuse_away(context, job)
+        _refuse_locked(place, ticket)
+        return
     storage = open_storage(place) if place else None
     seen = _read(storage) if storage else None
     lease = parsed(seen) if seen else None
@@ -77,10 +85,28 @@ def refuse_foreign(context: Context, job: JobName, ticket: Ticket) -> None:
             return
 
 
+def _refuse_locked(place: str, ticket: Ticket) -> None:
+    """On a disk of this machine, or one that hosts share, the kernel knows who has a checkpoint."""
+    deadline = time.monotonic() + ENDING_S
+    while locked := next(filter(hosts.is_locked, Path(place, "checkpoints").glob(f"*/{LEASES}/*.lock")), None):
+        if time.monotonic() >= deadline:
+            hint = f"Stop that run where it was started: {locked.with_suffix('.json')} names it."
+            raise Conflict("checkpoint.leased", f"Another process works on the checkpoints in {place}: it has {locked.name}", hint)
+        ticket.step("waiting for the process that works on the job's checkpoints", 0)
+        time.sleep(LOOK_S)
+        ticket.check()
+
+
 def _refuse_held(place: str, now: bytes | None) -> None:
     lease = parsed(now) if now else None
     if now is not None and not (lease is not None and lease.released):
         raise leased(place, lease)
+
+
+def _leased_place(context: Context, job: JobName) -> str:
+    """The job's folder in a storage where a lease is a file; empty for one on a disk, where the kernel keeps it."""
+    place = job_places.of_job(context, job)
+    return "" if is_folder(place) else place
 
 
 def _is_free(context: Context, job: JobName, lease: HomeLease | None) -> bool:

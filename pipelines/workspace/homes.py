@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 
 from pipelines.domain.errors import Invalid, TidemarkError, Unavailable, Unsupported
-from pipelines.domain.homes import WORKSPACE, Home, is_untried
+from pipelines.domain.homes import MARK, WORKSPACE, Home, is_untried
 from pipelines.domain.ids import JobName, SavepointId
+from pipelines.domain.job_places import home_of
 from pipelines.domain.savepoints import Savepoint
 from pipelines.savepoint import library
 from pipelines.savepoint.addresses import address
@@ -21,8 +23,7 @@ from pipelines.storage.protocol import Storage
 from pipelines.workspace.context import Context, away, is_away
 from pipelines.workspace.files import readable
 
-MARK = ".tidemark-home"
-MARK_SAYS = b"Savepoints of Tidemark are kept in this folder. While this file is missing, the disk counts as not mounted.\n"
+MARK_SAYS = b"Jobs or savepoints of Tidemark are kept in this folder. While this file is missing, the disk counts as not mounted.\n"
 
 
 class Asked:
@@ -80,18 +81,22 @@ def begin(context: Context, savepoint: SavepointId, job: JobName, url: str) -> S
 
 
 def refuse_away(context: Context, home: Storage) -> None:
-    """Raises Unavailable (`home.away`) for a folder that is not there, or empty, and was a home: set as one, or with savepoints in it."""
-    url = home.url
-    if is_away(home) and (
-        url in context.files.usual_home().marked or any(note.settled and note.url == url for note in noted(context, []).values())
-    ):
+    """Raises Unavailable (`home.away`) for a folder that is not there, or empty, and was a home: set as one, or with savepoints or jobs in
+    it."""
+    if is_away(home) and _was_one(context, home.url):
         raise away(home)
+
+
+def _was_one(context: Context, url: str) -> bool:
+    if url in context.files.usual_home().marked or any(note.settled and note.url == url for note in noted(context, []).values()):
+        return True
+    return any(job is not None and job.place and home_of(job.place) == url for job in map(context.files.job, context.files.job_names()))
 
 
 def mark(home: Storage) -> None:
     """Makes a folder of this machine, with the mark by which it is known to be there."""
     folders.make_shared(home)
-    if folders.local(home):
+    if folders.local(home) and not Path(home.url, MARK).exists():
         home.write(MARK, MARK_SAYS)
 
 

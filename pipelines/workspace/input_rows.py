@@ -13,7 +13,8 @@ from pipelines.domain.errors import Conflict, Unavailable, Unsupported
 from pipelines.domain.input_rows import RESULT_FILE, TASK_FILE, InputRows, InputsRead, InputTask, SourceTask
 from pipelines.domain.lockstep import UNREPEATABLE
 from pipelines.domain.restarts import FailedBatch
-from pipelines.domain.runs import LOG_FILE, SPEC_FILE, QueryStarted
+from pipelines.domain.run_specs import SPEC_FILE
+from pipelines.domain.runs import LOG_FILE, QueryStarted
 from pipelines.sandbox import processes
 from pipelines.sandbox.states import timeout_s
 from pipelines.savepoint import source_checkpoints

@@ -5,47 +5,65 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.domain import job_places, masters
 from pipelines.domain.errors import TidemarkError, Unsupported
-from pipelines.domain.homes import USUAL, WORKSPACE, is_untried
+from pipelines.domain.homes import USUAL, WORKSPACE, is_folder, is_untried, mark_of, unmarked
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.job_places import CONNECTOR, JARS
 from pipelines.domain.jobs import Job
 from pipelines.domain.versions import Version
 from pipelines.sandbox import sparks
 from pipelines.savepoint import restore
-from pipelines.storage import capabilities, folders, users
+from pipelines.storage import capabilities, folders, rights, users
 from pipelines.storage.addresses import HDFS_ADDRESSES, S3_ADDRESSES, open_storage
 from pipelines.workspace import events, homes
 from pipelines.workspace.context import Context
 from pipelines.workspace.files import readable
 
 
-def planned(context: Context, home: str, job: JobName, run: RunId, version: Version) -> str:
-    """The folder at `home` that the job which `run` begins will have; empty where that is the workspace.
+@dataclass(frozen=True)
+class AtHome:
+    """Where a job's bytes lie that are not in the workspace: its folder at a home, and the home of its savepoints."""
+
+    home: str = ""
+    place: str = ""
+
+
+HERE = AtHome()
+
+
+def planned(context: Context, home: str, job: JobName, run: RunId, version: Version) -> AtHome:
+    """Where the job will lie that `run` begins at `home`.
 
     Raises what `homes.checked` raises, Unsupported (`home.scheme`, `home.webhdfs`, `home.connector`), Conflict (`home.endpoint`,
     `home.credentials`), Invalid (`home.namenode`, `storage.namenode`), and Unavailable where the storage does not answer the server, or
-    lets nobody write there.
+    lets nobody write there, or is a disk that is not mounted (`home.away`).
     """
-    _refuse_afar(home, version)
     if not is_one(home):
-        return ""
+        _refuse_afar(home, version)
+        return AtHome("" if home == USUAL else home)
     url = home if is_untried(home) else homes.checked(context, home)
+    _refuse_afar(url, version)
     if url.startswith(S3_ADDRESSES):
         _refuse_s3(version)
     elif url.startswith(HDFS_ADDRESSES):
         _refuse_hdfs(url, version)
+    elif is_folder(url):
+        homes.refuse_away(context, open_storage(url))
     else:
-        hint = "Give s3://bucket/folder or hdfs://host:8020/folder, or leave --home out; savepoints can be kept at such a place (home set)."
+        hint = (
+            "Give s3://bucket/folder, hdfs://host:8020/folder or a whole path, or leave --home out; savepoints can be kept at such a place "
+            "(home set)."
+        )
         raise Unsupported("home.scheme", f"Jobs were not run at {url} yet", hint)
     place = job_places.at(url, job, run)
     storage = open_storage(place)
     next(iter(storage.list()), None)
     capabilities.refuse_unwritable(storage)
-    return place
+    return AtHome(url, place)
 
 
 def _refuse_s3(version: Version) -> None:
@@ -76,14 +94,50 @@ def checkpoints(context: Context, job: JobName, run: RunId, place: str) -> str:
     return job_places.checkpoints(place, run) if place else str(context.layout.checkpoints(job, run))
 
 
+def next_checkpoints(context: Context, job: JobName, run: RunId) -> str:
+    """Those of a `run` of a job that there is already."""
+    return checkpoints(context, job, run, of_job(context, job))
+
+
 def output(context: Context, job: JobName, place: str) -> str:
     return job_places.output(place) if place else str(context.layout.output(job))
 
 
-def remove(place: str) -> None:
-    """All of the job's bytes there; nothing for one in the workspace."""
+def mark_home(place: str) -> None:
+    """Makes the home of a job's folder, with its mark, where it is a disk of this machine; nothing elsewhere."""
+    if is_folder(place):
+        homes.mark(open_storage(job_places.home_of(place)))
+
+
+def make(place: str) -> None:
+    """Makes a new job's folder on a disk of this machine, with the modes of one in a workspace; nothing elsewhere."""
+    if is_folder(place):
+        rights.make_passage(Path(place))
+        Path(job_places.checkpoints(place, RunId(""))).mkdir()
+
+
+def mark(place: str) -> str:
+    """The file without which nothing of a job in `place` begins; empty where none is needed."""
+    return mark_of(job_places.home_of(place))
+
+
+def refuse_away(context: Context, job: JobName) -> None:
+    """Raises Unavailable (`home.away`) for a job whose bytes lie on a disk that is not mounted."""
+    _refuse_away(of_job(context, job))
+
+
+def _refuse_away(place: str) -> None:
+    missing = mark(place)
+    if missing and not Path(missing).is_file():
+        raise unmarked(missing)
+
+
+def remove(place: str, folder: str = "") -> None:
+    """All of the job's bytes in `place`, or what is in a `folder` of it; nothing for one in the workspace. Raises Unavailable (`home.away`)
+    for a disk that is not mounted."""
     if place:
-        parent, _, name = place.rpartition("/")
+        _refuse_away(place)
+        parent, _, name = (folder or place).rpartition("/")
         folders.remove(open_storage(parent), name)
 
 
@@ -91,7 +145,7 @@ def freed(context: Context, folder: Path) -> bool:
     """Whether nothing is left at a home of the job whose document is in `folder`, and which is no more; an event says what keeps it there,
     and the next opening tries again."""
     jobs = readable(lambda path: context.files.find(Job, path), [folder / context.layout.job_file(JobName("")).name], [])
-    return all(_gone(context, folder.name, job.place) for job in jobs)
+    return all(_gone(context, folder.name, job.place, job.place) for job in jobs)
 
 
 @contextmanager
@@ -110,14 +164,14 @@ def run_freed(context: Context, job: JobName, run: RunId) -> bool:
     """The same of the checkpoints that a run of `job` was to begin, which nobody wants, whole or in the making."""
     place = of_job(context, job)
     folder = job_places.checkpoints(place, run) if place else ""
-    return not place or all(_gone(context, run, each) for each in (folder, restore.unfinished(folder)))
+    return not place or all(_gone(context, run, place, each) for each in (folder, restore.unfinished(folder)))
 
 
-def _gone(context: Context, subject: str, place: str) -> bool:
+def _gone(context: Context, subject: str, place: str, folder: str) -> bool:
     try:
-        remove(place)
+        remove(place, folder)
     except TidemarkError as error:
-        events.say(context, error.code, None, subject, f"{place} could not be removed: {error.message}; the next start tries again")
+        events.say(context, error.code, None, subject, f"{folder} could not be removed: {error.message}; the next start tries again")
         return False
     return True
 
@@ -126,7 +180,7 @@ def _refuse_afar(home: str, version: Version) -> None:
     """Raises Unsupported (`master.cluster_mode`) for a driver on the cluster that would need something of this machine."""
     if not masters.is_afar(version.master, version.conf):
         return
-    if not is_one(home):
+    if not is_one(home) or is_folder(home):
         raise masters.refuse_afar("its checkpoint cannot lie here", "Give the job a home that both reach: --home s3://bucket/folder.")
     if version.requirements:
         hint = f"Give it an environment with spark.archives, or leave {masters.DEPLOY_MODE} out."

@@ -82,6 +82,7 @@ def forget(context: Context, change: Forget) -> Planned[None, ForgetPlan]:
     """Raises Conflict (`job.running`, `job.needed`)."""
     name = runs.known(context, change.job)
     _refuse_live(context, name)
+    job_places.refuse_away(context, name)
     _refuse_needed(context, name)
     ran = tuple(run.id for run in runs.of_job(context, name))
     savepoint_count = len(savepoints.newest_first(context, name))
@@ -133,16 +134,16 @@ def _refuse_needed(context: Context, name: JobName) -> None:
             hint = "Dispose of the job's savepoints first, or leave the job stopped."
             raise Conflict("job.needed", f"Savepoint {savepoint.id} needs the output of {name}: its forks begin with it", hint)
     for job in filter(None, map(context.files.job, context.files.job_names())):
-        if job.origin is not None and job.origin.job == name and not has_begun(context, job.name) and _links(context, job.name, folder):
+        if job.origin is not None and job.origin.job == name and not has_begun(context, job.name) and _links(context, job.name, places):
             hint = f"Wait until {job.name} runs, or forget it first."
             raise Conflict("job.needed", f"The fork {job.name} has not linked its history from {name}'s output yet", hint)
 
 
-def _links(context: Context, fork: JobName, parent: str) -> bool:
-    """Whether the fork will link files from below its parent's folder: its sink logs say where their files are."""
+def _links(context: Context, fork: JobName, parent: Sequence[str]) -> bool:
+    """Whether the fork will link files from below its parent's folders: its sink logs say where their files are."""
     specs = [context.files.spec(fork, run) for run in context.files.run_ids(fork)]
     roots = [Path(folder, ROOT) for spec in specs for folder in spec.sink_logs.values()]
-    return any(inside(root.read_text(), parent) for root in roots if root.is_file())
+    return any(inside(root.read_text(), folder) for root in roots if root.is_file() for folder in parent)
 
 
 def has_begun(context: Context, fork: JobName) -> bool:

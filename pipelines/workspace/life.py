@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipelines.domain.processes import PROCESS_FILE
-from pipelines.domain.runs import EXIT_FILE, LOG_FILE, PROGRESS_FILE, SPEC_FILE
+from pipelines.domain.run_specs import SPEC_FILE
+from pipelines.domain.runs import EXIT_FILE, LOG_FILE, PROGRESS_FILE
 from pipelines.storage.layout import OUTPUT, WAREHOUSE
 
 SIGNS = (PROCESS_FILE, EXIT_FILE, PROGRESS_FILE, LOG_FILE)

@@ -16,7 +16,7 @@ from pipelines.domain.installed import Installed
 from pipelines.domain.plan_differences import Kept, PlanDifference
 from pipelines.domain.plannings import CONTRACT, NEW, OLD, Planning, PlanTask
 from pipelines.domain.points import Point
-from pipelines.domain.runs import RunSpec
+from pipelines.domain.run_specs import RunSpec
 from pipelines.domain.versions import Version
 from pipelines.sandbox import installed
 from pipelines.verbs.plan_difference import ComparePlans, PlanDifferencePlan

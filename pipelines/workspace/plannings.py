@@ -11,7 +11,8 @@ from pipelines.domain.contracts import Contract
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.json_text import read_json
 from pipelines.domain.plannings import NEW, RESULT_FILE, TASK_FILE, Planning, PlanTask
-from pipelines.domain.runs import LOG_FILE, SPEC_FILE, RunSpec
+from pipelines.domain.run_specs import SPEC_FILE, RunSpec
+from pipelines.domain.runs import LOG_FILE
 from pipelines.domain.runtimes import Runtime
 from pipelines.sandbox import processes
 from pipelines.sandbox.states import timeout_s

@@ -16,7 +16,8 @@ from pipelines.domain.job_places import s3_conf
 from pipelines.domain.json_text import read_json
 from pipelines.domain.progress import Progress, read_progress
 from pipelines.domain.rehearsals import NO_DATA, RehearsedBatch, batch_file
-from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, LOG_FILE, PROGRESS_FILE, SPEC_FILE, SPEC_FORMAT, Exit, RunSpec
+from pipelines.domain.run_specs import SPEC_FILE, SPEC_FORMAT, RunSpec
+from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, LOG_FILE, PROGRESS_FILE, Exit
 from pipelines.domain.runtimes import Runtime
 from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.domain.trust import Damage, ScratchBatch

@@ -8,7 +8,8 @@ from pipelines.domain.ids import ExperimentId, JobName, RunId, SavepointId
 from pipelines.domain.job_places import place_of
 from pipelines.domain.jobs import Job, Origin, Wanted
 from pipelines.domain.processes import PROCESS_FILE
-from pipelines.domain.runs import LOG_FILE, QUERIES_FILE, RunSpec
+from pipelines.domain.run_specs import RunSpec
+from pipelines.domain.runs import LOG_FILE, QUERIES_FILE
 from pipelines.savepoint import library
 from pipelines.workspace import events, life
 from pipelines.workspace.context import Context
@@ -78,8 +79,9 @@ def _from_files(context: Context, job: JobName) -> Job:
         return Job(job, context.now_ms())
     savepoint = specs[0].from_savepoint
     origin = _origin(context, job, SavepointId(savepoint)) if savepoint else None
+    place = place_of(specs[0].checkpoints, is_marked=bool(specs[0].mark))
     attached = all(_is_watched(context, spec) for spec in specs)
-    return Job(job, specs[0].created_ms, origin, attached=attached, lead=specs[0].lead, place=place_of(specs[0].checkpoints))
+    return Job(job, specs[0].created_ms, origin, attached=attached, lead=specs[0].lead, place=place)
 
 
 def _origin(context: Context, job: JobName, savepoint: SavepointId) -> Origin | None:

@@ -59,8 +59,7 @@ def plan(context: Context, change: Rescale) -> Planned[str, RescalePlan]:
 
 def _restore(context: Context, job: JobName, run: RunId, newest: Run, take: PlannedTake, partitions: int) -> RestorePlan:
     """The plan of the resume from the savepoint that is not taken yet, and of the rewriting of its copy."""
-    place = job_places.of_job(context, job)
-    shown = rewind.plan(take.look, restore.Resume(job, job_places.checkpoints(context, job, run, place)))
+    shown = rewind.plan(take.look, restore.Resume(job, job_places.next_checkpoints(context, job, run)))
     held = rescaling.of_look(take.look)
     rewrite = rescaling.plan(held, partitions, take.source.spark_version)
     unfinished = None if newest.state.live else rescaling.unfinished(take.source, take.look)

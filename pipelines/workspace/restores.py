@@ -138,7 +138,7 @@ def of_resume(
 ) -> Restoring:
     """The restore of `manifest`, one of `job`'s own, into the checkpoints that its `run` of `version` begins."""
     replaced = {passing.query: passing.written} if passing is not None else {}
-    target = restore.Resume(job, job_places.checkpoints(context, job, run, job_places.of_job(context, job)), replaced)
+    target = restore.Resume(job, job_places.next_checkpoints(context, job, run), replaced)
     return Restoring(context, manifest, target, version, partitions, migrate=migrate)
 
 

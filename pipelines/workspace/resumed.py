@@ -80,7 +80,7 @@ def restoring(context: Context, going: Going, version: Version, manifest: Manife
 
 def restored(context: Context, going: Going, frozen: Version, manifest: Manifest, ticket: Ticket) -> Run:
     """The job's next run, on new checkpoints that hold what `manifest`'s savepoint has."""
-    checkpoints = job_places.checkpoints(context, going.job, going.run, job_places.of_job(context, going.job))
+    checkpoints = job_places.next_checkpoints(context, going.job, going.run)
     try:
         noted: list[Migration] = []
         with job_places.noted(context, going.job, going.run):

@@ -88,6 +88,8 @@ def planned(
     if sum((change.batch is not None, bool(change.from_savepoint), change.past_batch)) > 1:
         raise Invalid("resume.two_points", "Two of a batch, a savepoint and the batch to leave out were given", "Give one of them.")
     attachments.refuse(context, name, "resumed")
+    if not attempt:  # a restart's driver looks itself, and is begun again
+        job_places.refuse_away(context, name)
     newest = resumable.ended(context, name)
     version = versions.changed(
         versions.get(context, resumable.base(context, name, change.version) or newest.version), change, context.now_ms()
@@ -184,9 +186,8 @@ def _past_batch(context: Context, going: Going) -> tuple[RestorePlan, Go]:
     if failed is None:
         message = f"It is not known at which batch job {going.job} failed, if it did"
         raise Conflict(passing.NO_BATCH, message, "Resume it; where it fails again, show the job: it names the batch.")
-    take = savepoints.planned_take(
-        context, going.job, Take(going.job, label=f"before batch {failed.batch} was left out"), Reason.BEFORE_RESUME
-    )
+    label = f"before batch {failed.batch} was left out"
+    take = savepoints.planned_take(context, going.job, Take(going.job, label=label), Reason.BEFORE_RESUME)
     place = next(query for query in take.source.queries if query.query == failed.query)
     going = replace(going, passing=passing.passing(place, take.look, failed))
     shown, go = _by_way_of(context, going, take, safety.NOTHING)
@@ -208,7 +209,7 @@ def _moved(context: Context, going: Going) -> tuple[RestorePlan, Go]:
 
 def _by_way_of(context: Context, going: Going, take: PlannedTake, safe: Safety) -> tuple[RestorePlan, Go]:
     """Plans to resume from a savepoint that is taken for it."""
-    target = restore.Resume(going.job, job_places.checkpoints(context, going.job, going.run, job_places.of_job(context, going.job)))
+    target = restore.Resume(going.job, job_places.next_checkpoints(context, going.job, going.run))
 
     def go(context: Context, ticket: Ticket, probation: Probation | None) -> Run:
         frozen = versions.freeze(context, going.version, ticket)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pipelines.domain.runs import SPEC_FILE, RunSpec
+from pipelines.domain.job_places import place_of
+from pipelines.domain.run_specs import SPEC_FILE, RunSpec
 from pipelines.sandbox.environment import ROOT
 from pipelines.storage import handover, rights, users
 from pipelines.workspace.context import Context
@@ -38,6 +40,12 @@ def prepare(context: Context, run: Path) -> None:
     for folder in _inside(other.workspace, [spec.checkpoints, spec.output, spec.warehouse]):
         folder.mkdir(parents=True, exist_ok=True)
         handover.hand_over(folder)
+    if os.path.isfile(spec.mark):
+        place = place_of(spec.checkpoints, is_marked=True)
+        root = Path(os.path.realpath(place))
+        for folder in (root / Path(theirs).relative_to(place) for theirs in (spec.checkpoints, spec.output)):
+            folder.mkdir(exist_ok=True)
+            handover.hand_over(folder, root)
     for folder in _inside(other.workspace, [*spec.sink_logs.values()]):
         handover.hand_over(folder)
 

@@ -21,23 +21,15 @@ from pipelines.domain.job_places import is_remote
 from pipelines.domain.jobs import Job, Origin, Run, Wanted
 from pipelines.domain.lockstep import Lead
 from pipelines.domain.resources import ALL, Resources
-from pipelines.domain.runs import SPEC_FILE, SPEC_FORMAT, RunSpec, RunState
+from pipelines.domain.run_specs import SPEC_FILE, SPEC_FORMAT, RunSpec
+from pipelines.domain.runs import RunState
 from pipelines.domain.versions import Version
 from pipelines.storage import rights
 from pipelines.workspace import events, hadoop, job_places, large_files, run_confs, trash
 from pipelines.workspace.context import Context
+from pipelines.workspace.job_places import HERE, AtHome
 from pipelines.workspace.query_names import ANY, QueryNames
 
-
-@dataclass(frozen=True)
-class AtHome:
-    """Where a job's bytes lie that are not in the workspace: its folder at a home, and the home of its savepoints."""
-
-    home: str = ""
-    place: str = ""
-
-
-HERE = AtHome()
 Carry = Callable[[], Mapping[str, str]]
 """Makes a run's first checkpoint; answers with the sink logs (query -> directory) that the run has to carry."""
 
@@ -74,6 +66,7 @@ def prepare(
     The document of a job at a home is there before anything is written at that home: the next opening finds by it what a crash left.
     """
     name = begins.job
+    job_places.mark_home(at_home.place)
     claim(context, name)
     job = Job(name, context.now_ms(), origin, lead=begins.lead, resources=begins.taken, home=at_home.home, place=at_home.place)
     if like is not None:
@@ -81,6 +74,7 @@ def prepare(
     try:
         if job.place:
             context.files.write(context.layout.job_file(name), job)
+        job_places.make(job.place)
         checkpoints = job_places.checkpoints(context, name, begins.run, job.place)
         spec = make_spec(context, begins, checkpoints, carry(), origin.savepoint if origin else "", job.place)
         write_spec(context, spec)
@@ -139,6 +133,7 @@ def make_spec(
         master=frozen.master,
         checkpoints=checkpoints,
         output=output,
+        mark=job_places.mark(place),
         sink_logs=dict(sink_logs),
         taken_paths=taken_paths(context, job),
         created_ms=context.now_ms(),
@@ -158,9 +153,11 @@ def make_spec(
 
 
 def write_spec(context: Context, spec: RunSpec) -> None:
-    """The run's specification, and folders for what its driver writes: checkpoints are closed to others, outputs are its user's own."""
+    """The run's specification, and folders for what its driver writes: checkpoints are closed to others, outputs are its user's own.
+    Nothing is made below a disk that is not mounted."""
     context.layout.checkpoints(spec.job, spec.run).parent.mkdir(exist_ok=True)
-    for folder in (path for path in (spec.output, spec.warehouse) if path and not is_remote(path)):
+    is_there = not is_remote(spec.output) and (not spec.mark or Path(spec.mark).is_file())
+    for folder in filter(None, (spec.output if is_there else "", spec.warehouse)):
         rights.make_folder(Path(folder))
     context.files.write(context.layout.run(spec.job, spec.run) / SPEC_FILE, spec)
 
@@ -237,7 +234,7 @@ def named_run(context: Context, job: JobName, run: str) -> Run:
 def discard(context: Context, job: JobName, run: RunId) -> None:
     """Removes a run that was begun here and is not wanted, with the checkpoint that it was to begin."""
     if place := job_places.of_job(context, job):
-        job_places.remove(job_places.checkpoints(context, job, run, place))
+        job_places.remove(place, job_places.checkpoints(context, job, run, place))
     for folder in (context.layout.checkpoints(job, run), context.layout.run(job, run)):
         if folder.exists():
             shutil.rmtree(folder)

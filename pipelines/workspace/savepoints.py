@@ -54,6 +54,7 @@ class PlannedTake:
 
 def planned_take(context: Context, job: JobName, change: Take, reason: Reason = Reason.MANUAL, shelf: Storage | None = None) -> PlannedTake:
     """Plans to take a savepoint into `shelf` (the library if not given); nothing is changed."""
+    job_places.refuse_away(context, job)
     source = sources.of_job(context, job)
     choice = batch_choice.point(change.batch, change.at_ms, change.event_ms)
     home = "" if shelf else _home(context, job, change, reason)

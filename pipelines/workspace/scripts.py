@@ -8,6 +8,7 @@ from pathlib import Path
 from pipelines.domain import files, masters, secrets, spark_metrics
 from pipelines.domain.errors import Invalid
 from pipelines.domain.ids import RunId, job_name
+from pipelines.domain.job_places import is_remote
 from pipelines.domain.jobs import Run
 from pipelines.domain.resources import ALL
 from pipelines.domain.restores import RestorePlan
@@ -18,7 +19,8 @@ from pipelines.verbs.run import RunPlan, RunScript
 from pipelines.workspace import environments, forks, job_places, job_resources, runs, runtimes, savepoints, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
-from pipelines.workspace.runs import AtHome, Beginning
+from pipelines.workspace.job_places import AtHome
+from pipelines.workspace.runs import Beginning
 from pipelines.workspace.tickets import Ticket
 
 
@@ -35,7 +37,7 @@ def plan(context: Context, change: RunScript) -> Planned[Run, RunPlan]:
     versions.check_here(context, version)
     runs.free(context, name)
     begins = Beginning(name, run, version, taken=job_resources.asked(ALL, change, version))
-    at_home = AtHome(change.home, job_places.planned(context, change.home, name, run, version))
+    at_home = job_places.planned(context, change.home, name, run, version)
     shown = _plan(context, begins, None, at_home.place)
     return Planned(shown, lambda ticket: _begin(context, begins, at_home, ticket), version)
 
@@ -111,7 +113,7 @@ def _plan(context: Context, begins: Beginning, restore: RestorePlan | None, plac
         begins.taken,
         job_resources.means(begins.taken),
         place,
-        () if restore else (*masters.remarks(version.master, version.conf, at_home=bool(place)), *secrets.literals(version.conf)),
+        () if restore else (*masters.remarks(version.master, version.conf, at_home=is_remote(place)), *secrets.literals(version.conf)),
     )
 
 

@@ -37,7 +37,8 @@ from pipelines.domain.progress import Progress
 from pipelines.domain.replays import Replay
 from pipelines.domain.resources import Held
 from pipelines.domain.restarts import RestartDecision
-from pipelines.domain.runs import DriverEvent, Exit, QueryStarted, RunSpec
+from pipelines.domain.run_specs import RunSpec
+from pipelines.domain.runs import DriverEvent, Exit, QueryStarted
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.schedules import Schedule
 from pipelines.domain.sources import SourceSeen

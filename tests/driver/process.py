@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.domain.ids import JobName, RunId, VersionId
-from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, LOG_FILE, PROGRESS_FILE, QUERIES_FILE, SPEC_FILE, SPEC_FORMAT, RunSpec
+from pipelines.domain.run_specs import SPEC_FILE, SPEC_FORMAT, RunSpec
+from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, LOG_FILE, PROGRESS_FILE, QUERIES_FILE
 from pipelines.sandbox import environment as sandbox
 from pipelines.supervisor.commands import MODULE
 

@@ -14,7 +14,8 @@ import pytest
 from pipelines.domain.delta_commits import Back
 from pipelines.domain.errors import Conflict, Corrupt, Unsupported
 from pipelines.domain.ids import JobName, RunId, VersionId
-from pipelines.domain.runs import EVENTS_FILE, SPEC_FORMAT, RunSpec
+from pipelines.domain.run_specs import SPEC_FORMAT, RunSpec
+from pipelines.domain.runs import EVENTS_FILE
 from pipelines.driver import delta_back, delta_tables
 from pipelines.driver.records import Records
 from tests.delta import QUERY, add, batch, commit, described, remove

@@ -12,7 +12,8 @@ import pytest
 
 from pipelines.domain.errors import Conflict, Unsupported
 from pipelines.domain.ids import JobName, RunId, VersionId
-from pipelines.domain.runs import ANY_TABLE, EVENTS_FILE, SPEC_FORMAT, RunSpec
+from pipelines.domain.run_specs import ANY_TABLE, SPEC_FORMAT, RunSpec
+from pipelines.domain.runs import EVENTS_FILE
 from pipelines.driver import delta_tables
 from pipelines.driver.intercept import Asked
 from pipelines.driver.records import Records

@@ -12,7 +12,7 @@ import pytest
 from pipelines.checkpoint.offsets import BY_NAME
 from pipelines.domain.ids import JobName, QueryName, RunId, VersionId
 from pipelines.domain.input_rows import MOST_CHARS, InputTask, SourceRows, SourceTask
-from pipelines.domain.runs import SPEC_FORMAT, RunSpec
+from pipelines.domain.run_specs import SPEC_FORMAT, RunSpec
 from pipelines.driver.input_rows import reader
 from pipelines.driver.input_rows.reader import Reader
 from pipelines.driver.input_rows.values import FILE

@@ -10,7 +10,7 @@ import pytest
 from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import JobName
 from pipelines.domain.lockstep import GONE, MOVED, Lead
-from pipelines.domain.runs import SPEC_FILE
+from pipelines.domain.run_specs import SPEC_FILE
 from pipelines.driver.lead import LOOK_S, LeadQuery
 
 

@@ -19,7 +19,8 @@ import pytest
 
 from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import JobName, RunId, VersionId
-from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, SPEC_FORMAT, RunSpec
+from pipelines.domain.run_specs import SPEC_FORMAT, RunSpec
+from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE
 from pipelines.driver.lease import PATIENCE_VARIABLE, Leases
 from pipelines.driver.records import Records
 from tests import java

@@ -16,7 +16,7 @@ import pytest
 
 from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.ids import JobName, RunId, VersionId
-from pipelines.domain.runs import SPEC_FORMAT, RunSpec
+from pipelines.domain.run_specs import SPEC_FORMAT, RunSpec
 from pipelines.driver import outside, submit
 from pipelines.driver.failures import of_exception
 from pipelines.sandbox import classes

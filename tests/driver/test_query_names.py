@@ -10,7 +10,8 @@ import pytest
 
 from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import JobName, RunId, VersionId
-from pipelines.domain.runs import EVENTS_FILE, SPEC_FORMAT, RunSpec
+from pipelines.domain.run_specs import SPEC_FORMAT, RunSpec
+from pipelines.domain.runs import EVENTS_FILE
 from pipelines.driver.query_names import ExpectedQueries
 from pipelines.driver.records import Records
 from tests.driver.process import Drivers, batches

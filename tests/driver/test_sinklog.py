@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.domain.errors import Conflict, Unsupported
 from pipelines.domain.ids import JobName, RunId, VersionId
-from pipelines.domain.runs import SPEC_FORMAT, RunSpec
+from pipelines.domain.run_specs import SPEC_FORMAT, RunSpec
 from pipelines.driver import sinks
 from pipelines.driver.records import Records
 from pipelines.driver.sinklog import Carry, CheckpointFacts, Mend, checkpoint_facts, decide_carry, decide_mend

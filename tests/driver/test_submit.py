@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.domain.ids import JobName, RunId, VersionId
-from pipelines.domain.runs import SPEC_FORMAT, RunSpec
+from pipelines.domain.run_specs import SPEC_FORMAT, RunSpec
 from pipelines.driver import submit
 from pipelines.driver.catalog_conf import catalog_conf
 

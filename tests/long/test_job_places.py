@@ -1,4 +1,4 @@
-"""A job at a home goes on in every way, in a bucket and in HDFS: `tests/workspace/test_job_places_exact.py` tries each in one of them."""
+"""A job at a home goes on in every way, in a bucket, in HDFS and on another disk; `test_job_places_exact.py` tries each in one of them."""
 
 from __future__ import annotations
 

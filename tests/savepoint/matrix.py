@@ -17,7 +17,7 @@ from typing import Any
 from pyspark.errors import StreamingQueryException
 
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId
-from pipelines.domain.runs import SPEC_FORMAT, RunSpec
+from pipelines.domain.run_specs import SPEC_FORMAT, RunSpec
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.versions import version
 from pipelines.driver import sinks, sources

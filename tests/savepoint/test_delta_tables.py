@@ -15,7 +15,7 @@ from pipelines.checkpoint import metadata
 from pipelines.domain.delta_commits import Back
 from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import SavepointId
-from pipelines.domain.runs import ANY_TABLE
+from pipelines.domain.run_specs import ANY_TABLE
 from pipelines.domain.savepoints import Manifest, TableImage
 from pipelines.domain.versions import Version
 from pipelines.driver import delta_back

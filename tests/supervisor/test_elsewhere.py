@@ -18,7 +18,8 @@ from pipelines.domain.hosts import LOST, Host
 from pipelines.domain.jobs import Run
 from pipelines.domain.masters import DEPLOY_MODE
 from pipelines.domain.processes import PROCESS_FILE, TERMINATED_FILE, Process
-from pipelines.domain.runs import RUN_LOCK, SPEC_FILE, RunSpec, RunState
+from pipelines.domain.run_specs import SPEC_FILE, RunSpec
+from pipelines.domain.runs import RUN_LOCK, RunState
 from pipelines.driver.stopping import ToldByFile
 from pipelines.storage import hosts
 from pipelines.supervisor import elsewhere, processes

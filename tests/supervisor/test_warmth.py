@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from pipelines.domain.ids import JobName, RunId, VersionId
-from pipelines.domain.runs import SPEC_FORMAT, RunSpec
+from pipelines.domain.run_specs import SPEC_FORMAT, RunSpec
 from pipelines.domain.runtimes import OWN, Runtime
 from pipelines.sandbox import members
 from pipelines.sandbox.members import Member

@@ -15,7 +15,7 @@ from typing import Any
 
 import psutil
 
-from pipelines.domain.runs import SPEC_FILE
+from pipelines.domain.run_specs import SPEC_FILE
 from pipelines.sandbox import processes
 from pipelines.storage.local import LocalStorage
 from pipelines.verbs.bisect import Bisect

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 import pytest
 
 from pipelines.domain.errors import AlreadyExists, Invalid, NotFound, Unavailable, Unsupported
-from pipelines.domain.homes import WORKSPACE, Homes, Step, is_untried
+from pipelines.domain.homes import MARK, WORKSPACE, Homes, Step, is_untried
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.trust import Trust
 from pipelines.savepoint import layout, objects
@@ -344,7 +344,7 @@ def test_a_home_that_was_set_and_never_used_is_known_to_be_away(house: House, tm
     house.ran("a")
     home, aside = tmp_path / "disk" / "savepoints", tmp_path / "elsewhere"
     do(house.face, SetHome(str(home)))
-    assert [path.name for path in home.iterdir()] == [homes.MARK]
+    assert [path.name for path in home.iterdir()] == [MARK]
     home.rename(aside)
     for change in (Take("a"), SetHome(str(home), "a")):
         with pytest.raises(Unavailable, match="is not there"):

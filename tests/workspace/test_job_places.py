@@ -6,6 +6,7 @@ import io
 import signal
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ def script(home: str, conf: Mapping[str, str] = PACKAGE, name: str = "a") -> Run
     return RunScript(name=name, script="job.py", code=CODE, args=("--output", "{output}"), conf=conf, home=home)
 
 
-@pytest.fixture(params=["s3", "hdfs"])
+@pytest.fixture(params=["s3", "hdfs", "disk"])
 def url(request: pytest.FixtureRequest) -> str:
     """A place of the test's own where jobs are kept."""
     return str(request.getfixturevalue(f"{request.param}_url"))
@@ -59,7 +60,7 @@ def test_its_checkpoint_and_its_output_are_planned_in_a_folder_of_its_own(house:
     assert plan.place == f"{url.replace('s3://', 's3a://')}/home/a-{plan.run}" and plan.output == f"{plan.place}/output"
     run = do(house.face, script(f"{url}/home"))
     spec = house.face.context.files.spec(run.job, run.id)
-    assert spec.checkpoints == run.checkpoints and places.place_of(run.checkpoints) == job_places.of_job(house.face.context, run.job)
+    assert spec.checkpoints == run.checkpoints and run.checkpoints.startswith(f"{job_places.of_job(house.face.context, run.job)}/")
     assert spec.args == ("--output", spec.output) and spec.output == plan.output.replace(plan.run, run.id)
     assert spec.warehouse.removeprefix("file://").startswith(str(house.root))
 
@@ -91,11 +92,19 @@ def test_the_hint_names_the_artifact_of_the_spark_that_will_run_it(house: House,
     assert "org.apache.hadoop:hadoop-aws:3.5.0" in error.value.hint
 
 
-def test_only_s3_and_hdfs_are_homes_of_jobs(house: House, tmp_path: Path) -> None:
-    for home, code in ((str(tmp_path / "disk"), "home.scheme"), ("gs://there/home", "home.scheme")):
-        with pytest.raises(Unsupported) as error:
-            house.face.plan(script(home))
-        assert error.value.code == code
+def test_what_is_no_home_of_jobs_is_refused(house: House, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    afar = {**PACKAGE, "spark.submit.deployMode": "cluster"}
+    for home, conf, master, code in (
+        ("gs://there/home", PACKAGE, "", "home.scheme"),
+        (str(tmp_path / "file" / "home"), {}, "", "storage.no_folder"),
+        ("disk/home", {}, "", "home.relative"),
+        (str(house.root / "home"), {}, "", "home.inside"),
+        (str(tmp_path / "disk"), afar, "k8s://http://127.0.0.1:1", "master.cluster_mode"),
+    ):
+        with pytest.raises(TidemarkError) as error:
+            house.face.plan(replace(script(home, conf), master=master))
+        assert error.value.code == code and not (tmp_path / "disk").exists()
 
 
 def refused(house: House, home: str) -> TidemarkError:
@@ -179,7 +188,7 @@ def relocated(path: Path, old: Path, new: str) -> bytes:
 
 def copied(url: str) -> str:
     """How files get from one place there to another."""
-    return "server-copy" if url.startswith("s3:") else "copy"
+    return {"s3": "server-copy", "hdfs": "copy"}.get(url.partition("://")[0], "link")
 
 
 def test_a_savepoint_of_it_lies_at_its_home_and_is_copied_there(house: House, url: str) -> None:
@@ -193,7 +202,8 @@ def test_a_fork_says_what_it_costs_there(house: House, url: str) -> None:
     ran(house, f"{url}/home")
     taken = do(house.face, Take("a"))
     there, here = (house.face.plan(Fork(taken.id, name="b", home=home)) for home in (f"{url}/home", ""))
-    assert there.how == copied(url) and there.files < there.requests < 2 * there.files and there.checkpoints.startswith(places.SCHEMES)
+    assert there.how == copied(url) and there.checkpoints.startswith(places.at(f"{url}/home", JobName("b"), RunId(str(there.run))))
+    assert there.files < there.requests < 2 * there.files if "://" in url else there.requests == 0
     assert here.how == "copy" and here.requests == 0 and here.checkpoints.startswith(str(house.root))
     assert there.refusal is None and here.refusal is None, (there.sinks, here.sinks)
 

@@ -1,7 +1,8 @@
-"""A job whose checkpoint, output and savepoints lie in a bucket or in HDFS, with real Spark: killed, saved, resumed, rewound, forked,
-migrated, converted and rescaled it writes, row for row, what the same job on a disk writes that was never interrupted.
+"""A job whose checkpoint, output and savepoints lie in a bucket, in HDFS or on another disk, with real Spark: killed, saved, resumed,
+rewound, forked, migrated, converted and rescaled it writes, row for row, what the same job in the workspace writes that was never
+interrupted.
 
-The bucket is tried every time, with some of the ways to go on; `tests/long/test_job_places.py` tries all in both."""
+Each is tried every time, with some of the ways to go on; `tests/long/test_job_places.py` tries all in all."""
 
 from __future__ import annotations
 
@@ -20,6 +21,7 @@ import pytest
 from pipelines.checkpoint import commits, logs, sink_log
 from pipelines.domain.conversions import StateStore
 from pipelines.domain.ids import JobName, SavepointId
+from pipelines.domain.runs import RunState
 from pipelines.storage.addresses import open_storage
 from pipelines.supervisor import processes
 from pipelines.verbs.experiments import Compare
@@ -161,13 +163,15 @@ RESCALED, AT_HOME, TO_DISK, TO_HOME = WAYS = ("rescaled", "at-home", "to-disk", 
 """In place; and as forks."""
 
 
-@pytest.fixture(params=["s3", "hdfs"])
+@pytest.fixture(params=["s3", "hdfs", "disk"])
 def home(request: pytest.FixtureRequest) -> Home:
     if request.param == "s3" and (lacks := s3_connector.missing()):
         pytest.skip(lacks)
     url = f"{request.getfixturevalue(f'{request.param}_url')}/home"
     if request.param == "s3":
         return Home(url, "server-copy", s3_connector.conf(), frozenset({AT_HOME, TO_DISK}))
+    if request.param == "disk":
+        return Home(url, "link", {}, frozenset({TO_DISK}))
     return Home(url, "copy", {}, frozenset({RESCALED, TO_HOME}))
 
 
@@ -195,7 +199,7 @@ def is_exact(spark: Any, server: Server, home: Home, tmp_path: Path, ways: Colle
     taken = do(server.face, Take("there"))
     assert taken.path.startswith(home.url) and server.face.ask(ReadManifest(taken.id)).how.keys() == {home.copied, "written"}
     reaches(server, "there", 3)
-    kill(server, "there")
+    kill(server, "there", home)
     write_files(tmp_path / "held", [FILES - 1])  # a query that begins after its last file runs no batch for what the watermark closed
     writes(server, "there", expected, tmp_path)
     server.stop("there", savepoint=False)
@@ -220,7 +224,9 @@ def is_exact(spark: Any, server: Server, home: Home, tmp_path: Path, ways: Colle
         assert written(server, name, tmp_path / name) == expected, name
         compared = server.face.ask(Compare("there", name))
         assert compared.equal == compared.rows_a == compared.rows_b > 0, compared
-    gone = next(name for name in (AT_HOME, TO_HOME) if name in ways)
+    gone = next((name for name in (AT_HOME, TO_HOME) if name in ways), "")
+    if not gone:
+        return
     place = job_places.of_job(server.face.context, JobName(gone))
     do(server.face, Forget(gone))
     assert not list(open_storage(place).list()) and written(server, "there", tmp_path / "still") == expected
@@ -246,10 +252,21 @@ def is_rescaled(server: Server, savepoint: SavepointId, expected: Counter[tuple[
     server.stop("there", savepoint=False)
 
 
-def kill(server: Server, job: str) -> None:
-    """SIGKILL to the driver and its Spark, and the restart that the supervisor begins."""
-    context, run = server.face.context, server.newest(job)
+def kill(server: Server, job: str, home: Home) -> None:
+    """SIGKILL to the driver and its Spark, and the restart that the supervisor begins, which waits for the disk where it is one."""
+    context, run, disk = server.face.context, server.newest(job), Path(home.url)
     process = context.files.process(run.job, run.id)
     assert process is not None
-    processes.kill(process, context.layout.run(run.job, run.id))
+    with context.holding(run.job):
+        processes.kill(process, context.layout.run(run.job, run.id))
+        if disk.is_absolute():
+            disk.rename(f"{disk}.aside")
+            disk.mkdir()  # where nothing is mounted
     until(lambda: server.newest(job).id != run.id, PATIENCE_S)
+    if disk.is_absolute():
+        until(lambda: server.newest(job).state is RunState.RESTARTING and server.newest(job).id != run.id, PATIENCE_S)
+        ended = server.newest(job).exit
+        assert ended is not None and ended.error_class == "home.away" and str(disk) in ended.message, ended
+        disk.rmdir()  # nothing was made there
+        Path(f"{disk}.aside").rename(disk)
+        until(lambda: server.newest(job).state is RunState.RUNNING, PATIENCE_S)

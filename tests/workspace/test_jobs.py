@@ -14,7 +14,8 @@ from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, 
 from pipelines.domain.findings import Problem
 from pipelines.domain.jobs import Run
 from pipelines.domain.operations import OperationState
-from pipelines.domain.runs import LOG_FILE, QUERIES_FILE, RunSpec, RunState
+from pipelines.domain.run_specs import RunSpec
+from pipelines.domain.runs import LOG_FILE, QUERIES_FILE, RunState
 from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.domain.trust import Trust
 from pipelines.verbs.attach import Attach

@@ -12,7 +12,8 @@ from pipelines.domain import doubts, secrets
 from pipelines.domain.errors import Invalid
 from pipelines.domain.jobs import Run
 from pipelines.domain.logs import LogLevel
-from pipelines.domain.runs import LOG_FILE, SPEC_FILE
+from pipelines.domain.run_specs import SPEC_FILE
+from pipelines.domain.runs import LOG_FILE
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.secrets import MASK
 from pipelines.domain.versions import version

@@ -11,6 +11,7 @@ from dashboard import session
 from dashboard.views.job import restarts
 from dashboard.views.job.versions import changes
 from dashboard.widgets import chip, section
+from pipelines.domain.job_places import is_remote
 from pipelines.domain.jobs import Job, JobDetail, QuerySeen, Run
 from pipelines.domain.masters import Cluster
 from pipelines.domain.versions import Version, options
@@ -83,7 +84,7 @@ def _run(run: Run, job: Job, cluster: Cluster | None, version: Version) -> list[
         ("Process", str(run.pid) if run.pid else formats.MISSING),
         ("Bytes", _mono(job.place) if job.place else "in the workspace"),
         ("Checkpoints", _mono(run.checkpoints)),
-        *([("Lease", escape(_lease(job)))] if job.place else []),
+        *([("Lease", escape(_lease(job)))] if is_remote(job.place) else []),
         ("Began from", origin),
         ("Limits", limits.spelt(job.limits) or "the usual ones"),
         ("Restarts", escape(words.strategy(job))),

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.domain import segments
-from pipelines.domain.runs import LOG_FILE, SPEC_FILE
+from pipelines.domain.run_specs import SPEC_FILE
+from pipelines.domain.runs import LOG_FILE
 from pipelines.driver import log4j
 from pipelines.driver.afar import packing
 from pipelines.driver.afar.carrier import Carrier

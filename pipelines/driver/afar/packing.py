@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pipelines.domain import event_logs
-from pipelines.domain.runs import SPEC_FILE, RunSpec
+from pipelines.domain.run_specs import SPEC_FILE, RunSpec
 
 ARCHIVE, UNPACKED = "tidemark.zip", "tidemark"
 """Its name in the run's folder, and the folder that the cluster unpacks it into, in the driver's working directory."""

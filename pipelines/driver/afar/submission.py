@@ -11,7 +11,7 @@ from pathlib import Path
 from pipelines.domain import kubernetes, segments, yarn
 from pipelines.domain.job_places import is_remote, s3_conf
 from pipelines.domain.masters import CLUSTER_MODE, DEPLOY_MODE, is_kubernetes, refuse_afar
-from pipelines.domain.runs import RunSpec
+from pipelines.domain.run_specs import RunSpec
 from pipelines.driver import outside, submit
 from pipelines.driver.afar import packing
 from pipelines.driver.run import read_spec

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import folder_of
-from pipelines.domain.runs import LEASES, RunSpec
+from pipelines.domain.run_specs import RunSpec
+from pipelines.domain.runs import LEASES
 from pipelines.driver.lease import POLL_S, Holder, leased, patience_s
 from pipelines.driver.records import Records, replace_whole
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.domain.masters import CONNECT, Cluster
-from pipelines.domain.runs import RunSpec
+from pipelines.domain.run_specs import RunSpec
 from pipelines.driver import secret_values
 from pipelines.driver.records import Records, replace_whole
 from pipelines.driver.submit import MODULES, pack

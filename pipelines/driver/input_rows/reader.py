@@ -16,7 +16,7 @@ from typing import Any
 
 from pipelines.domain.ids import folder_of
 from pipelines.domain.input_rows import RESULT_FILE, TASK_FILE, InputsRead, InputTask, SourceRows, SourceTask
-from pipelines.domain.runs import RunSpec
+from pipelines.domain.run_specs import RunSpec
 from pipelines.driver import failures, intercept, outside, queries, records, rehearsal, run, sql_script, submit
 from pipelines.driver.connect import importing
 from pipelines.driver.input_rows.values import first_rows

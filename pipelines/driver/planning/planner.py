@@ -11,7 +11,7 @@ from pipelines.domain.ids import QueryName, folder_of
 from pipelines.domain.operators import JOIN
 from pipelines.domain.plannings import CONTRACT, Failure, PlannedOperator, PlannedQuery, QueryCheckpoint
 from pipelines.domain.references import referring
-from pipelines.domain.runs import RunSpec
+from pipelines.domain.run_specs import RunSpec
 from pipelines.driver import failures, queries
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.planning import aggregates, deduplications, facts, joins, origins, sources, trees, trial

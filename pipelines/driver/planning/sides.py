@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.domain.plannings import NEW, RESULT_FILE, TASK_FILE, Failure, Planned, Planning, PlanTask
-from pipelines.domain.runs import RunSpec
+from pipelines.domain.run_specs import RunSpec
 from pipelines.driver import failures, intercept, outside, records, rehearsal, run, secret_values, sql_script, submit
 from pipelines.driver.connect import importing
 from pipelines.driver.intercept import Asked, Launch

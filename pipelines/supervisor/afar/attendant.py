@@ -25,7 +25,8 @@ from pipelines.domain.applications import Application, Stage
 from pipelines.domain.errors import Corrupt
 from pipelines.domain.log_levels import ASKED_FILE
 from pipelines.domain.processes import TERMINATED_FILE
-from pipelines.domain.runs import EXIT_FILE, LOG_FILE, SPEC_FILE, Exit, RunSpec
+from pipelines.domain.run_specs import SPEC_FILE, RunSpec
+from pipelines.domain.runs import EXIT_FILE, LOG_FILE, Exit
 from pipelines.domain.segments import ORDERS_FILE, Orders
 from pipelines.storage import documents, folders
 from pipelines.storage.addresses import open_storage

@@ -9,7 +9,7 @@ from typing import Protocol
 from pipelines.domain import masters
 from pipelines.domain.applications import Application
 from pipelines.domain.ids import RunId
-from pipelines.domain.runs import RunSpec
+from pipelines.domain.run_specs import RunSpec
 from pipelines.supervisor.afar.pods import Pods
 from pipelines.supervisor.afar.resource_manager import ResourceManager
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from pipelines.domain import masters
 from pipelines.domain.bounds import Moment
-from pipelines.domain.runs import EXIT_FILE, SPEC_FILE, RunSpec
+from pipelines.domain.run_specs import SPEC_FILE, RunSpec
+from pipelines.domain.runs import EXIT_FILE
 from pipelines.domain.versions import Version
 from pipelines.sandbox import environment
 from pipelines.storage import documents

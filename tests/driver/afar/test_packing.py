@@ -11,7 +11,7 @@ import pytest
 
 from pipelines.domain import event_logs
 from pipelines.domain.ids import JobName, RunId, VersionId
-from pipelines.domain.runs import RunSpec
+from pipelines.domain.run_specs import RunSpec
 from pipelines.driver.afar import packing
 
 

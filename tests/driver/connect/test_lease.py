@@ -11,7 +11,7 @@ import pytest
 
 from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import JobName, RunId, VersionId
-from pipelines.domain.runs import SPEC_FORMAT, RunSpec
+from pipelines.domain.run_specs import SPEC_FORMAT, RunSpec
 from pipelines.driver.connect.lease import ClientLeases
 from pipelines.driver.lease import PATIENCE_VARIABLE
 from pipelines.driver.records import Records

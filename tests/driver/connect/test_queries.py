@@ -12,7 +12,7 @@ import pytest
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.ids import JobName, RunId, VersionId
 from pipelines.domain.lockstep import Lead
-from pipelines.domain.runs import SPEC_FORMAT, RunSpec
+from pipelines.domain.run_specs import SPEC_FORMAT, RunSpec
 from pipelines.driver.connect.queries import LATE, TRIES, ConnectQueries, launched
 from pipelines.driver.intercept import Asked
 from pipelines.driver.records import Records

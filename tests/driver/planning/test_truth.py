@@ -18,7 +18,7 @@ from pipelines.domain import judging, operator_places, verdicts
 from pipelines.domain.ids import QueryName
 from pipelines.domain.judging import Known
 from pipelines.domain.plannings import NEW, OLD, Planned, PlannedQuery, Planning, QueryCheckpoint
-from pipelines.domain.runs import RunSpec
+from pipelines.domain.run_specs import RunSpec
 from pipelines.domain.savepoints import QueryImage, SourceOffset
 from pipelines.domain.verdicts import Outcome, Part
 from pipelines.driver import installed

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from pipelines.domain import segments
 from pipelines.domain.errors import Corrupt
 from pipelines.domain.plans import PLANS_FOLDER
-from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, LOG_FILE, PROGRESS_FILE, SPEC_FILE
+from pipelines.domain.run_specs import SPEC_FILE
+from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, LOG_FILE, PROGRESS_FILE
 from pipelines.domain.segments import SEGMENTS, Orders, Piece, Span, decode, encode, following, spans
 from pipelines.storage.addresses import open_storage
 from pipelines.supervisor.afar.mirror import MIRRORED_FILE, Mirror

@@ -15,7 +15,8 @@ from pipelines.domain.applications import UNANSWERED_FILE, Application, Stage, U
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import JobName, RunId, VersionId
 from pipelines.domain.kubernetes import application, pod_name
-from pipelines.domain.runs import EXIT_FILE, SPEC_FILE, Exit, RunSpec
+from pipelines.domain.run_specs import SPEC_FILE, RunSpec
+from pipelines.domain.runs import EXIT_FILE, Exit
 from pipelines.domain.segments import ORDERS_FILE, SEGMENTS, Orders, Span
 from pipelines.sandbox import environment
 from pipelines.storage import documents
