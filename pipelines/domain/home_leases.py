@@ -35,7 +35,7 @@ FIRED = 0.95
 """Of the same: its Spark ends by itself, if the driver did not end it. The rest is for clocks that run at unlike speeds."""
 BOOT_FILE = "/proc/sys/kernel/random/boot_id"
 """Linux's name of this boot of this machine."""
-LEASED, LOST = "checkpoint.leased", "checkpoint.lease_lost"
+LEASED, LOST, NO_LEASE = "checkpoint.leased", "checkpoint.lease_lost", "checkpoint.no_lease"
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ WORKSPACE = "workspace"
 """Said instead of a URL: in the workspace itself."""
 USUAL = "usual"
 """Said instead of a URL: where the workspace's other jobs have theirs."""
+AWAY = "home.away"
 MARK = ".tidemark-home"
 """A file in each home that is a folder of this machine: one without it is a disk that is not mounted."""
 
@@ -41,7 +42,7 @@ def mark_of(home: str) -> str:
 def unmarked(mark: str) -> Unavailable:
     """The error of a home whose mark is not there: what lies there may be on a disk that is not mounted, and must not begin anew."""
     hint = f"Mount its disk. If that is mounted, somebody removed the file: make an empty one, {mark}."
-    return Unavailable("home.away", f"{PurePath(mark).parent} is not there, or not mounted: it has no {MARK}", hint)
+    return Unavailable(AWAY, f"{PurePath(mark).parent} is not there, or not mounted: it has no {MARK}", hint)
 
 
 @dataclass(frozen=True)

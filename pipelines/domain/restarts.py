@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.domain.bounds import Count, Moment
-from pipelines.domain.home_leases import LEASED, LOST
+from pipelines.domain.home_leases import LEASED, LOST, NO_LEASE
+from pipelines.domain.homes import AWAY
 from pipelines.domain.hosts import LOST as HOST_LOST
 from pipelines.domain.ids import QueryName, VersionId
 from pipelines.domain.restart_strategies import RestartStrategy, Strategy, initial_backoff_ms, max_backoff_ms
@@ -21,7 +22,7 @@ MISFIT = r"STATE_STORE_.*SCHEMA|STATEFUL_OPERATOR|STATE_SCHEMA"
 """Spark's error classes of code that does not fit its state, which no restart mends."""
 _REFUSED = re.compile(r"[a-z_]+\.[a-z_]+")
 """Codes of refusals of our own; Spark's error classes and Python's exceptions have capitals."""
-_PASSES = {LEASED, LOST}
+_PASSES = {LEASED, LOST, NO_LEASE, AWAY}
 """Refusals that end by themselves."""
 
 

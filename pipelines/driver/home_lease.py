@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from pipelines.domain.errors import TidemarkError, Unavailable
-from pipelines.domain.home_leases import FIRED, GIVEN_UP, RENEWALS, HomeLease, leased, lost, parsed, patience_s
+from pipelines.domain.home_leases import FIRED, GIVEN_UP, NO_LEASE, RENEWALS, HomeLease, leased, lost, parsed, patience_s
 from pipelines.domain.job_places import is_hdfs
 from pipelines.driver.lease_file import Content
 from pipelines.driver.records import say
@@ -175,7 +175,7 @@ def unreachable(folder: str, error: OSError) -> Unavailable:
     hint = "See whether the storage answers, and whether the job may write there."
     if not is_hdfs(folder):
         hint += " One that knows no conditional writes is used without a lease: --conf spark.hadoop.fs.s3a.create.conditional.enabled=false"
-    return Unavailable("checkpoint.no_lease", f"No lease could be taken in {folder}: {error}", hint)
+    return Unavailable(NO_LEASE, f"No lease could be taken in {folder}: {error}", hint)
 
 
 def boot_s() -> float:

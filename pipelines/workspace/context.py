@@ -14,6 +14,7 @@ from pipelines.catalog import state_difference_worker, state_worker
 from pipelines.catalog.connection import Catalog
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.holdings import Holding
+from pipelines.domain.homes import AWAY
 from pipelines.domain.ids import JobName, OperationId, SavepointId, VersionId, random_id
 from pipelines.domain.operations import Operation
 from pipelines.domain.pushes import Push
@@ -192,7 +193,7 @@ def is_away(home: Storage) -> bool:
 
 def away(home: Storage) -> Unavailable:
     """The error of a home that is not there."""
-    return Unavailable("home.away", f"{home.url} is not there", "Mount it, or move it back.")
+    return Unavailable(AWAY, f"{home.url} is not there", "Mount it, or move it back.")
 
 
 def _there(home: Storage) -> Storage:

@@ -14,6 +14,7 @@ from pipelines.domain.home_leases import (
     BOOT_FILE,
     LEASE_FILE,
     LEASE_FOLDER,
+    LEASED,
     LOCK_FILE,
     HomeLease,
     LeaseSeen,
@@ -46,7 +47,10 @@ ENDING_S = 10.0
 
 
 def told(context: Context, job: JobName) -> tuple[str, ...]:
-    """What a plan says of the lease that another workspace's driver has, or had, at the job's home; nothing where there is none."""
+    """What a plan says of the lease that another workspace's driver has, or had, at the job's home; nothing where there is none.
+
+    Raises Unavailable (`home.away`) for a home on a disk that is not mounted."""
+    job_places.refuse_away(context, job)
     place = _leased_place(context, job)
     seen = _read(open_storage(place)) if place else None
     lease = parsed(seen) if seen else None
@@ -91,7 +95,7 @@ def _refuse_locked(place: str, ticket: Ticket) -> None:
     while locked := next(filter(hosts.is_locked, Path(place, "checkpoints").glob(f"*/{LEASES}/*.lock")), None):
         if time.monotonic() >= deadline:
             hint = f"Stop that run where it was started: {locked.with_suffix('.json')} names it."
-            raise Conflict("checkpoint.leased", f"Another process works on the checkpoints in {place}: it has {locked.name}", hint)
+            raise Conflict(LEASED, f"Another process works on the checkpoints in {place}: it has {locked.name}", hint)
         ticket.step("waiting for the process that works on the job's checkpoints", 0)
         time.sleep(LOOK_S)
         ticket.check()

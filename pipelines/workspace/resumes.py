@@ -88,8 +88,7 @@ def planned(
     if sum((change.batch is not None, bool(change.from_savepoint), change.past_batch)) > 1:
         raise Invalid("resume.two_points", "Two of a batch, a savepoint and the batch to leave out were given", "Give one of them.")
     attachments.refuse(context, name, "resumed")
-    if not attempt:  # a restart's driver looks itself, and is begun again
-        job_places.refuse_away(context, name)
+    told = () if attempt else home_leases.told(context, name)  # a restart's driver looks itself, and is begun again
     newest = resumable.ended(context, name)
     version = versions.changed(
         versions.get(context, resumable.base(context, name, change.version) or newest.version), change, context.now_ms()
@@ -101,7 +100,6 @@ def planned(
     shown, go = _way(context, going, change)
     refused = shown.refusal or refusal(shown.verdict, change, is_forced=change.force)
     shown = replace(shown, run=going.run, version=version.id, builds=is_missing(context, version), refusal=refused)
-    told = () if attempt else home_leases.told(context, name)
     shown = replace(shown, resources=taken, means=job_resources.means(taken), warnings=(*shown.warnings, *told))
     shown = probations.planned(context, change, newest, shown, may_take)
     return Planned(shown, lambda ticket: _resume(context, going, go, ticket, shown), version)

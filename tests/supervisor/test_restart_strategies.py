@@ -157,6 +157,8 @@ def test_poison(batches: list[int], error: str, after: int | None, poison: int) 
         ("STATE_STORE_KEY_SCHEMA_NOT_COMPATIBLE", True, False),
         ("query.renamed", True, False),
         ("checkpoint.leased", True, True),
+        ("checkpoint.no_lease", True, True),
+        ("home.away", True, True),
     ],
 )
 def test_what_is_worth_a_restart(error: str, ran: bool, is_worth: bool) -> None:

@@ -18,7 +18,7 @@ from pipelines.verbs.bisect import Bisect
 from pipelines.verbs.face import do
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.take import Take
-from pipelines.workspace import environments, versions
+from pipelines.workspace import environments, run_as, versions
 from tests import wheels
 from tests.other_user import NAME, passable
 from tests.savepoint.golden import lay_checkpoint, lay_output
@@ -103,4 +103,25 @@ def test_the_judges_of_a_bisection_read_the_rows_as_that_user(folder: Path) -> N
     by_sql = do(house.face, Bisect(job="a", good=good, bad=bad, sql=f"SELECT count(*) AS n FROM output HAVING n >= {rows[NEWEST]}"))
     assert by_sql.wrong == next(batch for batch, written in rows.items() if written == rows[NEWEST])
     assert not list(house.face.layout.sandbox.glob("*"))
+    house.face.close()
+
+
+def test_a_job_on_another_disk_is_the_users_there_and_its_savepoints_are_the_servers(folder: Path) -> None:
+    if folder == Path():
+        return
+    house, home = House(folder / "ws"), folder / "disk" / "jobs"
+    run = do(house.face, RunScript(name="a", script="job.py", code=CODE, home=str(home)))
+    spec = house.face.context.files.spec(run.job, run.id)
+    lay_checkpoint("rocksdb_format2", Path(run.checkpoints) / "counts")
+    lay_output("rocksdb_format2", Path(spec.output) / "counts")
+    house.append(run, QUERIES_FILE, query_line(f"{run.checkpoints}/counts", f"{spec.output}/counts"))
+    run_as.prepare(house.face.context, house.folder(run))
+    house.see(run, RunState.STOPPED)
+    look = f"import os; os.stat({spec.mark!r}); open({spec.checkpoints!r} + '/counts/metadata').read(); open({spec.output!r} + '/new', 'w')"
+    subprocess.run([sys.executable, "-c", look], check=True, cwd="/", **users.switch())
+    taken = Path(do(house.face, Take("a")).path)
+    seen = {path.lstat().st_uid for path in (taken, *taken.rglob("*"))}
+    assert taken.parent == home and seen == {os.getuid()}
+    reads = f"import os; os.listdir({str(taken)!r})"
+    assert subprocess.run([sys.executable, "-c", reads], cwd="/", capture_output=True, **users.switch()).returncode
     house.face.close()
