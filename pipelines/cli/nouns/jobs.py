@@ -14,6 +14,7 @@ from pipelines.cli.session import Here
 from pipelines.cli.words import JobNamed, savepoint_name
 from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.experiments import BatchRow
+from pipelines.domain.job_places import is_remote
 from pipelines.domain.jobs import JobDetail, JobSummary, Run
 from pipelines.domain.savepoints import RetainedBatch
 from pipelines.verbs.forget import Forget
@@ -51,8 +52,8 @@ def show(
 
 
 def _show_job(here: Here, job: JobDetail) -> None:
-    """Shows the job; of one at a home with its lease, which is read there."""
-    if not job.summary.job.place:
+    """Shows the job; of one in another storage with its lease, which is read there."""
+    if not is_remote(job.summary.job.place):
         here.show(job, _job_text(job, here.session.now_ms))
         return
     try:
@@ -146,6 +147,7 @@ def _job_pairs(detail: JobDetail, now_ms: int) -> list[tuple[str, str]]:
         ("idle since", formats.when(job.idle_since_ms, now_ms, None)),
         ("runs", "elsewhere: watched by its checkpoint" if job.job.attached else clusters.where(detail.cluster)),
         ("application", clusters.application(detail.cluster)),
+        ("bytes", job.job.place or ("elsewhere" if job.job.attached else "in the workspace")),
         ("forked from", origin),
         ("created", formats.when(job.job.created_ms, now_ms, None)),
         ("last progress", formats.when(job.last_progress_ms, now_ms, None)),
