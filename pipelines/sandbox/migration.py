@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,23 @@ class CannotMigrate(Exception):
     """State that is not spread over its partitions as it is known to be."""
 
 
+@dataclass(frozen=True)
+class _Filling:
+    """The new state of one checkpoint, as it is filled store by store."""
+
+    session: Any
+    task: MigrationTask
+    writer: PartitionWriter
+    aside: Place
+    """Where the checkpoint is that takes it."""
+    folder: Path
+    """For files of this machine."""
+    ids: dict[Store, dict[int, str]] = field(default_factory=dict)
+    """Of partitions that have one (format 2)."""
+    numbered: dict[tuple[int, str], Any] = field(default_factory=dict)
+    """Rows that another store counts, by operator and store."""
+
+
 def migrate(spark: Any, task: MigrationTask, folder: Path) -> Migrated:
     """Migrates the checkpoints of `task`; raises what Spark raises, CannotMigrate, CannotConvert, CannotEncode, Missing, WrongRows."""
     done: list[MigratedStore] = []
@@ -52,18 +69,13 @@ def _checkpoint(
 ) -> list[MigratedStore]:
     aside, batch = checkpoint / ASIDE, stores[0][0].batch
     session = placing.session_of(spark, stores[0][0])
-    writer = PartitionWriter(session)
+    filling = _Filling(session, task, PartitionWriter(session), aside, folder, {store: {} for store, _ in stores})
     _lay(checkpoint, aside, stores)  # 1
-    written: dict[Store, dict[int, str]] = {store: {} for store, _ in stores}
-    numbered: dict[tuple[int, str], Any] = {}
-    made = {
-        store: _store(session, task, writer, aside, store, target, written[store], numbered, folder)
-        for store, target in sorted(stores, key=lambda pair: bool(pair[1].counts))
-    }
+    made = {store: _store(filling, store, target) for store, target in sorted(stores, key=lambda pair: bool(pair[1].counts))}
     done = [made[store] for store, _ in stores]
-    for frame in numbered.values():
+    for frame in filling.numbered.values():
         frame.unpersist()
-    ids = _ids(written)
+    ids = _ids(filling.ids)
     if ids:
         identify(aside, batch, ids)
     with followed(spark, folder, "reading it back"):
@@ -87,64 +99,44 @@ def _ids(written: Mapping[Store, Mapping[int, str]]) -> Ids:
     return ids
 
 
-def _store(
-    session: Any,
-    task: MigrationTask,
-    writer: PartitionWriter,
-    aside: Place,
-    store: Store,
-    target: Target,
-    ids: dict[int, str],
-    numbered: dict[tuple[int, str], Any],
-    folder: Path,
-) -> MigratedStore:
-    """Fills `ids`, by partition, and `numbered` with rows that another store counts."""
-    place = folder / f"rows-{store.operator}-{store.store}"
-    if target.families:
-        held, contents = _variables(session, task, store, target, place, folder)
-    else:
-        held, contents = _columns(session, task, store, target, numbered, place, folder)
-    with followed(session, folder, "writing state"):  # 3
+def _store(filling: _Filling, store: Store, target: Target) -> MigratedStore:
+    place = filling.folder / f"rows-{store.operator}-{store.store}"
+    held, contents = (_variables if target.families else _columns)(filling, store, target, place)
+    with followed(filling.session, filling.folder, "writing state"):  # 3
         for partition in range(target.shape.partitions):
-            written = _written(session, writer, aside, store, target, partition, place, folder / "entries")
+            written = _written(filling, store, target, partition, place)
             if written is not None:
-                ids[partition] = written
+                filling.ids[store][partition] = written
     shutil.rmtree(place)
     return MigratedStore(store, held, contents, Contents(0, ""))
 
 
-def _columns(
-    session: Any,
-    task: MigrationTask,
-    store: Store,
-    target: Target,
-    numbered: dict[tuple[int, str], Any],
-    place: Path,
-    folder: Path,
-) -> tuple[int, Contents]:
+def _columns(filling: _Filling, store: Store, target: Target, place: Path) -> tuple[int, Contents]:
     """How many rows there were, and what the new ones are, which are at `place` then."""
-    with followed(session, folder, "reading state"):
+    session, numbered = filling.session, filling.numbered
+    with followed(session, filling.folder, "reading state"):
         rows = _rows(session, store)
         held = _placed(rows, target, store)
-    with followed(session, folder, "migrating rows"):  # 2
+    with followed(session, filling.folder, "migrating rows"):  # 2
         if target.counts:
             given = given_rows.counted(numbered[store.operator, target.counts], target)
         else:
-            given = given_rows.of(rows.select("key", "value"), task, target)
+            given = given_rows.of(rows.select("key", "value"), filling.task, target)
         if target.is_numbered:
             numbered[store.operator, store.store] = given
         given_rows.encode(given, target, place)
         return held, given_rows.check(session, given, place)
 
 
-def _variables(session: Any, task: MigrationTask, store: Store, target: Target, place: Path, folder: Path) -> tuple[int, Contents]:
+def _variables(filling: _Filling, store: Store, target: Target, place: Path) -> tuple[int, Contents]:
     """The same of a store with state variables."""
-    with followed(session, folder, "reading state"):
+    session, task = filling.session, filling.task
+    with followed(session, filling.folder, "reading state"):
         rows = variables.placed(variables.rows(session, store), store, target.shape.partitions)
         held, is_spread = variables.counted(rows)
         if not is_spread:
             raise CannotMigrate(f"Rows of operator {store.operator} are not in the partitions that their keys say")
-    with followed(session, folder, "migrating rows"):  # 2
+    with followed(session, filling.folder, "migrating rows"):  # 2
         if made_joins.are_made(store, target):
             made_variables.write(made_joins.of(session, task, store, target), place)
         else:
@@ -196,18 +188,17 @@ def _placed(rows: Any, target: Target, store: Store) -> int:
     return int(row[0])
 
 
-def _written(
-    session: Any, writer: PartitionWriter, aside: Place, store: Store, target: Target, partition: int, place: Path, scratch: Path
-) -> str | None:
+def _written(filling: _Filling, store: Store, target: Target, partition: int, place: Path) -> str | None:
     """Writes one partition; its id in format 2."""
+    session, aside = filling.session, filling.aside
     part = place / f"partition={partition}"
     if store.provider == HDFS:
         home = placing.home(aside, store, partition)
         conf = session.sparkContext._jsc.sc().conf()
-        snapshots.write(session._jvm, conf, home, store.batch + 1, target.shape.codec, _pairs(part), scratch)
+        snapshots.write(session._jvm, conf, home, store.batch + 1, target.shape.codec, _pairs(part), filling.folder / "entries")
         return None
     rows = variables.partition(session, part) if target.families else _frame(session, part)
-    return writer.write(rows, str(aside), store, target.shape, partition)
+    return filling.writer.write(rows, str(aside), store, target.shape, partition)
 
 
 def _pairs(part: Path) -> Iterator[tuple[bytes, bytes]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.domain import replay
 from pipelines.domain.errors import AlreadyExists, TidemarkError, refusal
@@ -17,7 +17,7 @@ from pipelines.domain.watch import UNWATCHED, Watch
 from pipelines.savepoint import clone, completeness, layout, leases, manifests, outputs, process_marks, sinks, targets
 from pipelines.savepoint.gc_pause import gc_paused
 from pipelines.savepoint.restored_sinks import RestoredSink
-from pipelines.savepoint.targets import Adopt, Fork, Resume, Scratch, Target
+from pipelines.savepoint.targets import Adopt, Files, Fork, Resume, Scratch, Target
 from pipelines.storage import documents, folders, paths
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Clone, Storage
@@ -94,7 +94,8 @@ def restore(
         if refused is not None:
             raise refused
         brought = sum(outputs.bring(sink.brought, open_target(sink.brought.to), watch) for sink in begun if sink.brought is not None)  # 0
-        return _make(library, manifest, target, begun, storage, name, now_ms, watch, brought)
+        made = _make(library, manifest, target, targets.files(library, manifest, target, begun), storage, now_ms, watch)
+        return replace(made, new_bytes=made.new_bytes + brought)
 
 
 def unfinished(checkpoints: str) -> str:
@@ -128,17 +129,15 @@ def _make(
     library: Storage,
     manifest: Manifest,
     target: Target,
-    begun: Sequence[RestoredSink],
+    files: Files,
     storage: Storage,
-    name: str,
     now_ms: int,
     watch: Watch,
-    brought: int,
 ) -> Restored:
     """Built aside; all before step 5 is undone on an error. A bucket has no rename, and to copy all a second time would be dear: there it
     is built under its name, and step 6 publishes it.
 
-    0. the files of its output, which no log names yet, were `brought` (the bytes of it);
+    0. the files of its output, which no log names yet, were brought;
     1. say who makes it;
     2. clone the checkpoints and sink logs;
     3. write what differs: a fork's query ids, paths of the checkpoint itself;
@@ -146,9 +145,8 @@ def _make(
     5. give it its name, which publishes;
     6. take the process mark away.
     """
-    renames = folders.renames(storage)
+    renames, name = folders.renames(storage), _split(target.checkpoints)[1]
     aside = _split(unfinished(target.checkpoints))[1] if renames else name
-    files = targets.files(library, manifest, target, begun)
     clones, written = files.clones, files.written
     folders.remove(storage, aside)
     with rollback(lambda: folders.remove(storage, aside), aside):
@@ -166,8 +164,7 @@ def _make(
     if renames:
         with suppress(TidemarkError):  # 6: published all the same; Spark does not look at the mark
             storage.delete([paths.join(name, layout.MAKING)])
-    new_bytes = brought + copied + sum(map(len, written.values()))
-    return Restored(target.checkpoints, files.sink_logs, len(clones) + len(written), new_bytes)
+    return Restored(target.checkpoints, files.sink_logs, len(clones) + len(written), copied + sum(map(len, written.values())))
 
 
 def _clone(library: Storage, manifest: Manifest, storage: Storage, aside: str, clones: Mapping[str, StoredFile], watch: Watch) -> int:

@@ -84,7 +84,7 @@ def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> Plan
     restoring = restores.of_fork(context, manifest, name, run, version, variant, at_home.place, replaced)
     names = query_names.restored(manifest, variant.new_queries)
     verdict = verdicts.nearest(context, manifest, version, variant.new_queries, variant.map)
-    following = lockstep.plan(context, manifest, variant)
+    following = lockstep.plan(context, manifest, variant, at_home.place)
     if following is not None and masters.is_afar(version.master, version.conf):
         raise masters.refuse_afar("it cannot read another job's batches as they come", "Fork it in client mode, or let it run freely.")
     restored = gaps.told_of_savepoint(  # the plan of a lock-step has looked for files

@@ -90,7 +90,7 @@ def refuse_away(context: Context, home: Storage) -> None:
 def _was_one(context: Context, url: str) -> bool:
     if url in context.files.usual_home().marked or any(note.settled and note.url == url for note in noted(context, []).values()):
         return True
-    return any(job is not None and job.place and home_of(job.place) == url for job in map(context.files.job, context.files.job_names()))
+    return any(job.place and home_of(job.place) == url for job in readable(context.files.job, context.files.job_names(), []))
 
 
 def mark(home: Storage) -> None:

@@ -17,7 +17,7 @@ from pipelines.domain.jobs import Job
 from pipelines.domain.versions import Version
 from pipelines.sandbox import sparks
 from pipelines.savepoint import restore
-from pipelines.storage import capabilities, folders, rights, users
+from pipelines.storage import capabilities, folders, handover, rights, users
 from pipelines.storage.addresses import HDFS_ADDRESSES, S3_ADDRESSES, open_storage
 from pipelines.workspace import events, homes
 from pipelines.workspace.context import Context
@@ -114,6 +114,15 @@ def make(place: str) -> None:
     if is_folder(place):
         rights.make_passage(Path(place))
         Path(job_places.checkpoints(place, RunId(""))).mkdir()
+
+
+def hand_over(place: str, folder: str) -> None:
+    """Gives the user of jobs' code a folder of a job, whose own at a home is `place`; nothing in another storage than this machine's."""
+    if is_folder(place):
+        root = Path(os.path.realpath(place))
+        handover.hand_over(root / Path(folder).relative_to(place), root)
+    elif not place:
+        handover.hand_over(Path(folder))
 
 
 def mark(place: str) -> str:

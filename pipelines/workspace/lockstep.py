@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from pipelines.domain.errors import Conflict, Invalid, Unsupported
-from pipelines.domain.ids import JobName
+from pipelines.domain.job_places import is_remote
 from pipelines.domain.jobs import Job
 from pipelines.domain.lockstep import QUERY, Lead, LockStepPlan
 from pipelines.domain.savepoints import Manifest
@@ -19,14 +19,15 @@ from pipelines.workspace.context import Context
 NOT_IN_BATCHES = frozenset({TriggerKind.CONTINUOUS, TriggerKind.REAL_TIME})
 
 
-def plan(context: Context, manifest: Manifest, variant: Variant) -> LockStepPlan | None:
-    """Whom the fork follows; None for one that runs freely. Raises Conflict, Unsupported, Invalid and NotFound, each with what to do."""
+def plan(context: Context, manifest: Manifest, variant: Variant, place: str) -> LockStepPlan | None:
+    """Whom the fork follows, whose folder at a home is `place`; None for one that runs freely. Raises Conflict, Unsupported, Invalid and
+    NotFound, each with what to do."""
     if not (variant.lock_step or variant.until or variant.until_ms is not None):
         return None
     _refuse_what_shifts(variant)
     job = runs.known(context, manifest.job)
     attachments.refuse(context, job, "followed in lock-step")
-    _refuse_home(context, job, variant)
+    _refuse_remote(job_places.of_job(context, job), place)
     leads.require_sources(manifest)
     source = sources.of_job(context, job)
     _require_batches(context, job)
@@ -61,10 +62,10 @@ def _refuse_what_shifts(variant: Variant) -> None:
         raise Unsupported(QUERY, message, leads.FREELY)
 
 
-def _refuse_home(context: Context, job: JobName, variant: Variant) -> None:
+def _refuse_remote(*places: str) -> None:
     """A follower's driver reads the leader's checkpoint as files of its machine, and writes files' names into its own."""
-    if job_places.of_job(context, job) or job_places.is_one(variant.home):
-        message = "Lock-step is between jobs whose bytes lie in the workspace."
+    if any(map(is_remote, places)):
+        message = "Lock-step is between jobs whose bytes lie in the workspace, or on other disks of this machine."
         raise Unsupported(QUERY, message, leads.FREELY)
 
 

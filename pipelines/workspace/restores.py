@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from pipelines.domain import masters, secrets
 from pipelines.domain.conversions import ConversionPlan, StateStore
@@ -21,7 +20,6 @@ from pipelines.savepoint import conversion, rescaling, restore
 from pipelines.savepoint.adoptions import Adopting
 from pipelines.savepoint.passing import Passing
 from pipelines.savepoint.rescaling import Held
-from pipelines.storage import handover
 from pipelines.verbs.fork import Variant
 from pipelines.workspace import cluster_copies, conversions, job_places, migrations, rewrites, snapshot_versions
 from pipelines.workspace.aggregations import Asked
@@ -66,7 +64,7 @@ class Restoring:
         manifest = self.manifest
         snapshot_versions.fit(self.context, manifest, self.version, restored.checkpoints)
         if migrated or convert or rewrite:
-            handover.hand_over(Path(restored.checkpoints))
+            job_places.hand_over(job_places.of_job(self.context, self.target.job), restored.checkpoints)
         if migrated is not None and self.migrate is not None:
             note(migrations.migrate(self.context, manifest, self.version, self.migrate, migrated, restored.checkpoints, ticket, judged))
         if convert is not None:
@@ -146,7 +144,7 @@ def of_adoption(
     context: Context, manifest: Manifest, job: JobName, run: RunId, version: Version, queries: Mapping[QueryName, Adopting]
 ) -> Restoring:
     """The restore of `manifest`, one of a variant of `job`, into the checkpoints that its `run` of `version` begins."""
-    target = restore.Adopt(job, str(context.layout.checkpoints(job, run)), queries)
+    target = restore.Adopt(job, job_places.next_checkpoints(context, job, run), queries)
     return Restoring(context, manifest, target, version)
 
 

@@ -80,13 +80,13 @@ def restoring(context: Context, going: Going, version: Version, manifest: Manife
 
 def restored(context: Context, going: Going, frozen: Version, manifest: Manifest, ticket: Ticket) -> Run:
     """The job's next run, on new checkpoints that hold what `manifest`'s savepoint has."""
-    checkpoints = job_places.next_checkpoints(context, going.job, going.run)
+    made = restoring(context, going, frozen, manifest)
     try:
         noted: list[Migration] = []
         with job_places.noted(context, going.job, going.run):
-            sink_logs = restoring(context, going, frozen, manifest).apply(ticket, noted.append)
+            sink_logs = made.apply(ticket, noted.append)
             names = query_names.restored(manifest, going.new_queries)
-            run = begin(context, going, frozen, checkpoints, sink_logs, manifest.id, names)
+            run = begin(context, going, frozen, made.target.checkpoints, sink_logs, manifest.id, names)
         if going.passing is not None:
             events.say(context, "job.batch_passed", going.job, run.id, restart_words.passed(going.job, going.passing.batch))
         for done in noted:

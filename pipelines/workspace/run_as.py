@@ -10,6 +10,7 @@ from pipelines.domain.job_places import place_of
 from pipelines.domain.run_specs import SPEC_FILE, RunSpec
 from pipelines.sandbox.environment import ROOT
 from pipelines.storage import handover, rights, users
+from pipelines.workspace import job_places
 from pipelines.workspace.context import Context
 
 
@@ -41,11 +42,9 @@ def prepare(context: Context, run: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         handover.hand_over(folder)
     if os.path.isfile(spec.mark):
-        place = place_of(spec.checkpoints, is_marked=True)
-        root = Path(os.path.realpath(place))
-        for folder in (root / Path(theirs).relative_to(place) for theirs in (spec.checkpoints, spec.output)):
-            folder.mkdir(exist_ok=True)
-            handover.hand_over(folder, root)
+        for place in (spec.checkpoints, spec.output):
+            Path(place).mkdir(exist_ok=True)
+            job_places.hand_over(place_of(spec.checkpoints, is_marked=True), place)
     for folder in _inside(other.workspace, [*spec.sink_logs.values()]):
         handover.hand_over(folder)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import signal
 import sys
 from collections.abc import Callable, Mapping
@@ -14,8 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pipelines.checkpoint import metadata
 from pipelines.domain import job_places as places
 from pipelines.domain.conversions import StateStore
+from pipelines.domain.decisions import StateFrom
 from pipelines.domain.errors import Conflict, TidemarkError, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Run
@@ -30,6 +33,7 @@ from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ListJobs, ShowJob
+from pipelines.verbs.promote import Promote
 from pipelines.verbs.rescale import Rescale
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest
@@ -38,7 +42,7 @@ from pipelines.workspace import job_places, states
 from pipelines.workspace.tickets import Ticket
 from tests.savepoint.golden import lay_checkpoint, lay_output
 from tests.workspace import process_forks
-from tests.workspace.conftest import CODE, House, query_line
+from tests.workspace.conftest import CODE, NEWEST, House, query_line
 
 PACKAGE = {places.PACKAGES: "org.apache.hadoop:hadoop-aws:3.5.0"}
 NOBODY = "nobody-there"
@@ -298,6 +302,41 @@ def assert_as_before(house: House, home: str, before: set[Entry], listed: dict[s
     saved = tuple(f"{savepoint.id}/" for savepoint in house.face.ask(ListSavepoints()))
     there = lying(home)
     assert before <= there and not [entry for entry in there - before if not entry.path.startswith(saved)]
+
+
+def test_only_on_disks_one_follows_another_in_lock_step(house: House, url: str) -> None:
+    run = ran(house, f"{url}/home")
+    taken = do(house.face, Take("a", NEWEST - 1))
+    for home in (f"{url}/home", ""):
+        follows = Fork(taken.id, name="b", home=home, lock_step=True)
+        if "://" in url:
+            with pytest.raises(Unsupported, match="bytes lie in the workspace, or on other disks"):
+                house.face.plan(follows)
+        else:
+            followed = house.face.plan(follows).lock_step
+            assert followed is not None and followed.lead.checkpoints == run.checkpoints
+
+
+def test_it_goes_on_with_the_state_of_a_variant_that_is_promoted(house: House, url: str) -> None:
+    home = f"{url}/home"
+    run = ran(house, home)
+    house.append(run, QUERIES_FILE, without_output(run))
+    house.see(run, RunState.STOPPED)
+    theirs = do(house.face, Fork(do(house.face, Take("a")).id, name="b", home=home, code=CODE + "x = 1\n", script="b.py"))
+    house.append(theirs, QUERIES_FILE, without_output(theirs))
+    house.see(theirs, RunState.STOPPED)
+    do(house.face, Promote("b", StateFrom.VARIANT))
+    now = house.face.ask(ShowJob("a")).runs[0]
+    assert now.from_savepoint and now.checkpoints == f"{job_places.of_job(house.face.context, run.job)}/checkpoints/{now.id}"
+    kept, began = (open_storage(f"{checkpoints}/counts") for checkpoints in (now.checkpoints, run.checkpoints))
+    state = {entry.path for entry in kept.list("state")}
+    assert state and state == {entry.path for entry in open_storage(f"{theirs.checkpoints}/counts").list("state")}
+    assert metadata.read(kept).query_id == metadata.read(began).query_id
+    assert not any(house.face.layout.checkpoints(run.job, now.id).parent.glob("*"))
+
+
+def without_output(run: Run) -> str:
+    return json.dumps({**json.loads(query_line(f"{run.checkpoints}/counts", "")), "sink": "noop"}) + "\n"
 
 
 def test_forgetting_it_removes_its_bytes_and_keeps_its_savepoints(house: House, url: str) -> None:

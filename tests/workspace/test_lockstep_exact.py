@@ -49,7 +49,7 @@ def committed(server: Server, job: str, query: str) -> list[int]:
 
 
 def output(server: Server, job: str) -> Path:
-    return server.face.layout.output(JobName(job))
+    return Path(server.face.context.files.spec(JobName(job), server.newest(job).id).output)
 
 
 def saved(server: Server, job: str) -> Savepoint:
@@ -77,10 +77,11 @@ def state(spark: Any, server: Server, job: str, query: str) -> list[str]:
     return sorted(map(str, frame.collect()))
 
 
-def test_what_follows_in_lock_step_differs_by_its_code_alone(server: Server, tmp_path: Path, spark: Any) -> None:
-    face, folder = server.face, tmp_path / "in"
+def test_what_follows_in_lock_step_differs_by_its_code_alone(server: Server, tmp_path: Path, spark: Any, disk_url: str) -> None:
+    """The parent lies on another disk, one that follows it beside it, the other one in the workspace."""
+    face, folder, home = server.face, tmp_path / "in", f"{disk_url}/jobs"
     write_files(folder, range(FIRST))
-    do(face, RunScript(name="a", script="a.py", code=SCRIPT, args=(str(folder), "{output}", "-1"), conf=CONF))
+    do(face, RunScript(name="a", script="a.py", code=SCRIPT, args=(str(folder), "{output}", "-1"), conf=CONF, home=home))
     until(lambda: len(committed(server, "a", "rates")) > 2 and len(committed(server, "a", "plain")) == FIRST, 300)
     begun = saved(server, "a")
     write_files(folder, range(FIRST, ALL))
@@ -91,7 +92,7 @@ def test_what_follows_in_lock_step_differs_by_its_code_alone(server: Server, tmp
     until(lambda: len(committed(server, "a", "plain")) == ALL and len(committed(server, "a", "rates")) > 6, 300)
     until(lambda: any(CLOSED in line for lines in noted(output(server, "a"), "query-0").values() for line in lines), 300)
     end = saved(server, "a")
-    run = do(face, Fork(savepoint=begun.id, name="c", until=end.id))
+    run = do(face, Fork(savepoint=begun.id, name="c", until=end.id, home=home))
     until(lambda: ended(server, run), 300)
     until(lambda: all(committed(server, "b", query)[-1:] == committed(server, "a", query)[-1:] for query in QUERIES), 300)
     again = do(face, Resume("c"))
