@@ -103,6 +103,11 @@ def output(context: Context, job: JobName, place: str) -> str:
     return job_places.output(place) if place else str(context.layout.output(job))
 
 
+def output_of(context: Context, job: JobName) -> str:
+    """`{output}` of a job that there is, or was."""
+    return output(context, job, of_job(context, job))
+
+
 def mark_home(place: str) -> None:
     """Makes the home of a job's folder, with its mark, where it is a disk of this machine; nothing elsewhere."""
     if is_folder(place):

@@ -25,7 +25,7 @@ from pipelines.verbs.promote import Promote
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.revision import Revision
 from pipelines.verbs.stop import Stop
-from pipelines.workspace import adoptions, attachments, decisions, jobs, restores, resumes, runs, savepoints, verdicts, versions
+from pipelines.workspace import adoptions, attachments, decisions, job_places, jobs, restores, resumes, runs, savepoints, verdicts, versions
 from pipelines.workspace.adoptions import Adoption
 from pipelines.workspace.context import Context
 from pipelines.workspace.decisions import Variant
@@ -164,7 +164,7 @@ def _warnings(context: Context, variant: Variant, before: Version, target: Versi
 def _restore(context: Context, variant: Variant, target: Version, change: Promote, adoption: Adoption | None) -> RestorePlan:
     """The plan of going on with the variant's state, or of going back to the savepoint; refuses where a sink of the parent cannot."""
     if adoption is not None:
-        plan = adoption.plan(variant.parent, str(context.layout.checkpoints(variant.parent, RunId(context.new_id("r")))))
+        plan = adoption.plan(variant.parent, job_places.next_checkpoints(context, variant.parent, RunId(context.new_id("r"))))
         if plan.refusal is not None:
             raise plan.refusal.error
         return plan

@@ -153,4 +153,4 @@ def _parent_output(context: Context, manifest: Manifest) -> str:
     parent = context.files.job(manifest.job)
     attached = parent is not None and parent.attached
     elsewhere = next((image.sink_path for image in manifest.queries if image.sink_path), "") if attached else ""
-    return elsewhere or job_places.output(context, manifest.job, parent.place if parent else "")
+    return elsewhere or job_places.output_of(context, manifest.job)

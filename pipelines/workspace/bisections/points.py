@@ -21,7 +21,7 @@ from pipelines.savepoint import written
 from pipelines.savepoint.sink_places import plain
 from pipelines.storage.addresses import open_storage
 from pipelines.verbs.take import Take
-from pipelines.workspace import compare, readings, states
+from pipelines.workspace import compare, job_places, readings, states
 from pipelines.workspace.bisections.forks import Forks
 from pipelines.workspace.bisections.stretches import Stretch
 from pipelines.workspace.compare import batches
@@ -75,7 +75,7 @@ class OutputPoints:
         return Rows(Over.OUTPUT.value, self.stretch.image(self.stretch.bad).sink.lower(), tuple(sorted(files)), self.last, self.options)
 
     def _files(self, manifest: Manifest) -> tuple[str, ...]:
-        output = str(self.context.layout.output(self.stretch.job))
+        output = job_places.output_of(self.context, self.stretch.job)
         return written.files(self.context.shelf(manifest.id), manifest, self.stretch.image(manifest), output)
 
     def _in_log(self) -> frozenset[int]:
@@ -152,4 +152,4 @@ class StatePoints:
 
 def last_files(context: Context, whole: Stretch) -> tuple[str, ...]:
     """The data files of the last batch."""
-    return written.files(context.shelf(whole.bad.id), whole.bad, whole.image(whole.bad), str(context.layout.output(whole.job)))
+    return written.files(context.shelf(whole.bad.id), whole.bad, whole.image(whole.bad), job_places.output_of(context, whole.job))

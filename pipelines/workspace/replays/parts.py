@@ -24,7 +24,7 @@ from pipelines.savepoint import states as tables
 from pipelines.savepoint import written
 from pipelines.storage.protocol import Storage
 from pipelines.verbs.take import Take
-from pipelines.workspace import compare
+from pipelines.workspace import compare, job_places
 from pipelines.workspace.compare import batches
 from pipelines.workspace.context import Context
 from pipelines.workspace.states import differences as differing
@@ -110,7 +110,7 @@ def _output(context: Context, span: Span, fork: JobName, before: QueryImage, aft
     if seen is None or seen.sink.lower() != after.sink.lower() or not seen.sink_path:
         note = f"The replay has no such output: it writes to {seen.sink}." if seen else "The replay has no such query."
         return ReplayedPart(Kind.OUTPUT, after.query, after.sink, Outcome.DIFFERENT, note=note)
-    output = str(context.layout.output(span.job))
+    output = job_places.output_of(context, span.job)
     past = set(written.files(context.shelf(span.start.id), span.start, before, output))
     own = [file for file in written.files(context.shelf(span.end.id), span.end, after, output) if file not in past]
     other = batches.files_until(seen.sink_path, after.batch)
