@@ -21,7 +21,7 @@ from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.verbs.diagnose import Diagnose, DiagnosePlan
 from pipelines.words import savepoints as words
-from pipelines.workspace import advice, examined_savepoints, homes, runs, savepoints, sources
+from pipelines.workspace import advice, examined_savepoints, homes, job_places, runs, savepoints, sources
 from pipelines.workspace.advice import Good, Outlook
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
@@ -51,6 +51,8 @@ def _subject(context: Context, subject: str) -> tuple[JobName, str, Callable[[Wa
 
 
 def _job(context: Context, job: JobName, watch: Watch) -> list[Diagnosis]:
+    """Raises Unavailable (`home.away`) where its disk is not mounted: that is no damage."""
+    job_places.refuse_away(context, job)
     source = sources.of_job(context, job)
     good = list(_good(context, job, ""))
     known_job = context.files.job(job)

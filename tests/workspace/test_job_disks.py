@@ -17,6 +17,7 @@ from pipelines.domain.errors import Conflict, Invalid, TidemarkError, Unavailabl
 from pipelines.domain.homes import MARK, mark_of, unmarked
 from pipelines.domain.runs import LEASES, RunState
 from pipelines.driver import lease
+from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.fork import Fork
@@ -65,7 +66,8 @@ def test_nothing_is_done_while_its_disk_is_away(house: House, home: str) -> None
     spec = house.face.context.files.spec(run.job, run.id)
     assert spec.mark == str(folder(home) / MARK)
     lease.refuse_away(spec)
-    changes = (Resume("a"), Take("a"), Rescale("a", 4), Forget("a"), Fork(taken.id, name="b", code=CODE), script(home, {}, "c"))
+    forks = (Fork(taken.id, name="b", code=CODE), Fork(taken.id, name="b", home=home), script(home, {}, "c"))
+    changes = (Resume("a"), Take("a"), Rescale("a", 4), Forget("a"), Diagnose("a"), *forks)
     with unmounted(home):
         for change in changes:
             with pytest.raises(Unavailable) as error:
