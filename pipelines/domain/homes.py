@@ -15,6 +15,7 @@ WORKSPACE = "workspace"
 USUAL = "usual"
 """Said instead of a URL: where the workspace's other jobs have theirs."""
 AWAY = "home.away"
+"""The code of every error that says of a home that it is not there now."""
 MARK = ".tidemark-home"
 """A file in each home that is a folder of this machine: one without it is a disk that is not mounted."""
 

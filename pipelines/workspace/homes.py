@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pipelines.domain.errors import Invalid, TidemarkError, Unavailable, Unsupported
-from pipelines.domain.homes import MARK, WORKSPACE, Home, is_untried
+from pipelines.domain.homes import MARK, WORKSPACE, Home, is_untried, mark_of, unmarked
 from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.job_places import home_of
 from pipelines.domain.savepoints import Savepoint
@@ -81,16 +81,18 @@ def begin(context: Context, savepoint: SavepointId, job: JobName, url: str) -> S
 
 
 def refuse_away(context: Context, home: Storage) -> None:
-    """Raises Unavailable (`home.away`) for a folder that is not there, or empty, and was a home: set as one, or with savepoints or jobs in
-    it."""
-    if is_away(home) and _was_one(context, home.url):
+    """Raises Unavailable (`home.away`) for a folder that is not there, or empty, and was a home: set as one, or with savepoints in it; and
+    for one without its mark that jobs are at."""
+    if not folders.local(home) or Path(home.url, MARK).is_file():
+        return
+    if any(home_of(job.place) == home.url for job in readable(context.files.job, context.files.job_names(), [])):
+        raise unmarked(mark_of(home.url))
+    if is_away(home) and _was_set(context, home.url):
         raise away(home)
 
 
-def _was_one(context: Context, url: str) -> bool:
-    if url in context.files.usual_home().marked or any(note.settled and note.url == url for note in noted(context, []).values()):
-        return True
-    return any(job.place and home_of(job.place) == url for job in readable(context.files.job, context.files.job_names(), []))
+def _was_set(context: Context, url: str) -> bool:
+    return url in context.files.usual_home().marked or any(note.settled and note.url == url for note in noted(context, []).values())
 
 
 def mark(home: Storage) -> None:

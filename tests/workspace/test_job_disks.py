@@ -7,6 +7,7 @@ import multiprocessing
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
@@ -47,14 +48,15 @@ def folder(home: str) -> Path:
 
 
 @contextmanager
-def unmounted(home: str) -> Iterator[None]:
-    """An empty folder is where the disk was."""
+def unmounted(home: str, *lies: str) -> Iterator[None]:
+    """A folder is where the disk was, empty but for what `lies` there."""
     aside = folder(home).with_name("aside")
     folder(home).rename(aside)
-    folder(home).mkdir()
+    for name in ("", *lies):
+        (folder(home) / name).mkdir()
     yield
-    assert not any(folder(home).iterdir())  # nothing was made that the disk would hide
-    folder(home).rmdir()
+    assert {path.name for path in folder(home).iterdir()} == set(lies)  # nothing was made that the disk would hide
+    shutil.rmtree(folder(home))
     aside.rename(folder(home))
 
 
@@ -66,13 +68,15 @@ def test_nothing_is_done_while_its_disk_is_away(house: House, home: str) -> None
     spec = house.face.context.files.spec(run.job, run.id)
     assert spec.mark == str(folder(home) / MARK)
     lease.refuse_away(spec)
-    forks = (Fork(taken.id, name="b", code=CODE), Fork(taken.id, name="b", home=home), script(home, {}, "c"))
-    changes = (Resume("a"), Take("a"), Rescale("a", 4), Forget("a"), Diagnose("a"), *forks)
+    fork = Fork(taken.id, name="b", code=CODE)
+    changes = (Resume("a"), Take("a"), Rescale("a", 4), Forget("a"), Diagnose("a"), script(home, {}, "c"))
+    for lies, asked in ((("lost+found",), changes), ((), (*changes, fork, replace(fork, home=home)))):
+        with unmounted(home, *lies):
+            for change in asked:
+                with pytest.raises(Unavailable) as error:
+                    do(house.face, change)
+                assert error.value.code == "home.away" and "ount it" in error.value.hint
     with unmounted(home):
-        for change in changes:
-            with pytest.raises(Unavailable) as error:
-                do(house.face, change)
-            assert error.value.code == "home.away" and "ount it" in error.value.hint
         with pytest.raises(Unavailable):  # what a driver says that began before, or is begun again
             lease.refuse_away(spec)
         house.reopen()
