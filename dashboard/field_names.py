@@ -11,6 +11,7 @@ NAMES: Mapping[str, str] = {
     "--drop": "Drop the state of …",
     "--home": "Home",
     "--java-home": "Java",
+    "--jobs": "New jobs begin there, too",
     "--map": "The state of … goes on as …",
     "--master": "Master",
     "--memory": "Memory at most",

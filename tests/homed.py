@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 BUCKET = "s3://backups/tidemark"
 HOMES = Homes(
     WORKSPACE,
+    WORKSPACE,
     {JobName("post_events"): BUCKET},
     (UsedHome(WORKSPACE, 2, 3_000_000, (JobName("post_events"),)), UsedHome(BUCKET, 1, 1_000_000, (JobName("post_events"),))),
 )

@@ -22,9 +22,12 @@ USED = (
     Column("Jobs", wide=True),
     Column("Savepoints", "right"),
     Column("Bytes", "right"),
-    Column("New savepoints of"),
+    Column("From now on", wide=True),
 )
 EVERY_JOB = "every other job"
+JOBS_LABEL = "New jobs begin there, too"
+JOBS_HELP = "A job that begins there has its checkpoint and its output in a folder of its own. Those that have begun stay where they are."
+HOMES_AGE_MS = 10_000
 SAYS = (
     "A savepoint beside the job's state is copied by the storage itself. Savepoints that are there already stay where they are, and those "
     "that Tidemark takes for its own work (before a resume, an upgrade, a promotion) are kept in the workspace."
@@ -48,12 +51,23 @@ def homes() -> None:
             _ask(shown)
 
 
+def of_new_jobs() -> str:
+    """Where a job begins that says nothing of a home: `workspace`, or a URL."""
+    return session.shared(ListHomes(), age_ms=HOMES_AGE_MS).of_new_jobs
+
+
+def field(shown: str, key: str) -> str:
+    """The field of a form that says where a job is to lie."""
+    return (st.text_input("Home", shown, key=key, placeholder=words.place(of_new_jobs()), help=HOME_HELP) or "").strip()
+
+
 def _rows(shown: Homes) -> list[Row]:
     used = {entry.home: entry for entry in shown.used}
-    places = dict.fromkeys([WORKSPACE, shown.usual, *shown.of_jobs.values(), *used])
+    places = dict.fromkeys([WORKSPACE, shown.usual, shown.of_new_jobs, *shown.of_jobs.values(), *used])
     rows = []
     for place in places:
-        new = [*([EVERY_JOB] if place == shown.usual else []), *(job for job, home in shown.of_jobs.items() if home == place)]
+        jobs = [*([EVERY_JOB] if place == shown.usual else []), *(job for job, home in shown.of_jobs.items() if home == place)]
+        new = [*([f"savepoints of {', '.join(jobs)}"] if jobs else []), *([words.NEW_JOBS] if place == shown.of_new_jobs else [])]
         held = used.get(place)
         cells = (
             Cell(words.place(place), mono=place != WORKSPACE),
@@ -83,10 +97,11 @@ def _ask(shown: Homes) -> None:
             st.caption(SAYS)
             label = "Although no test of Tidemark ran there"
             accepted = is_untried(home) and st.checkbox(label, key="home_untested", help=UNTESTED_HELP)
+            with_jobs = not job and st.checkbox(JOBS_LABEL, key="home_jobs", help=JOBS_HELP)
             if st.button("Try it out", icon=":material/fact_check:", key="home_check", disabled=home in ("", WORKSPACE, USUAL)):
                 with st.spinner(f"Writing to {home} …", show_time=True):
                     _tried(once.do(CheckHome(home)))
-            ending(SetHome(home, job, accepted) if home else None, "Set home", "home")
+            ending(SetHome(home, job, with_jobs, accepted) if home else None, "Set home", "home")
 
     ask()
 

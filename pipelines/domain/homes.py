@@ -60,10 +60,12 @@ class Home:
 
 @dataclass(frozen=True)
 class HomeSettings:
-    """Where new savepoints are kept of every job that does not say otherwise (`home.json`)."""
+    """Where new savepoints are kept of every job that does not say otherwise, and where new jobs begin (`home.json`)."""
 
     home: str = ""
-    """Empty for the workspace."""
+    """Of savepoints; empty for the workspace."""
+    jobs: str = ""
+    """Of the checkpoints and outputs of jobs that begin from now on, and of their savepoints; empty for the workspace."""
     marked: tuple[str, ...] = ()
     """Folders of this machine that were ever set as a home, and have a mark since: without it one is away."""
 
@@ -87,6 +89,8 @@ class Homes:
 
     usual: str
     """`workspace`, or a URL: of every job that is not in `of_jobs`."""
+    of_new_jobs: str
+    """`workspace`, or a URL: where the checkpoint and the output of a job lie that begins without a home of its own."""
     of_jobs: Mapping[JobName, str]
     """Jobs with a home of their own: `workspace`, or a URL."""
     used: tuple[UsedHome, ...]

@@ -11,6 +11,7 @@ from pipelines.domain.ids import JobName
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.verb import Change, Http, Question, argument, option
 
+JOBS = "Have jobs that begin from now on keep their checkpoint and their output there, too, unless they say otherwise (`run --home`)."
 UNTESTED = "Also in a storage that Tidemark's tests know from an emulator at most (gs://, abfss://); `home check` tries it out."
 
 
@@ -33,6 +34,8 @@ class HomePlan:
     """Empty for every job that does not say otherwise."""
     before: str
     after: str
+    jobs: bool = False
+    """Whether the checkpoints and outputs of new jobs will lie there, too."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ class SetHome(Change[Homes, HomePlan]):
         metavar="URL",
     )
     job: str = option("Of this job alone.", "", metavar="JOB")
+    jobs: bool = option(JOBS, False, flag="--jobs")
     untested: bool = option(UNTESTED, False, flag="--untested")
 
     call, topic = "set_home", "system"

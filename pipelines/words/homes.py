@@ -8,6 +8,7 @@ from pipelines.domain.home_leases import LeaseSeen
 from pipelines.domain.homes import USUAL, WORKSPACE, HomeCheck, TriedStep
 from pipelines.words import formats, plans
 
+NEW_JOBS = "checkpoints and outputs of new jobs"
 NAMES = {WORKSPACE: "the workspace", USUAL: "where the other jobs have theirs"}
 
 

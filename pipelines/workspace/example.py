@@ -8,6 +8,7 @@ from importlib import resources
 from pipelines.domain import collection, syntax
 from pipelines.domain.collection import COLLECTION, GENERATORS, Example
 from pipelines.domain.errors import NotFound
+from pipelines.domain.homes import WORKSPACE
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
 from pipelines.verbs.examples import ListExamples, ShownExample
@@ -81,6 +82,6 @@ def _go_on(context: Context, name: JobName, args: tuple[str, ...], conf: Mapping
             script = COLLECTION[name].scripts[0] if name in COLLECTION else f"{name}.py"
             source = f"pipelines/jobs/{script}"
             files = {f"{module}.py": code(f"{module}.py") for module in beside}
-            begin = RunScript(name=name, script=script, code=code(script), args=args, conf=conf, source=source, files=files)
+            begin = RunScript(name=name, script=script, code=code(script), args=args, conf=conf, source=source, files=files, home=WORKSPACE)
             return scripts.plan(context, begin).do(ticket)
         return newest if newest.state.goes_on else resumes.plan(context, Resume(name)).do(ticket)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pipelines.catalog import jobs as job_rows
 from pipelines.domain import kafka, masters
 from pipelines.domain.errors import Refusal, refusal
+from pipelines.domain.homes import WORKSPACE
 from pipelines.domain.ids import ExperimentId, JobName, RunId, job_name
 from pipelines.domain.jobs import Job, Origin, Run
 from pipelines.domain.migrations import Migration, fits
@@ -78,7 +79,8 @@ def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> Plan
     versions.check_here(context, version)
     runs.free(context, name)
     run = RunId(context.new_id("r"))
-    at_home = job_places.planned(context, variant.home, name, run, version)
+    home = variant.home or (WORKSPACE if lockstep.is_asked(variant) else "")
+    at_home = job_places.planned(context, home, name, run, version)
     moves = source_moves.planned(context, manifest, variant)
     replaced = source_moves.replaced(context, manifest, moves)
     restoring = restores.of_fork(context, manifest, name, run, version, variant, at_home.place, replaced)

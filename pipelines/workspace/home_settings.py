@@ -17,7 +17,7 @@ from pipelines.storage import folders
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Clone, Storage
 from pipelines.verbs.homes import CheckHome, CheckHomePlan, HomePlan, ListHomes, SetHome
-from pipelines.workspace import events, homes, repairs, runs, savepoints
+from pipelines.workspace import events, homes, job_places, repairs, runs, savepoints
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, answers, plans
 from pipelines.workspace.tickets import Ticket
@@ -31,18 +31,25 @@ MOST_MARKED = 1_000
 def shown(context: Context, question: ListHomes) -> Homes:
     """Asks no storage: what is listed is what the workspace knows."""
     own = {name: job.home for name in context.files.job_names() if (job := context.files.job(name)) is not None and job.home}
-    return Homes(context.files.usual_home().home or WORKSPACE, own, tuple(_used(context)))
+    settings = context.files.usual_home()
+    return Homes(settings.home or WORKSPACE, settings.jobs or WORKSPACE, own, tuple(_used(context)))
 
 
 @plans(SetHome)
 def plan_set(context: Context, change: SetHome) -> Planned[Homes, HomePlan]:
-    """Raises NotFound (`job.not_found`), Invalid (`home.usual`) and what `homes.checked` raises; done, Unavailable (`home.unfit`)."""
+    """Raises NotFound (`job.not_found`), Invalid (`home.usual`, `home.jobs`), what `homes.checked` raises, and Unsupported (`home.scheme`)
+    for a home of jobs where none was run; done, Unavailable (`home.unfit`)."""
     job = runs.known(context, change.job) if change.job else EVERY_JOB
     if change.home == USUAL and not job:
         raise Invalid("home.usual", "No job was named that goes back to the usual home", f"Name the job, or say '{WORKSPACE}'.")
+    if change.jobs and job:
+        hint = f"Leave --jobs out: a job stays where it began. Fork it with --home {change.home}, to have a job there."
+        raise Invalid("home.jobs", f"{job} has begun already, and only new jobs begin elsewhere", hint)
     home = change.home if change.home in (USUAL, WORKSPACE) else homes.checked(context, change.home, untested=change.untested)
+    if change.jobs and home != WORKSPACE:
+        job_places.refuse_scheme(home)
     before = repairs.known_job(context, job).home or USUAL if job else context.files.usual_home().home or WORKSPACE
-    return Planned(HomePlan(job, before, home), lambda ticket: _set(context, job, home, ticket))
+    return Planned(HomePlan(job, before, home, change.jobs), lambda ticket: _set(context, job, home, ticket, jobs=change.jobs))
 
 
 @plans(CheckHome)
@@ -106,7 +113,7 @@ def _delete(storage: Storage, folder: str, paths: list[str]) -> str:
     return _same(next(iter(storage.list(folder)), None) is None, "what was deleted is still in the list")
 
 
-def _set(context: Context, job: JobName, home: str, ticket: Ticket) -> Homes:
+def _set(context: Context, job: JobName, home: str, ticket: Ticket, *, jobs: bool) -> Homes:
     """Only a place that is fit becomes a home."""
     if home not in (USUAL, WORKSPACE):
         homes.refuse_away(context, open_storage(home))
@@ -120,9 +127,10 @@ def _set(context: Context, job: JobName, home: str, ticket: Ticket) -> Homes:
             repairs.save(context, replace(repairs.known_job(context, job), home="" if home == USUAL else home))
     else:
         with context.claiming("home"):
-            context.files.write(context.layout.usual_home_file, replace(context.files.usual_home(), home="" if home == WORKSPACE else home))
+            before, url = context.files.usual_home(), "" if home == WORKSPACE else home
+            context.files.write(context.layout.usual_home_file, replace(before, home=url, jobs=url if jobs else before.jobs))
     of = f"of {job}" if job else "of every job that does not say otherwise"
-    events.say(context, "home.set", job or None, home, f"new savepoints {of} are kept at {home}")
+    events.say(context, "home.set", job or None, home, f"new savepoints {of} are kept at {home}{', and new jobs begin there' * jobs}")
     return shown(context, ListHomes())
 
 

@@ -18,12 +18,16 @@ from pipelines.domain.savepoints import Savepoint
 from pipelines.savepoint import library
 from pipelines.savepoint.addresses import address
 from pipelines.storage import folders
-from pipelines.storage.addresses import is_whole, open_storage
+from pipelines.storage.addresses import HDFS_ADDRESSES, S3_ADDRESSES, is_whole, open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.workspace.context import Context, away, is_away
 from pipelines.workspace.files import readable
 
 MARK_SAYS = b"Jobs or savepoints of Tidemark are kept in this folder. While this file is missing, the disk counts as not mounted.\n"
+
+
+BESIDE = "tidemark-savepoints"
+"""Folder beside the checkpoint of a job that runs elsewhere."""
 
 
 class Asked:
@@ -45,11 +49,14 @@ class Asked:
             raise
 
 
-def of_job(context: Context, job: JobName) -> str:
-    """Where new savepoints of the job are kept; empty for the workspace."""
+def of_job(context: Context, job: JobName, checkpoint: str) -> str:
+    """Where new savepoints of the job are kept; empty for the workspace. Where nobody said that, those of a job that runs elsewhere and has
+    its `checkpoint` in S3 or HDFS are beside that: its state need not come here."""
     known = context.files.job(job)
-    home = (known.home if known else "") or context.files.usual_home().home
-    return "" if home == WORKSPACE else home
+    said = (known.home if known else "") or context.files.usual_home().home
+    if not said and known is not None and known.attached and checkpoint.startswith((*S3_ADDRESSES, *HDFS_ADDRESSES)):
+        return f"{address(checkpoint).parent.url.rstrip('/')}/{BESIDE}"
+    return "" if said == WORKSPACE else said
 
 
 def checked(context: Context, url: str, *, untested: bool = False) -> str:

@@ -42,23 +42,18 @@ def planned(context: Context, home: str, job: JobName, run: RunId, version: Vers
     `home.credentials`), Invalid (`home.namenode`, `storage.namenode`), and Unavailable where the storage does not answer the server, or
     lets nobody write there, or is a disk that is not mounted (`home.away`).
     """
-    if not is_one(home):
+    home = context.files.usual_home().jobs if home in ("", USUAL) else home
+    if home in ("", WORKSPACE):
         _refuse_afar(home, version)
-        return AtHome("" if home == USUAL else home)
+        return AtHome(home)
     url = home if is_untried(home) else homes.checked(context, home)
     _refuse_afar(url, version)
     if url.startswith(S3_ADDRESSES):
         _refuse_s3(version)
     elif url.startswith(HDFS_ADDRESSES):
         _refuse_hdfs(url, version)
-    elif is_folder(url):
-        homes.refuse_away(context, open_storage(url))
-    else:
-        hint = (
-            "Give s3://bucket/folder, hdfs://host:8020/folder or a whole path, or leave --home out; savepoints can be kept at such a place "
-            "(home set)."
-        )
-        raise Unsupported("home.scheme", f"Jobs were not run at {url} yet", hint)
+    refuse_scheme(url)
+    homes.refuse_away(context, open_storage(url))
     place = job_places.at(url, job, run)
     storage = open_storage(place)
     next(iter(storage.list()), None)
@@ -78,9 +73,14 @@ def _refuse_hdfs(url: str, version: Version) -> None:
     job_places.refuse_without_hdfs(version.conf, os.environ, _has_jar(version, job_places.HDFS_CLIENTS))
 
 
-def is_one(home: str) -> bool:
-    """Whether `home`, as somebody said it, is not the workspace."""
-    return home not in ("", WORKSPACE, USUAL)
+def refuse_scheme(url: str) -> None:
+    """Raises Unsupported (`home.scheme`) for a storage in which no job was run."""
+    if not is_folder(url) and not url.startswith((*S3_ADDRESSES, *HDFS_ADDRESSES)):
+        hint = (
+            "Give s3://bucket/folder, hdfs://host:8020/folder or a whole path, or leave --home out; savepoints can be kept at such a place "
+            "(home set)."
+        )
+        raise Unsupported("home.scheme", f"Jobs were not run at {url} yet", hint)
 
 
 def of_job(context: Context, job: JobName) -> str:
@@ -194,7 +194,7 @@ def _refuse_afar(home: str, version: Version) -> None:
     """Raises Unsupported (`master.cluster_mode`) for a driver on the cluster that would need something of this machine."""
     if not masters.is_afar(version.master, version.conf):
         return
-    if not is_one(home) or is_folder(home):
+    if home in ("", WORKSPACE) or is_folder(home):
         raise masters.refuse_afar("its checkpoint cannot lie here", "Give the job a home that both reach: --home s3://bucket/folder.")
     if version.requirements:
         hint = f"Give it an environment with spark.archives, or leave {masters.DEPLOY_MODE} out."

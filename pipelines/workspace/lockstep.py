@@ -19,10 +19,15 @@ from pipelines.workspace.context import Context
 NOT_IN_BATCHES = frozenset({TriggerKind.CONTINUOUS, TriggerKind.REAL_TIME})
 
 
+def is_asked(variant: Variant) -> bool:
+    """Whether the fork is to follow its parent, for good or until some point."""
+    return variant.lock_step or bool(variant.until) or variant.until_ms is not None
+
+
 def plan(context: Context, manifest: Manifest, variant: Variant, place: str) -> LockStepPlan | None:
     """Whom the fork follows, whose folder at a home is `place`; None for one that runs freely. Raises Conflict, Unsupported, Invalid and
     NotFound, each with what to do."""
-    if not (variant.lock_step or variant.until or variant.until_ms is not None):
+    if not is_asked(variant):
         return None
     _refuse_what_shifts(variant)
     job = runs.known(context, manifest.job)

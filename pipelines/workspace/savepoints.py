@@ -57,18 +57,20 @@ def planned_take(context: Context, job: JobName, change: Take, reason: Reason = 
     job_places.refuse_away(context, job)
     source = sources.of_job(context, job)
     choice = batch_choice.point(change.batch, change.at_ms, change.event_ms)
-    home = "" if shelf else _home(context, job, change, reason)
+    home = "" if shelf else _home(context, source, change, reason)
     to = cluster_copies.enabled(context, source.version, shelf or (open_shelf(home) if home else context.library))
     look = taking.look(source, choice, to)
     return PlannedTake(source, choice, replace(look, plan=replace(look.plan, home=home)), change.label, reason, home)
 
 
-def _home(context: Context, job: JobName, change: Take, reason: Reason) -> str:
+def _home(context: Context, source: JobSource, change: Take, reason: Reason) -> str:
     """Where it is kept, empty for the workspace: what is taken for work that follows at once is kept nearby, of a job
     at a home there."""
+    job = source.job
     if change.home:
         return "" if change.home == WORKSPACE else homes.checked(context, change.home, untested=change.untested)
-    return homes.of_job(context, job) if reason in FOR_LATER or job_places.of_job(context, job) else ""
+    is_for_later = reason in FOR_LATER or job_places.of_job(context, job)
+    return homes.of_job(context, job, source.queries[0].checkpoint) if is_for_later else ""
 
 
 def taken(context: Context, job: JobName, change: Take, reason: Reason, watch: Watch) -> Savepoint:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pipelines.domain.homes import WORKSPACE, Step, TriedStep
 from pipelines.verbs.backups import CheckBackup, CreateBackup
-from pipelines.verbs.homes import CheckHome, SetHome
+from pipelines.verbs.homes import CheckHome, ListHomes, SetHome
 from pipelines.verbs.system import RebuildCatalog, ShowAbout
 from pipelines.words.formats import MISSING
 from tests import homed
@@ -90,6 +90,15 @@ def test_a_home_is_tried_out_and_set(opened: Opener) -> None:
     assert "Savepoints cannot be kept here" in texts(app) and "&lt;b&gt;no rights" in texts(app) and "<b>no" not in texts(app)
     app = answered(app, "set_home", "home_yes")
     assert face.begun[-1] == SetHome("s3://locked/other")
+
+
+def test_a_home_of_new_jobs_is_set_and_shown(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = asked(opened(face, "settings"), "set_home", home_url="s3://lake/jobs", home_jobs=True)
+    app = answered(app, "set_home", "home_yes")
+    assert face.begun == [SetHome("s3://lake/jobs", jobs=True)]
+    face.answers(ListHomes, lambda _: replace(homed.HOMES, of_new_jobs="s3://lake/jobs"))
+    assert tables(opened(face, "settings"))["homes"] == ["workspace", "s3://lake/jobs", homed.BUCKET]
 
 
 def test_a_backup_is_planned_and_begun_and_those_at_the_place_are_listed(opened: Opener) -> None:

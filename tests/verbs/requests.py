@@ -308,6 +308,7 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
     "homes": (ListHomes(), "home list"),
     "home of a job": (SetHome("s3://b/f", JOB), f"home set s3://b/f --job {JOB}"),
     "home of the workspace": (SetHome("workspace"), "home set workspace"),
+    "home of new jobs": (SetHome("s3://b/f", jobs=True), "home set s3://b/f --jobs"),
     "check of a home": (CheckHome("s3://b/f"), "home check s3://b/f"),
     "a token": (CreateToken("ci", Role.OPERATOR, 30 * 86_400_000), "token create ci --role operator --expires 30d"),
     "tokens": (ListTokens(), "tokens"),

@@ -289,11 +289,24 @@ def test_one_at_which_no_test_ran_must_be_meant(house: House, theirs: str) -> No
         assert refused.value.code == "storage.no_client"
 
 
+@EITHER
+def test_those_of_a_job_that_runs_elsewhere_are_beside_its_checkpoint(house: House, theirs: str, s3_url: str) -> None:
+    """Unless somebody says otherwise: for this one, for the job, or for all."""
+    beside = f"{theirs.rpartition('/')[0]}/live/{homes.BESIDE}"
+    taken = do(house.face, Take(JOB))
+    assert taken.path == f"{beside}/{taken.id}" and house.face.plan(Take(JOB)).home == beside
+    assert do(house.face, Take(JOB, home=WORKSPACE)).path.startswith(str(house.root))
+    do(house.face, SetHome(f"{s3_url}/usual"))
+    assert do(house.face, Take(JOB)).path.startswith(f"{s3_url}/usual/")
+    do(house.face, SetHome(WORKSPACE, JOB))
+    assert do(house.face, Take(JOB)).path.startswith(str(house.root))
+
+
 def test_new_savepoints_are_kept_at_the_usual_home(house: House, s3_url: str, tmp_path: Path) -> None:
     """Of a job that says nothing, that of the workspace; what is taken for work at once stays here; --home says otherwise."""
     house.ran("a")
     usual, own = f"{s3_url}/usual", str(tmp_path / "own")
-    assert do(house.face, SetHome(usual)) == house.face.ask(ListHomes()) == Homes(usual, {}, ())
+    assert do(house.face, SetHome(usual)) == house.face.ask(ListHomes()) == Homes(usual, WORKSPACE, {}, ())
     taken = do(house.face, Take("a"))
     assert taken.path == f"{usual}/{taken.id}" and do(house.face, Verify(taken.id, Trust.INTACT)).reached is Trust.INTACT
     assert house.face.plan(Take("a")).home == usual and house.face.plan(Take("a", home=WORKSPACE)).home == ""

@@ -15,13 +15,14 @@ from typing import Any
 import pytest
 
 from pipelines.domain.errors import Conflict, Invalid, TidemarkError, Unavailable
-from pipelines.domain.homes import MARK, mark_of, unmarked
+from pipelines.domain.homes import MARK, WORKSPACE, mark_of, unmarked
 from pipelines.domain.runs import LEASES, RunState
 from pipelines.driver import lease
 from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.fork import Fork
+from pipelines.verbs.homes import ListHomes, SetHome
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.rescale import Rescale
 from pipelines.verbs.resume import Resume
@@ -203,3 +204,35 @@ def denying(folder: str) -> Callable[..., bool]:
 
     access = os.access
     return lambda path, mode, **options: str(path) != folder and access(path, mode, **options)
+
+
+def test_new_jobs_begin_where_the_workspace_says(house: House, disk_url: str) -> None:
+    house.see(ran(house, "", name="before", conf={}), RunState.STOPPED)
+    usual, other = f"{disk_url}/jobs", f"{disk_url}/other"
+    do(house.face, SetHome(usual, jobs=True))
+    shown = house.face.ask(ListHomes())
+    assert (shown.usual, shown.of_new_jobs) == (usual, usual)
+    run = ran(house, "", conf={})
+    assert run.checkpoints.startswith(f"{usual}/a-") and (Path(usual) / MARK).is_file()
+    taken = do(house.face, Take("a"))
+    assert taken.path == f"{usual}/{taken.id}"
+    do(house.face, SetHome(other))  # of savepoints alone; the job that is there keeps its own there
+    assert house.face.ask(ListHomes()).of_new_jobs == usual and do(house.face, Take("a")).path.startswith(f"{usual}/sp-")
+    assert do(house.face, Take("before")).path.startswith(other)
+    for fork, at in ((Fork(taken.id, name="b"), usual), (Fork(taken.id, name="c", home=WORKSPACE), str(house.root))):
+        assert house.face.plan(fork).checkpoints.startswith(at)
+    assert house.face.plan(replace(Fork(taken.id, name="d"), lock_step=True)).checkpoints.startswith(str(house.root))
+    do(house.face, SetHome(WORKSPACE, jobs=True))
+    assert house.face.plan(script("", {}, "e")).place == ""
+
+
+def test_what_is_no_home_of_new_jobs_is_refused(house: House, disk_url: str) -> None:
+    house.ran("a")
+    for change, code in (
+        (SetHome(disk_url, "a", jobs=True), "home.jobs"),
+        (SetHome("memory://there/home", jobs=True, untested=True), "home.scheme"),
+    ):
+        with pytest.raises(TidemarkError) as error:
+            house.face.plan(change)
+        assert error.value.code == code
+    assert house.face.ask(ListHomes()).of_new_jobs == WORKSPACE

@@ -8,12 +8,11 @@ from dataclasses import replace
 import streamlit as st
 
 from dashboard.typed import Limits
-from dashboard.views import runs_on
+from dashboard.views import homes, runs_on
 from dashboard.views.code_rights import code_rights
 from dashboard.views.fork import sources
 from dashboard.views.fork.confs import confs_text, said_of_event_log
 from dashboard.views.fork.drafts import TEMPLATE, Batches, Migrate, Variant, unknown_queries
-from dashboard.views.homes import HOME_HELP
 from dashboard.views.job import event_log, resources
 from dashboard.views.runs_on import RunsOn
 from pipelines.domain.conversions import HDFS, StateStore
@@ -44,8 +43,7 @@ def settings(manifest: Manifest, variant: Variant, with_parent: bool) -> tuple[V
         known = {image.query for image in manifest.queries}
         variant = fields(key, variant, known, "savepoint", manifest.version, present)
         variant = replace(variant, batches=_batches(key, variant, manifest.job))
-        home = st.text_input("Home", variant.home, key=f"fork_home_{key}", placeholder="in the workspace", help=HOME_HELP)
-        variant = replace(variant, home=home or "", offsets=sources.inputs(key, variant, manifest))
+        variant = replace(variant, home=homes.field(variant.home, f"fork_home_{key}"), offsets=sources.inputs(key, variant, manifest))
         compared = st.toggle(
             f"Compare with {manifest.job}", with_parent, key=f"fork_parent_{manifest.id}", help="An experiment: both jobs side by side"
         )

@@ -8,12 +8,13 @@ import streamlit as st
 
 from dashboard import address, navigation, permitted, session
 from dashboard.components.code_editor import Diagnostic, code_editor, syntax_diagnostics
-from dashboard.views import changes, operations
+from dashboard.views import changes, homes, operations
 from dashboard.views.commands import commands
 from dashboard.views.new_job import attach, example, form
 from dashboard.views.new_job.form import Draft
 from dashboard.widgets import draw_again, errors_shown, page_header
 from pipelines.domain.access import Role
+from pipelines.domain.homes import WORKSPACE
 from pipelines.domain.jobs import Run
 from pipelines.verbs.run import RunScript
 
@@ -73,8 +74,8 @@ def _head(change: RunScript | None, diagnostics: list[Diagnostic]) -> None:
 
 
 def _at_home(change: RunScript | None) -> None:
-    """Where the job's bytes will lie, or why they cannot, where a home is typed."""
-    if change is not None and change.home and change.name and change.code.strip():
+    """Where the job's bytes will lie, or why they cannot, where that is not the workspace."""
+    if change is not None and change.name and change.code.strip() and (change.home or homes.of_new_jobs()) != WORKSPACE:
         st.caption(f"Checkpoint, output and savepoints: {session.workspace().plan(change).place}. It begins with no bytes there.")
 
 

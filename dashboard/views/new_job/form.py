@@ -13,9 +13,8 @@ import streamlit as st
 from dashboard import gallery, session, undo
 from dashboard.gallery import Script
 from dashboard.typed import Limits, free_name, names, words
-from dashboard.views import connectors, runs_on, server_scripts
+from dashboard.views import connectors, homes, runs_on, server_scripts
 from dashboard.views.code_rights import code_rights
-from dashboard.views.homes import HOME_HELP
 from dashboard.views.job import event_log, resources
 from dashboard.views.runs_on import RunsOn
 from dashboard.widgets import section
@@ -148,7 +147,7 @@ def draw(draft: Draft) -> RunScript:
             "Spark's own metrics", key=f"new_sinks_{turn}", placeholder="graphite://host:2003",
             help=f"Where Spark itself sends them: {PRESETS}. Several with spaces between them. They become confs of the job.",
         )  # fmt: skip
-        home = st.text_input("Home", key=f"new_home_{turn}", placeholder="in the workspace", help=HOME_HELP)
+        home = homes.field("", f"new_home_{turn}")
         limits = resources.inputs(Limits(), f"new_{turn}")
         conf = _confs(draft)
         is_logged = event_log.box(False, f"new_event_log_{turn}")
@@ -172,7 +171,7 @@ def draw(draft: Draft) -> RunScript:
         requirements=on.requirements.strip() or None,
         memory_bytes=memory_bytes,
         cpus=cpus,
-        home=(home or "").strip(),
+        home=home,
     )
 
 

@@ -19,6 +19,7 @@ def homes_text(shown: Homes, now_ms: int) -> str:
     return output.details(
         [
             ("new savepoints", words.place(shown.usual)),
+            (words.NEW_JOBS, words.place(shown.of_new_jobs)),
             *((f"of {job}", words.place(home)) for job, home in shown.of_jobs.items()),
             *((words.place(used.home), _held(used)) for used in shown.used),
         ]
@@ -29,7 +30,8 @@ def homes_text(shown: Homes, now_ms: int) -> str:
 def plan_text(plan: HomePlan, now_ms: int) -> str:
     """Where new ones go now, and will."""
     of = plan.job or "every job that does not say otherwise"
-    return output.details([("of", of), ("before", words.place(plan.before)), ("afterwards", words.place(plan.after))])
+    pairs = [("of", of), ("before", words.place(plan.before)), ("afterwards", words.place(plan.after))]
+    return output.details([*pairs, *([("there, too", words.NEW_JOBS)] if plan.jobs else [])])
 
 
 @describes(CheckHomePlan)
