@@ -53,9 +53,10 @@ class Expected:
 
 def expect(target: Storage, transfers: Sequence[Transfer]) -> Expected:
     """What `all_of` will do, as far as can be said before it is done."""
+    ones = (next((file.source for file in transfer.clones), "") for transfer in transfers)
     ways = tuple(
-        How.CLUSTER_COPY if is_carried else folders.expected_how(transfer.source, target)
-        for transfer, is_carried in zip(transfers, _carried(target, transfers), strict=True)
+        How.CLUSTER_COPY if is_carried else folders.expected_how(transfer.source, target, one)
+        for transfer, is_carried, one in zip(transfers, _carried(target, transfers), ones, strict=True)
     )
     sizes = [(how, transfer.bytes) for how, transfer in zip(ways, transfers, strict=True)]
     copied = sum(size for how, size in sizes if how is not How.LINK and how is not How.REFLINK)

@@ -6,16 +6,20 @@ import errno
 import fcntl
 import io
 import os
+import re
+import stat
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
 from typing import BinaryIO, Protocol, runtime_checkable
 
 from pipelines.domain.errors import TidemarkError
-from pipelines.storage import file_objects, handover, paths
+from pipelines.storage import file_objects, handover, paths, users
 from pipelines.storage.errors import typed_errors
 from pipelines.storage.protocol import Advance, How, Storage, unwatched
 
 BUFFER_BYTES = 4 * 1024 * 1024
+FOWNER = 3
 FICLONE = 0x40049409
 """Linux's ioctl that shares one file's blocks with another (include/uapi/linux/fs.h)."""
 NO_LINK = {errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS}
@@ -106,6 +110,26 @@ def link(source: str, target: str) -> bool:
         raise
     handover.keep(target)
     return True
+
+
+def may_link(path: str) -> bool:
+    """Whether this process may give the file another name on its disk: where links are protected, one of another user's only if it may be
+    read and written (proc_sys_fs(5), protected_hardlinks; without it, and for a capability to do all, always)."""
+    seen = os.stat(path)
+    if seen.st_uid == os.geteuid() or not _links_are_protected():
+        return True
+    runs_as_others = seen.st_mode & stat.S_ISUID or seen.st_mode & (stat.S_ISGID | stat.S_IXGRP) == stat.S_ISGID | stat.S_IXGRP
+    return stat.S_ISREG(seen.st_mode) and not runs_as_others and os.access(path, os.R_OK | os.W_OK, effective_ids=True)
+
+
+def _links_are_protected() -> bool:
+    """For this process: one with CAP_FOWNER (3 in capability.h) owns every file."""
+    try:
+        capabilities = re.search(r"^CapEff:\s*(\w+)", Path("/proc/self/status").read_text(), re.MULTILINE)
+        is_on = users.HARD_LINKS.read_text().strip() != "0"
+    except FileNotFoundError:  # another system than Linux
+        return False
+    return is_on and not (capabilities and int(capabilities[1], 16) >> FOWNER & 1)
 
 
 def link_over(source: str, target: str) -> bool:

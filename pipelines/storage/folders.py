@@ -213,10 +213,11 @@ def taken(storage: Storage, path: str) -> bool:
         return False
 
 
-def expected_how(source: Storage, target: Storage) -> How:
-    """How files will be cloned from `source` to `target`, as far as can be said before it is done."""
+def expected_how(source: Storage, target: Storage, path: str = "") -> How:
+    """How files will be cloned from `source` to `target`, as far as can be said before it is done; `path` is one of them."""
     if local(source) and local(target):
-        return How.LINK if _device(source.url) == _device(target.url) else How.COPY
+        may_link = not path or not os.path.exists(file := _at(source, path)) or copies.may_link(file)
+        return How.LINK if may_link and _device(source.url) == _device(target.url) else How.COPY
     scheme = _scheme(source)
     return How.SERVER_COPY if scheme == _scheme(target) and scheme not in COPIED_HERE else How.COPY
 

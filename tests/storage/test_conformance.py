@@ -19,7 +19,7 @@ from pipelines.storage.remote import FsspecStorage
 EMULATED = ("google", "azure")
 BY_HAND = (pytest.mark.long, pytest.mark.filterwarnings("ignore:Sending a large body directly:ResourceWarning"))
 """gcsfs hands bytes to its HTTP client, which would have a file."""
-KINDS = ["local", "other-disk", "memory", "s3", "hdfs", *(pytest.param(kind, marks=BY_HAND) for kind in EMULATED)]
+KINDS = ["local", "linked", "other-disk", "memory", "s3", "hdfs", *(pytest.param(kind, marks=BY_HAND) for kind in EMULATED)]
 
 
 CUTS = "the emulator takes a line's end at the end of a file for its own"
@@ -53,13 +53,18 @@ def fresh(request: pytest.FixtureRequest, folder: Path) -> Iterator[Storage]:
 
 
 def address(request: pytest.FixtureRequest, folder: Path) -> str:
-    """Of an empty storage; `other-disk` is a local one on another file system than `folder`, so that nothing can be linked."""
+    """Of an empty storage; `other-disk` is a local one on another file system than `folder`, so that nothing can be linked, `linked` one
+    whose path leads through a symbolic link."""
     if request.param == "s3":
         return f"{request.getfixturevalue('s3_url')}/{folder.name}"
     if request.param == "hdfs":
         return f"{request.getfixturevalue('hdfs_url')}/{folder.name}"
     if request.param in EMULATED:
         return f"{request.getfixturevalue(f'{request.param}_url')}/{folder.name}"
+    if request.param == "linked":
+        (folder.parent / "really").mkdir(exist_ok=True)
+        folder.with_name(f"{folder.name}-linked").symlink_to(folder.parent / "really")
+        return f"{folder}-linked/{folder.name}"
     if request.param == "other-disk":
         return str(request.getfixturevalue("other_disk") / folder.name)
     return str(folder) if request.param == "local" else f"memory://{uuid4().hex}/root"
