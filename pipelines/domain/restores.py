@@ -10,6 +10,7 @@ from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId, Version
 from pipelines.domain.lockstep import LockStepPlan
 from pipelines.domain.migrations import MigrationPlan
 from pipelines.domain.moved_sources import MovedSource
+from pipelines.domain.paces import Pace
 from pipelines.domain.probations import Probation
 from pipelines.domain.resources import ALL, Means, Resources
 from pipelines.domain.restarts import FailedBatch
@@ -49,6 +50,8 @@ class RestorePlan:
     """Of the new bytes those that the server copies or writes."""
     requests: int = 0
     """About how many an object store is sent where the checkpoints will lie there; 0 for a disk."""
+    pace: Pace | None = None
+    """How long the copying of a fork takes; None where nothing of its parent was copied to that place before."""
     version: VersionId | None = None
     """What that run executes."""
     saves: tuple[str, ...] = ()

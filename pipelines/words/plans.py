@@ -72,6 +72,7 @@ def restore(plan: RestorePlan) -> Facts:
         *_cost(plan.files, plan.bytes, plan.new_bytes, plan.how),
         *_through_server(plan),
         *([("at its home", f"{plan.checkpoints}, about {plan.requests:,} requests")] if plan.requests else []),
+        *([("copying takes", f"about {formats.duration(plan.pace.about_ms)}, by savepoint {plan.pace.savepoint}")] if plan.pace else []),
         ("query id", "kept" if plan.keeps_query_id else "a new one"),
         *([("master", f"{plan.master}, where it was {plan.master_before}")] if plan.master != plan.master_before else []),
         *([("Spark", f"{plan.spark}, where it was {plan.spark_before}: {REHEARSED}")] if plan.spark else []),

@@ -11,6 +11,7 @@ from pipelines.domain.homes import WORKSPACE
 from pipelines.domain.ids import ExperimentId, JobName, RunId, job_name
 from pipelines.domain.jobs import Job, Origin, Run
 from pipelines.domain.migrations import Migration, fits
+from pipelines.domain.paces import Pace, pace
 from pipelines.domain.resources import ALL
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Manifest, QueryImage
@@ -99,8 +100,15 @@ def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> Plan
     like = _like(context, manifest.job)
     taken = job_resources.asked(like.resources if like else ALL, variant, version)
     shown = replace(shown, lock_step=following, resources=taken, means=job_resources.means(taken))
-    shown = replace(shown, moved=tuple(move.moved for move in moves))
+    shown = replace(shown, moved=tuple(move.moved for move in moves), pace=_pace(context, manifest.job, at_home.home, shown))
     return PlannedFork(manifest, name, run, version, restoring, names, shown, variant.new_queries, variant.force, at_home)
+
+
+def _pace(context: Context, parent: JobName, home: str, shown: RestorePlan) -> Pace | None:
+    """By what was copied of the parent to where the fork begins."""
+    there = str(context.layout.savepoints) if home in ("", WORKSPACE) else home
+    before = (saved for saved in savepoints.newest_first(context, parent) if saved.path.rpartition("/")[0] == there)
+    return pace(shown.files, shown.new_bytes, before)
 
 
 def without_drop(fork: PlannedFork) -> PlannedFork:

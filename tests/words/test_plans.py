@@ -10,6 +10,7 @@ from pipelines.domain.disposals import DisposeOutcome, DisposePlan, disposal
 from pipelines.domain.errors import Refusal
 from pipelines.domain.ids import JobName, QueryName, SavepointId
 from pipelines.domain.migrations import Aggregate, Becomes, MigratedOperator, Migration, MigrationPlan
+from pipelines.domain.paces import Pace
 from pipelines.domain.restores import SinkPlan
 from pipelines.domain.rewrites import OperatorRewrite
 from pipelines.domain.savepoints import ExportPlan, TakePlan
@@ -27,6 +28,8 @@ def test_a_restore_says_what_is_new_how_it_comes_and_what_is_saved_first() -> No
         ("query id", "kept"),
         ("saved first", "savepoint “before the change”, so nothing is lost"),
     ]
+    timed = plans.restore(replace(plan, pace=Pace(4_200.0, SavepointId("sp-0"))))
+    assert timed[2] == ("copying takes", "about 4.20 s, by savepoint sp-0")
     assert plans.restore(replace(plan, saves=("a", "b")))[-1] == ("saved first", "savepoints “a” and “b”, so nothing is lost")
 
 

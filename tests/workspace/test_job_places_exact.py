@@ -164,14 +164,16 @@ RESCALED, AT_HOME, TO_DISK, TO_HOME = WAYS = ("rescaled", "at-home", "to-disk", 
 
 
 @pytest.fixture(params=["s3", "hdfs", "disk"])
-def home(request: pytest.FixtureRequest) -> Home:
+def home(request: pytest.FixtureRequest, tmp_path: Path) -> Home:
+    """That on another disk is reached through a link."""
     if request.param == "s3" and (lacks := s3_connector.missing()):
         pytest.skip(lacks)
     url = f"{request.getfixturevalue(f'{request.param}_url')}/home"
     if request.param == "s3":
         return Home(url, "server-copy", s3_connector.conf(), frozenset({AT_HOME, TO_DISK}))
     if request.param == "disk":
-        return Home(url, "link", {}, frozenset({TO_DISK}))
+        (tmp_path / "mnt").symlink_to(url.removesuffix("/home"))
+        return Home(f"{tmp_path}/mnt/home", "link", {}, frozenset({TO_DISK}))
     return Home(url, "copy", {}, frozenset({RESCALED, TO_HOME}))
 
 
