@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -114,10 +115,11 @@ def _store(filling: _Filling, store: Store, target: Target) -> MigratedStore:
 def _columns(filling: _Filling, store: Store, target: Target, place: Path) -> tuple[int, Contents]:
     """How many rows there were, and what the new ones are, which are at `place` then."""
     session, numbered = filling.session, filling.numbered
-    with followed(session, filling.folder, "reading state"):
-        rows = _rows(session, store)
-        held = _placed(rows, target, store)
-    with followed(session, filling.folder, "migrating rows"):  # 2
+    with ExitStack() as stack:
+        with followed(session, filling.folder, "reading state"):
+            rows = stack.enter_context(_kept(_rows(session, store), looks_again=not target.counts))
+            held = _placed(rows, target, store)
+        stack.enter_context(followed(session, filling.folder, "migrating rows"))  # 2
         if target.counts:
             given = given_rows.counted(numbered[store.operator, target.counts], target)
         else:
@@ -130,14 +132,16 @@ def _columns(filling: _Filling, store: Store, target: Target, place: Path) -> tu
 
 def _variables(filling: _Filling, store: Store, target: Target, place: Path) -> tuple[int, Contents]:
     """The same of a store with state variables."""
-    session, task = filling.session, filling.task
-    with followed(session, filling.folder, "reading state"):
-        rows = variables.placed(variables.rows(session, store), store, target.shape.partitions)
-        held, is_spread = variables.counted(rows)
-        if not is_spread:
-            raise CannotMigrate(f"Rows of operator {store.operator} are not in the partitions that their keys say")
-    with followed(session, filling.folder, "migrating rows"):  # 2
-        if made_joins.are_made(store, target):
+    session, task, is_made = filling.session, filling.task, made_joins.are_made(store, target)
+    with ExitStack() as stack:
+        with followed(session, filling.folder, "reading state"):
+            placed = variables.placed(variables.rows(session, store), store, target.shape.partitions)
+            rows = stack.enter_context(_kept(placed, looks_again=not is_made))
+            held, is_spread = variables.counted(rows)
+            if not is_spread:
+                raise CannotMigrate(f"Rows of operator {store.operator} are not in the partitions that their keys say")
+        stack.enter_context(followed(session, filling.folder, "migrating rows"))  # 2
+        if is_made:
             made_variables.write(made_joins.of(session, task, store, target), place)
         else:
             families, frames = made_variables.of(session, task, store, target)
@@ -145,6 +149,21 @@ def _variables(filling: _Filling, store: Store, target: Target, place: Path) -> 
             made_variables.check(session, target, place)
         frame = session.read.schema(variables.SCHEMA).parquet(f"file:{place}")
         return held, given_rows.summed(variables.hashed(frame, given_rows.HASH))
+
+
+@contextmanager
+def _kept(rows: Any, *, looks_again: bool) -> Iterator[Any]:
+    """The rows of a store, on the disk while the block lasts if it looks at them again, for which Spark would load the store anew and
+    replay its changelog."""
+    from pyspark import StorageLevel
+
+    if looks_again:
+        rows.persist(StorageLevel.DISK_ONLY)
+    try:
+        yield rows
+    finally:
+        if looks_again:
+            rows.unpersist()
 
 
 def _lay(checkpoint: Place, aside: Place, stores: Sequence[tuple[Store, Target]]) -> None:

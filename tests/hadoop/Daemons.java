@@ -19,8 +19,10 @@ import org.apache.hadoop.hdfs.client.HdfsAdmin;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants.SafeModeAction;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.server.MiniYARNCluster;
+import org.apache.hadoop.yarn.server.nodemanager.NodeManager;
 
-/** Hadoop's own HDFS, or its YARN, in this process until its input ends: `Daemons hdfs|yarn FOLDER CONF [key=value...]`.
+/** Hadoop's own HDFS, its YARN, or one NodeManager more of that, in this process until its input ends:
+`Daemons hdfs|yarn|node FOLDER CONF [key=value...]`. With `tests.nodes=0` a YARN has none of its own.
 
 Writes the settings of its clients into the folder CONF, then says `ready` on its output. A line `safe` on the input of an HDFS puts it into
 safe mode, in which nothing can be written, `back` ends that; `zone FOLDER` makes a folder whose files are encrypted, where the settings name
@@ -34,10 +36,13 @@ public class Daemons {
         }
         MiniDFSCluster hdfs = null;
         MiniYARNCluster yarn = null;
+        NodeManager node = null;
         if (arguments[0].equals("hdfs")) {
             hdfs = hdfs(settings, arguments[1], arguments[2]);
-        } else {
+        } else if (arguments[0].equals("yarn")) {
             yarn = yarn(settings, arguments[2]);
+        } else {
+            node = node(settings, arguments[1], arguments[2]);
         }
         System.out.println("ready");
         System.out.flush();
@@ -56,6 +61,9 @@ public class Daemons {
         }
         if (yarn != null) {
             yarn.stop(); // its containers are processes of their own
+        }
+        if (node != null) {
+            node.stop();
         }
         Runtime.getRuntime().halt(0);
     }
@@ -84,7 +92,7 @@ public class Daemons {
     }
 
     static MiniYARNCluster yarn(Configuration settings, String conf) throws Exception {
-        MiniYARNCluster cluster = new MiniYARNCluster("tests", 1, 1, 1);
+        MiniYARNCluster cluster = new MiniYARNCluster("tests", settings.getInt("tests.nodes", 1), 1, 1);
         cluster.init(settings);
         cluster.start();
         if (!cluster.waitForNodeManagersToConnect(120000L)) {
@@ -103,6 +111,23 @@ public class Daemons {
         }
         write(site, conf, "yarn-site.xml");
         return cluster;
+    }
+
+    static NodeManager node(Configuration settings, String folder, String conf) throws Exception {
+        YarnConfiguration own = new YarnConfiguration(settings);
+        own.addResource(new Path("file://" + conf + "/yarn-site.xml"));
+        own.set("yarn.nodemanager.local-dirs", folder + "/local");
+        own.set("yarn.nodemanager.log-dirs", folder + "/logs");
+        for (String name : new String[] {"", "localizer.", "webapp.", "collector-service."}) {
+            own.set("yarn.nodemanager." + name + "address", "localhost:0");
+        }
+        for (String name : new String[] {"memory-mb", "cpu-vcores"}) {
+            own.set("yarn.nodemanager.resource." + name, settings.get("yarn.nodemanager.resource." + name));
+        }
+        NodeManager node = new NodeManager();
+        node.init(own);
+        node.start();
+        return node;
     }
 
     static void write(Configuration settings, String folder, String name) throws Exception {

@@ -6,6 +6,7 @@ settings of their clients, which `Hdfs.enter` puts into the environment of a tes
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import xml.etree.ElementTree as ET
@@ -14,12 +15,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+from urllib.request import urlopen
 
+import psutil
 import pytest
 
 from pipelines.sandbox import classes
 from tests import maven
 from tests.compiled import compiled, java, spark_jars
+from tests.waiting import until
 
 JARS = "hadoop"
 SOURCE = Path(__file__).with_name("Daemons.java")
@@ -131,6 +135,44 @@ def yarn(hdfs: Hdfs, folder: Path, settings: Mapping[str, str] | None = None) ->
         yield Yarn(hdfs, address, f"http://{_setting(site, 'yarn.resourcemanager.webapp.address')}", process)
 
 
+@dataclass(frozen=True)
+class Node:
+    """A NodeManager in a process of its own."""
+
+    process: subprocess.Popen[str]
+
+    def has(self, pid: int) -> bool:
+        """Whether the process `pid` is in one of its containers."""
+        return any(parent.pid == self.process.pid for parent in psutil.Process(pid).parents())
+
+    def kill(self) -> None:
+        """SIGKILL; what is in its containers lives on."""
+        self.process.kill()
+        self.process.wait()
+
+
+@contextmanager
+def node(yarn: Yarn, folder: Path) -> Iterator[Node]:
+    """One NodeManager more, which the ResourceManager knows when the block begins; after it nothing of its containers runs."""
+    known = len(nodes(yarn))
+    memory = {"yarn.nodemanager.resource.memory-mb": YARN["yarn.minicluster.yarn.nodemanager.resource.memory-mb"]}
+    try:
+        with _running("node", folder, yarn.conf, {"fs.defaultFS": yarn.hdfs.url, **YARN, **memory}) as process:
+            until(lambda: len(nodes(yarn)) > known, SECONDS, what="the NodeManager did not come")
+            yield Node(process)
+    finally:
+        for left in psutil.process_iter(["cmdline"]):
+            if any(f"{folder}/" in word for word in left.info["cmdline"] or ()):
+                left.kill()
+
+
+def nodes(yarn: Yarn) -> list[str]:
+    """The NodeManagers that the ResourceManager counts on."""
+    with urlopen(f"{yarn.web}/ws/v1/cluster/nodes", timeout=60) as answer:
+        listed = json.load(answer)["nodes"] or {"node": []}
+    return [seen["id"] for seen in listed["node"] if seen["state"] == "RUNNING"]
+
+
 @contextmanager
 def _running(daemon: str, folder: Path, conf: Path, settings: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
     if lacks := missing():
@@ -146,7 +188,7 @@ def _running(daemon: str, folder: Path, conf: Path, settings: Mapping[str, str])
         assert _is_ready(process.stdout), log.read_text()[-10_000:]
         yield process
     finally:
-        _end(process, gently=daemon == "yarn")
+        _end(process, gently=daemon != "hdfs")
 
 
 def _is_ready(output: IO[str]) -> bool:
