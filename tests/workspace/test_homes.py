@@ -159,7 +159,7 @@ def test_intact_is_what_hdfs_says(house: House, theirs: str, monkeypatch: pytest
 
 @pytest.mark.parametrize("theirs", ["s3", "hdfs", *EMULATED], indirect=True)
 def test_it_is_listed_verified_annotated_forked_exported_and_disposed_of(house: House, theirs: str, tmp_path: Path) -> None:
-    here, there = do(house.face, Take(JOB)), do(house.face, Take(JOB, home=theirs, untested=is_untried(theirs)))
+    here, there = do(house.face, Take(JOB, home=WORKSPACE)), do(house.face, Take(JOB, home=theirs, untested=is_untried(theirs)))
     assert listed(house) == [there.id, here.id]
     assert do(house.face, Verify(there.id, Trust.INTACT)).reached is Trust.INTACT
     last = house.face.ask(ReadVerification(there.id))
@@ -196,7 +196,7 @@ def test_it_is_listed_verified_annotated_forked_exported_and_disposed_of(house: 
 
 def test_a_home_that_is_away_holds_nothing_up(house: House, theirs: str, s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
     hurry(monkeypatch)
-    here, *there = do(house.face, Take(JOB)).id, *(do(house.face, Take(JOB, home=theirs)).id for _ in range(2))
+    here, *there = do(house.face, Take(JOB, home=WORKSPACE)).id, *(do(house.face, Take(JOB, home=theirs)).id for _ in range(2))
     every = [*reversed(there), here]
     s3_server.say("away")
     try:

@@ -21,7 +21,8 @@ import pytest
 from pipelines.checkpoint import commits, logs, sink_log
 from pipelines.domain.conversions import StateStore
 from pipelines.domain.ids import JobName, SavepointId
-from pipelines.domain.runs import RunState
+from pipelines.domain.runs import LEASES, RunState
+from pipelines.storage import hosts
 from pipelines.storage.addresses import open_storage
 from pipelines.supervisor import processes
 from pipelines.verbs.experiments import Compare
@@ -262,6 +263,8 @@ def kill(server: Server, job: str, home: Home) -> None:
     with context.holding(run.job):
         processes.kill(process, context.layout.run(run.job, run.id))
         if disk.is_absolute():
+            locks = list(Path(run.checkpoints, LEASES).glob("*.lock"))
+            until(lambda: not any(map(hosts.is_locked, locks)), PATIENCE_S, what="its Spark lives on")  # and may write
             disk.rename(f"{disk}.aside")
             disk.mkdir()  # where nothing is mounted
     until(lambda: server.newest(job).id != run.id, PATIENCE_S)
