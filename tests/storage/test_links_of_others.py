@@ -36,6 +36,7 @@ def test_the_plan_says_of_each_what_the_system_will_allow() -> None:
         users.assume(Other(users.named(NAME), folder))
         theirs, own = folder / "theirs", folder / "own"
         theirs.mkdir()
+        theirs.chmod(0o755)  # whatever umask a workspace that was opened before has left
         own.mkdir()
         os.chown(own, users.named(NAME).uid, -1)
         for name, mode in MODES.items():
