@@ -45,8 +45,8 @@ def homes() -> None:
     """Draws the section of Settings."""
     with errors_shown():
         shown = session.workspace().ask(ListHomes())
-        section("Homes of savepoints", "where they are kept")
-        table(USED, _rows(shown), key="homes", label="Homes of savepoints", clickable=False)
+        section("Homes", "where savepoints are kept, and new jobs begin")
+        table(USED, _rows(shown), key="homes", label="Homes", clickable=False)
         if permitted.button("Set home…", Role.ADMIN, icon=":material/home_storage:", key="set_home"):
             _ask(shown)
 
@@ -67,7 +67,7 @@ def _rows(shown: Homes) -> list[Row]:
     rows = []
     for place in places:
         jobs = [*([EVERY_JOB] if place == shown.usual else []), *(job for job, home in shown.of_jobs.items() if home == place)]
-        new = [*([f"savepoints of {', '.join(jobs)}"] if jobs else []), *([words.NEW_JOBS] if place == shown.of_new_jobs else [])]
+        new = [*([words.NEW_JOBS] if place == shown.of_new_jobs else []), *([f"savepoints of {', '.join(jobs)}"] if jobs else [])]
         held = used.get(place)
         cells = (
             Cell(words.place(place), mono=place != WORKSPACE),
@@ -81,7 +81,7 @@ def _rows(shown: Homes) -> list[Row]:
 
 
 def _ask(shown: Homes) -> None:
-    @dialog("Set home of savepoints")
+    @dialog("Set home")
     def ask() -> None:
         with errors_shown():
             jobs = [summary.job.name for summary in session.workspace().ask(ListJobs())]

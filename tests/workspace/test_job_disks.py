@@ -18,6 +18,7 @@ from pipelines.domain.errors import Conflict, Invalid, TidemarkError, Unavailabl
 from pipelines.domain.homes import MARK, WORKSPACE, mark_of, unmarked
 from pipelines.domain.runs import LEASES, RunState
 from pipelines.driver import lease
+from pipelines.storage.rights import users_umask
 from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
@@ -121,7 +122,8 @@ def test_only_its_output_is_open_to_others(house: House, home: str) -> None:
     run = ran(house, home, conf={})
     place = Path(job_places.of_job(house.face.context, run.job))
     modes = {path.name: path.stat().st_mode & 0o777 for path in (place, place / "checkpoints", place / "output")}
-    assert modes[place.name] == 0o711 and modes["checkpoints"] == 0o700 and modes["output"] & 0o055
+    given = ~users_umask()
+    assert modes == {place.name: 0o711 & given, "checkpoints": 0o700, "output": 0o777 & given}
 
 
 def locking(path: str, locked: Event, done: Event) -> None:
