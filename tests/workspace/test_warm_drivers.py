@@ -216,8 +216,8 @@ def test_jobs_in_processes_that_were_warm_have_the_rows_of_a_cold_one_through_ki
 
     third = warm_up(server, **OF_ITS_JVM)
     do(server.face, Fork(savepoint.id, name="forked"))
+    until(lambda: server.newest("forked").pid == third)  # its savepoint may have all batches, which says nothing of the fork
     await_all(server, "forked")
-    assert server.newest("forked").pid == third
     await_all(server, "subject")
     is_as_untouched(server, "subject")
     is_as_untouched(server, "forked")
