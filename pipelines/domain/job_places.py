@@ -16,6 +16,8 @@ HDFS = "hdfs://"
 WEBHDFS = ("webhdfs://", "swebhdfs://")
 """HDFS over HTTP, which Spark's own Hadoop cannot use: jersey is not among its shaded classes, so it reads no refusal of a NameNode's, and
 a file that is not there fails the query."""
+CHECKPOINTS = "checkpoints"
+"""In a job's folder at a home: a folder for each run that began some."""
 SCHEMES = (S3, HDFS)
 """Where checkpoints and outputs of jobs lie, as Hadoop writes them."""
 ARTIFACT = "org.apache.hadoop:hadoop-aws"
@@ -61,7 +63,7 @@ def is_hdfs(path: str) -> bool:
 
 def checkpoints(place: str, run: RunId) -> str:
     """The checkpoints that `run` begins in a job's folder at a home."""
-    return f"{place}/checkpoints/{run}"
+    return f"{place}/{CHECKPOINTS}/{run}"
 
 
 def output(place: str) -> str:
@@ -72,7 +74,7 @@ def output(place: str) -> str:
 def place_of(checkpoints_: str, *, is_marked: bool = False) -> str:
     """The job's folder at a home that these checkpoints are in; empty for those of the workspace, and for those on another disk of this
     machine unless the home's mark is known of them."""
-    return checkpoints_.rpartition("/checkpoints/")[0] if is_marked or is_remote(checkpoints_) else ""
+    return checkpoints_.rpartition(f"/{CHECKPOINTS}/")[0] if is_marked or is_remote(checkpoints_) else ""
 
 
 def first_of(environment: Mapping[str, str], names: Sequence[str]) -> str:

@@ -20,6 +20,7 @@ from pipelines.storage.protocol import Advance, How, Storage, unwatched
 
 BUFFER_BYTES = 4 * 1024 * 1024
 FOWNER = 3
+"""Linux's CAP_FOWNER (include/uapi/linux/capability.h)."""
 FICLONE = 0x40049409
 """Linux's ioctl that shares one file's blocks with another (include/uapi/linux/fs.h)."""
 NO_LINK = {errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS}
@@ -116,20 +117,16 @@ def may_link(path: str) -> bool:
     """Whether this process may give the file another name on its disk: where links are protected, one of another user's only if it may be
     read and written (proc_sys_fs(5), protected_hardlinks; without it, and for a capability to do all, always)."""
     seen = os.stat(path)
-    if seen.st_uid == os.geteuid() or not _links_are_protected():
+    if seen.st_uid == os.geteuid() or not users.links_are_protected() or _owns_all():
         return True
     runs_as_others = seen.st_mode & stat.S_ISUID or seen.st_mode & (stat.S_ISGID | stat.S_IXGRP) == stat.S_ISGID | stat.S_IXGRP
     return stat.S_ISREG(seen.st_mode) and not runs_as_others and os.access(path, os.R_OK | os.W_OK, effective_ids=True)
 
 
-def _links_are_protected() -> bool:
-    """For this process: one with CAP_FOWNER (3 in capability.h) owns every file."""
-    try:
-        capabilities = re.search(r"^CapEff:\s*(\w+)", Path("/proc/self/status").read_text(), re.MULTILINE)
-        is_on = users.HARD_LINKS.read_text().strip() != "0"
-    except FileNotFoundError:  # another system than Linux
-        return False
-    return is_on and not (capabilities and int(capabilities[1], 16) >> FOWNER & 1)
+def _owns_all() -> bool:
+    """Whether this process of a Linux counts as the owner of every file."""
+    capabilities = re.search(r"^CapEff:\s*(\w+)", Path("/proc/self/status").read_text(), re.MULTILINE)
+    return bool(capabilities and int(capabilities[1], 16) >> FOWNER & 1)
 
 
 def link_over(source: str, target: str) -> bool:

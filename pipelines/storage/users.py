@@ -136,6 +136,11 @@ def ask(command: Sequence[str], variables: Mapping[str, str], timeout_s: float) 
     )
 
 
+def links_are_protected() -> bool:
+    """Whether the system keeps users from linking files of others that they may not write."""
+    return HARD_LINKS.is_file() and HARD_LINKS.read_text().strip() != "0"
+
+
 def named(name: str) -> User:
     """The user `name`, which may be begun from this process. Raises Invalid (`run_as.unknown`, `run_as.same`) and Unavailable
     (`run_as.right`, `run_as.hard_links`)."""
@@ -151,7 +156,7 @@ def named(name: str) -> User:
     if os.geteuid() != 0:
         message = f"This process may not begin others as {name}"
         raise Unavailable("run_as.right", message, "Start the server as root, which it needs for this, or leave --run-as out.")
-    if not HARD_LINKS.is_file() or HARD_LINKS.read_text().strip() == "0":
+    if not links_are_protected():
         message = "Users of this machine may link files of others (fs.protected_hardlinks is 0)"
         raise Unavailable("run_as.hard_links", message, "Set it: sysctl -w fs.protected_hardlinks=1")
     return User(name, known.pw_uid, known.pw_gid, tuple(os.getgrouplist(name, known.pw_gid)), known.pw_dir)

@@ -28,7 +28,7 @@ from pipelines.domain.home_leases import (
 )
 from pipelines.domain.homes import is_folder
 from pipelines.domain.ids import JobName, RunId
-from pipelines.domain.job_places import is_hdfs
+from pipelines.domain.job_places import CHECKPOINTS, is_hdfs
 from pipelines.domain.runs import LEASES
 from pipelines.storage import hosts, paths
 from pipelines.storage.addresses import open_storage
@@ -92,7 +92,7 @@ def refuse_foreign(context: Context, job: JobName, ticket: Ticket) -> None:
 def _refuse_locked(place: str, ticket: Ticket) -> None:
     """On a disk of this machine, or one that hosts share, the kernel knows who has a checkpoint."""
     deadline = time.monotonic() + ENDING_S
-    while locked := next(filter(hosts.is_locked, Path(place, "checkpoints").glob(f"*/{LEASES}/*.lock")), None):
+    while locked := next(filter(hosts.is_locked, Path(place, CHECKPOINTS).glob(f"*/{LEASES}/*.lock")), None):
         if time.monotonic() >= deadline:
             hint = f"Stop that run where it was started: {locked.with_suffix('.json')} names it."
             raise Conflict(LEASED, f"Another process works on the checkpoints in {place}: it has {locked.name}", hint)

@@ -118,7 +118,7 @@ def make(place: str) -> None:
     """Makes a new job's folder on a disk of this machine, with the modes of one in a workspace; nothing elsewhere."""
     if is_folder(place):
         rights.make_passage(Path(place))
-        Path(job_places.checkpoints(place, RunId(""))).mkdir()
+        Path(place, job_places.CHECKPOINTS).mkdir()
 
 
 def hand_over(place: str, folder: str) -> None:
@@ -140,10 +140,14 @@ def refuse_away(context: Context, job: JobName) -> None:
     _refuse_away(of_job(context, job))
 
 
+def is_there(mark: str) -> bool:
+    """Whether the disk is mounted that has this mark; of another storage, without one, nobody doubts it here."""
+    return not mark or Path(mark).is_file()
+
+
 def _refuse_away(place: str) -> None:
-    missing = mark(place)
-    if missing and not Path(missing).is_file():
-        raise unmarked(missing)
+    if not is_there(needed := mark(place)):
+        raise unmarked(needed)
 
 
 def remove(place: str, folder: str = "") -> None:

@@ -156,8 +156,8 @@ def write_spec(context: Context, spec: RunSpec) -> None:
     """The run's specification, and folders for what its driver writes: checkpoints are closed to others, outputs are its user's own.
     Nothing is made below a disk that is not mounted."""
     context.layout.checkpoints(spec.job, spec.run).parent.mkdir(exist_ok=True)
-    is_there = not is_remote(spec.output) and (not spec.mark or Path(spec.mark).is_file())
-    for folder in filter(None, (spec.output if is_there else "", spec.warehouse)):
+    is_made = not is_remote(spec.output) and job_places.is_there(spec.mark)
+    for folder in filter(None, (spec.output if is_made else "", spec.warehouse)):
         rights.make_folder(Path(folder))
     context.files.write(context.layout.run(spec.job, spec.run) / SPEC_FILE, spec)
 
