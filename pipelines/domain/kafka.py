@@ -52,14 +52,20 @@ class Gap:
 
 def own_topic(topic: str, job: str) -> str:
     """The topic that a fork writes to in place of its parent's: `clicks.b`."""
-    tail = "." + re.sub(r"[^A-Za-z0-9._-]", "-", job)
+    tail = own_tail(job)
     return topic[: LONGEST - len(tail)] + tail
 
 
+def own_tail(job: str) -> str:
+    """What is behind the name of each topic of a fork."""
+    return "." + re.sub(r"[^A-Za-z0-9._-]", "-", job)
+
+
 def taken_topics(topic: str, job: str) -> tuple[str, ...]:
-    """What a fork of `job`, which writes to `topic`, must not write to: that, and what the script says where `job` is a fork itself."""
+    """What a fork of `job`, which writes to `topic`, must not write to: that, and what the script says where `job` is a fork itself; any
+    (`BY_ROW`) where each row names its topic, or nobody knows it."""
     if topic in ("", BY_ROW):
-        return ()
+        return (BY_ROW,)
     script_topic = topic.removesuffix(own_topic("", job))
     return (topic, script_topic) if script_topic not in ("", topic) else (topic,)
 

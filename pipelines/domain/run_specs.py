@@ -68,7 +68,7 @@ class RunSpec:
     lead: Lead | None = None
     """Whose offsets its batches have; None for a run that plans its batches itself."""
     taken_topics: tuple[str, ...] = ()
-    """Kafka topics that the parent of a fork writes to: a query that would write to one writes to a topic of its own."""
+    """Kafka topics that the parent of a fork writes to: a query that would write to one writes to a topic of its own. `*`: to any."""
     own_tables: Mapping[str, str] = field(default_factory=dict)
     """Query of a fork -> the folder of the Delta table that it must not write to, or `ANY_TABLE` where it is given one of its own
     whatever its code says: its parent's, or that of the parent of that. Of an Iceberg table its folder: there it writes to a branch."""

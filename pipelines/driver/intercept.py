@@ -26,6 +26,9 @@ class Asked:
     table: str = ""
     output_mode: str = ""
     partition_by: tuple[str, ...] = ()
+    trigger: dict[str, Any] = field(default_factory=dict)
+    """The arguments of `DataStreamWriter.trigger`."""
+    cluster_by: tuple[str, ...] = ()
 
     @property
     def path(self) -> str:
@@ -45,6 +48,31 @@ def asked(writer: Any) -> Asked:
     """The recorded settings of this writer."""
     notes: Asked = writer.__dict__.setdefault(_NOTES, Asked())
     return notes
+
+
+def write_instead(writer: Any, change: Callable[[Any], Any]) -> None:
+    """Has the writer, which was given no function, write what `change` makes of its DataFrame, with all that was said to it."""
+    if not hasattr(writer, "_jwrite"):
+        operation = writer._write_stream  # of Spark Connect: pyspark.sql.connect.plan.WriteStreamOperation
+        operation._child = change(_connected(operation._child, writer._session))._plan
+        return
+    notes, frame = asked(writer), change(writer._df)
+    fresh = frame.writeStream.format(notes.format).options(**notes.options)
+    for setter, words in (("partitionBy", notes.partition_by), ("clusterBy", notes.cluster_by)):
+        if words:
+            getattr(fresh, setter)(*words)
+    for setter, word in (("queryName", notes.name), ("outputMode", notes.output_mode)):
+        if word:
+            getattr(fresh, setter)(word)
+    if notes.trigger:
+        fresh.trigger(**notes.trigger)
+    writer._df, writer._jwrite = frame, fresh._jwrite
+
+
+def _connected(plan: Any, session: Any) -> Any:
+    from pyspark.sql.connect.dataframe import DataFrame
+
+    return DataFrame(plan, session)
 
 
 def install(start: Start) -> None:
@@ -70,6 +98,8 @@ def _noting(writer_class: Any) -> None:
     noted("option", lambda notes, key, value: _note_option(notes, key, value))
     noted("options", _note_options)
     noted("partitionBy", _note_partitions)
+    noted("trigger", lambda notes, **trigger: setattr(notes, "trigger", trigger))
+    noted("clusterBy", lambda notes, *columns: setattr(notes, "cluster_by", columns))
     noted("foreach", lambda notes, f: setattr(notes, "format", "foreach"))
     noted("foreachBatch", lambda notes, func: setattr(notes, "format", "foreachBatch"))
 

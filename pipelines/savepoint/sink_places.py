@@ -19,8 +19,6 @@ class Arguments:
     parent: Sequence[str]
     fork: Sequence[str]
     output: str
-    as_before: bool = True
-    """Whether the fork runs its parent's code with its parent's arguments."""
     own: str = ""
     """What `{output}` means for the fork; empty where nobody needs it."""
     job: str = ""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pipelines.words.sinks import AT_LEAST_ONCE
 
-OWN_TOPIC = (
-    "Where it would write to its parent's topic {topic}, the fork writes to a topic of its own, with its name behind a dot, which the "
-    f"broker makes or has. {AT_LEAST_ONCE}"
+OWN_TOPICS = (
+    "Whatever topic its code or its rows name, the fork writes to one of its own, with its name behind a dot, which the broker makes or "
+    f"has. {AT_LEAST_ONCE}"
 )
 EVERY_SINK_TO_FORK = {
     "memory": "Kept in the driver's memory: whole again after the fork's first batch in complete mode; in any other mode Spark refuses "
@@ -16,8 +16,6 @@ EVERY_SINK_TO_FORK = {
     "foreach": "Your code writes row by row: make sure that the fork's writes go to a place of their own.",
     "foreachBatch": "Your code decides where it writes. The fork has a new query id, so a writer that remembers (query id, batch id) "
     "writes anew; one that remembers the batch id alone would skip the fork's batches.",
-    "kafka": "Kafka keeps what both write: give the fork a topic of its own, or its readers see every row after the savepoint twice. "
-    f"{AT_LEAST_ONCE}",
 }
 EVERY_SINK_TO_RESUME = {
     "memory": "Kept in the driver's memory: whole again after the first batch in complete mode; in any other mode Spark refuses to start "
@@ -32,3 +30,11 @@ EVERY_SINK_TO_RESUME = {
 }
 UNKNOWN_TO_FORK = "Tidemark does not know this sink: make sure that the fork writes to a place of its own."
 UNKNOWN_TO_RESUME = "Tidemark does not know this sink: batches after the savepoint are written again."
+
+
+def own_topic(topic: str) -> str:
+    """What becomes of the parent's topic."""
+    return (
+        f"Where it would write to its parent's topic {topic}, the fork writes to a topic of its own, with its name behind a dot, which the "
+        f"broker makes or has. {AT_LEAST_ONCE}"
+    )

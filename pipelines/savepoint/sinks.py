@@ -16,7 +16,14 @@ from pipelines.domain.restores import SinkPlan
 from pipelines.domain.savepoints import QueryImage
 from pipelines.domain.sinks import FILE_SINKS
 from pipelines.savepoint.sink_places import Arguments, moves, moves_table, table_folder
-from pipelines.savepoint.sink_words import EVERY_SINK_TO_FORK, EVERY_SINK_TO_RESUME, OWN_TOPIC, UNKNOWN_TO_FORK, UNKNOWN_TO_RESUME
+from pipelines.savepoint.sink_words import (
+    EVERY_SINK_TO_FORK,
+    EVERY_SINK_TO_RESUME,
+    OWN_TOPICS,
+    UNKNOWN_TO_FORK,
+    UNKNOWN_TO_RESUME,
+    own_topic,
+)
 
 TABLE_SINKS = frozenset({DELTA, ICEBERG, "hudi"})
 EVERY = "*"
@@ -76,8 +83,8 @@ def for_fork(image: QueryImage, arguments: Arguments, choice: Choice = Choice.CO
         return _forked_delta(image, arguments, choice)
     if image.sink.lower() in TABLE_SINKS:
         return _forked_table(image, moved=not image.sink_table or moves(image, arguments))
-    if image.sink.lower() == kafka.KAFKA and image.sink_table:
-        return _forked_topic(image, arguments)
+    if image.sink.lower() == kafka.KAFKA:
+        return Decision(plan(image, "own", OWN_TOPICS if image.sink_table in ("", kafka.BY_ROW) else own_topic(image.sink_table)))
     return Decision(plan(image, "none", EVERY_SINK_TO_FORK.get(image.sink, UNKNOWN_TO_FORK) + _own_place(image, arguments.fork)))
 
 
@@ -222,20 +229,6 @@ def _forked_delta(image: QueryImage, arguments: Arguments, choice: Choice) -> De
         return refused(image, "restore.history_gone", message, FRESH)
     message = f"The fork writes to {whose}. It begins with version {image.table.version}, which has the rows up to batch {image.batch}."
     return Decision(plan(image, "continue", message))
-
-
-def _forked_topic(image: QueryImage, arguments: Arguments) -> Decision:
-    if image.sink_table != kafka.BY_ROW:
-        return Decision(plan(image, "own", OWN_TOPIC.format(topic=image.sink_table)))
-    if arguments.as_before:
-        return refused(
-            image,
-            "restore.topics_shared",
-            "Each row names the Kafka topic that it goes to (column `topic`), so the fork would write to its parent's topics: their "
-            "readers would see every row after the savepoint twice.",
-            "Let its arguments or its code name other topics, or set the sink's option `topic`: all rows then go to a topic of its own.",
-        )
-    return Decision(plan(image, "none", EVERY_SINK_TO_FORK[kafka.KAFKA]))
 
 
 def _table_hint() -> str:

@@ -109,8 +109,7 @@ def own_tables(manifest: Manifest, target: Target) -> Mapping[str, str]:
 
 
 def _arguments(manifest: Manifest, target: Fork) -> Arguments:
-    as_before = (target.version.args, target.version.contents) == (manifest.version.args, manifest.version.contents)
-    return Arguments(_told(manifest.version), _told(target.version), target.parent_output, as_before, target.output, target.job)
+    return Arguments(_told(manifest.version), _told(target.version), target.parent_output, target.output, target.job)
 
 
 def _told(version: Version) -> tuple[str, ...]:

@@ -158,8 +158,8 @@ def _like(context: Context, parent: JobName) -> Job | None:
 
 
 def _topics(image: QueryImage, job: JobName) -> tuple[str, ...]:
-    """The Kafka topics that a query of `job` keeps from its forks."""
-    return kafka.taken_topics(image.sink_table, job) if image.sink.lower() == kafka.KAFKA else ()
+    """The Kafka topics that a query of `job` keeps from its forks; any of them where nobody knows to what it writes."""
+    return kafka.taken_topics(image.sink_table, job) if image.sink.lower() in ("", kafka.KAFKA) else ()
 
 
 def _unneeded(plan: RestorePlan, verdict: Verdict | None) -> Refusal | None:

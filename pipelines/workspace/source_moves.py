@@ -123,22 +123,30 @@ def _time_ms(context: Context, position: str) -> float:
 
 
 def _of_kafka(context: Context, image: QueryImage, offset: SourceOffset, before: kafka.Offsets, position: str) -> MovedSource:
-    asked = _asked(position, before) if position.startswith("{") else None
+    asked = _asked(position) if position.startswith("{") else None
     at_ms = None if asked is not None or position in (EARLIEST, LATEST) else round(_time_ms(context, position))
     topics = brokers.topics(context, image, offset, before, at_ms)
+    since = asked if asked is not None else {name: topic.partitions for name, topic in topics.items()}
+    places = sorted({(topic, number) for parts_of in (before, since) for topic, parts in parts_of.items() for number in parts})
 
-    def to(topic: str, number: int, stands: int) -> int:
+    def stands(topic: str, number: int) -> int:
+        """Where Spark would go on: in a partition that came after the savepoint with its first row."""
+        return before.get(topic, {}).get(number, _partition(topics, topic, number).first)
+
+    def to(topic: str, number: int) -> int:
         there = _partition(topics, topic, number)
         if asked is None:
             return {EARLIEST: there.first, LATEST: there.end}.get(position, there.end if there.at is None else there.at)
-        at = asked.get(topic, {}).get(number, stands)
+        at = asked.get(topic, {}).get(number, stands(topic, number))
         if not there.first <= at <= there.end:
             message = f"Partition {number} of {topic} holds offsets {there.first} to {there.end}, not {at}"
             raise Invalid("offsets.position", message, "Give one of these, earliest, latest or a time.")
         return at
 
-    after = {topic: {number: to(topic, number, at) for number, at in sorted(parts.items())} for topic, parts in before.items()}
-    distances = [at - before[topic][number] for topic, parts in after.items() for number, at in parts.items()]
+    after: dict[str, dict[int, int]] = {}
+    for topic, number in places:
+        after.setdefault(topic, {})[number] = to(topic, number)
+    distances = [at - stands(topic, number) for topic, parts in after.items() for number, at in parts.items()]
     text = json.dumps(after, separators=(",", ":"))
     skipped, again = sum(max(0, rows) for rows in distances), sum(max(0, -rows) for rows in distances)
     return MovedSource(image.query, offset.source, offset.offset, text, skipped, again, "rows")
@@ -155,18 +163,15 @@ def _of_iceberg(context: Context, image: QueryImage, offset: SourceOffset, befor
 
 def _partition(topics: Mapping[str, kafka.Topic], topic: str, number: int) -> kafka.Partition:
     if topic not in topics or number not in topics[topic].partitions:
-        raise Invalid("offsets.position", f"Kafka has no partition {number} of {topic} any more", "Begin the script anew.")
+        hint = "Name partitions that are there; if one is lost that the savepoint has read, begin the script anew."
+        raise Invalid("offsets.position", f"Kafka has no partition {number} of {topic}", hint)
     return topics[topic].partitions[number]
 
 
-def _asked(position: str, before: kafka.Offsets) -> kafka.Offsets:
+def _asked(position: str) -> kafka.Offsets:
     asked = kafka.offsets_of(position)
     if asked is None:
         raise Invalid("offsets.position", f"{position[:80]} is no offset of Kafka", 'Write {"topic":{"0":17}}; what is not named stays.')
-    unknown = [f"{topic} {number}" for topic, parts in asked.items() for number in parts if number not in before.get(topic, {})]
-    if unknown:
-        has = ", ".join(f"{topic} {number}" for topic, parts in before.items() for number in parts)
-        raise Invalid("offsets.position", f"The source has no partition {unknown[0]}", f"It has {has}.")
     return asked
 
 

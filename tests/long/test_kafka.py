@@ -55,7 +55,7 @@ def test_one_that_is_attached_and_one_that_is_moved(server: Server, broker: Brok
     theirs: list[Savepoint] = []
     begun = goes_on(server, broker, lambda: theirs.append(attach(server, broker, tmp_path / "outside")))
     args = (broker.servers, "{output}", CLICKS, LATER, "copies_of_theirs")
-    do(server.face, Fork(savepoint=theirs[0].id, name="of_theirs", args=args, new_queries=("copies", "query-2")))
+    do(server.face, Fork(savepoint=theirs[0].id, name="of_theirs", args=args, new_queries=("copies", "query-2", "named")))
     await_rows(server, "of_theirs", "sums", sums(ALL))
     do(server.face, Stop("of_theirs", savepoint=False))
     moved_past_what_is_gone(server, broker, begun, retention_overtakes(server, broker, begun))
@@ -121,12 +121,14 @@ def test_one_that_is_moved_to_a_time_between_two_messages(server: Server, broker
     run("t", SCRIPT)
     await_positions(server, '{"timed":{"0":9,"1":9}}', "t")
     begun = saved(server, "t")
+    broker.grow("timed", 3)
+    broker.write("timed", [row(2, "new", 1, 0)], [time_ms(0, 0)])
     write_timed(broker, 1)
     write_timed(broker, 2)
     broker.write("timed", [closing()], [time_ms(3, 0)])
     queries = [image.query for image in begun.queries if '"timed":' in (image.offsets[0].offset or "")]
     assert len(queries) == 2
-    for name, (number, at), distances in (("on", (1, 7), (7, 0)), ("back", (0, 5), (0, 13))):
+    for name, (number, at), distances in (("on", (1, 7), (8, 0)), ("back", (0, 5), (1, 13))):
         between_ms = time_ms(number, at) - STEP_MS // 2
         between = datetime.fromtimestamp(between_ms / 1000, UTC).isoformat()
         change = Fork(savepoint=begun.id, name=name, offsets={f"{query}.0": between for query in queries})
@@ -134,7 +136,7 @@ def test_one_that_is_moved_to_a_time_between_two_messages(server: Server, broker
         begins = f'"startingTimestamp": "{between_ms}", "startingOffsetsByTimestampStrategy": "latest"'
         run(f"{name}_whole", SCRIPT.replace('"startingOffsets": "earliest"', begins))
         do(server.face, change)
-        await_positions(server, '{"timed":{"0":28,"1":27}}', name, f"{name}_whole")
+        await_positions(server, '{"timed":{"0":28,"1":27,"2":1}}', name, f"{name}_whole")
         since = [value for of in range(number, 3) for value in values(phase(of, 2))[at if of == number else 0 :]]
         assert sorted(broker.read(f"copies_of_{name}_whole")) == sorted([*since, *values([closing()])])
         assert sorted(broker.read(f"copies_of_t.{name}")) == sorted(broker.read(f"copies_of_{name}_whole"))

@@ -1,4 +1,5 @@
-"""A job on Kafka: an aggregation into files, copies into a topic, and a topic that is empty for long. Two of its queries have no name."""
+"""A job on Kafka: an aggregation into files, copies into a topic, rows that name their topics, and a topic that is empty for long.
+Two of its queries have no name."""
 
 from __future__ import annotations
 
@@ -26,6 +27,9 @@ copied = events.selectExpr("if(v < 0, raise_error('poison'), value) AS value")
 b = copied.writeStream.queryName("copies").format("kafka").option("kafka.bootstrap.servers", servers)
 b = b.option("topic", copies).start()
 c = read(later).select("k", "v").writeStream.format("parquet").option("path", output + "/later").start()
+named = read(later).selectExpr("concat(k, '_named') AS topic", "cast(v AS string) AS value")
+d = named.writeStream.queryName("named").format("kafka").option("kafka.bootstrap.servers", servers)
+d = d.trigger(processingTime="0 seconds").outputMode("append").start()
 spark.streams.awaitAnyTermination()
 """
 PHASE_S, ROWS = 60, 18

@@ -130,15 +130,15 @@ def goes_on(server: Server, broker: Broker, attached: Callable[[], None] = lambd
     broker.write(CLICKS, phase(2, 3))
     await_positions(server, '{"clicks":{"0":24,"1":24,"2":6}}', "a")
     begun = saved(server, "a")
-    assert [image.query for image in begun.queries] == ["query-0", "copies", "query-2"]
-    assert [image.brokers for image in begun.queries] == [(broker.servers,)] * 3
+    assert [image.query for image in begun.queries] == ["query-0", "copies", "query-2", "named"]
+    assert [image.brokers for image in begun.queries] == [(broker.servers,)] * 4
 
     attached()
     later = [row(0, "x", 1, 0), row(0, "y", 2, 0)]
     broker.write(CLICKS, phase(3, 3))
     broker.write(LATER, later)
     plan = face.plan(Fork(savepoint=begun.id, name="b"))
-    assert {sink.query: sink.action for sink in plan.sinks}["copies"] == "own" and plan.refusal is None
+    assert [sink.query for sink in plan.sinks if sink.action == "own"] == ["copies", "named"] and plan.refusal is None
     assert any("Kafka clicks has all after the savepoint" in warning for warning in plan.warnings)
     do(face, Fork(savepoint=begun.id, name="b"))
     do(face, Resume("a"))
@@ -157,6 +157,9 @@ def goes_on(server: Server, broker: Broker, attached: Callable[[], None] = lambd
     before = [value for number in ALL[:3] for value in values(phase(number, 3))]
     after = values([*phase(3, 3), *phase(4, 3), closing()])
     assert sorted(broker.read("copies.b")) == sorted(after)
+    for topic, value in (("x_named", "1"), ("y_named", "2")):
+        for name in (topic, f"{topic}.b"):
+            until(lambda name=name, value=value: broker.read(name) == [value], what=name)
     copies = broker.read(COPIES)
     assert set(copies) == {*before, *after} and sorted(value for value in copies if value in after) == sorted(after)
     for job in ("b", "a"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -42,6 +43,30 @@ def test_a_source_of_kafka_is_moved(
     assert (moved.before, moved.after, moved.skipped, moved.again) == ('{"clicks":{"0":10,"1":5}}', after, skipped, again)
     entry = (Path(do(house.face, fork).checkpoints) / "counts" / "offsets" / str(savepoint.batch)).read_text().splitlines()
     assert entry[2:] == [after] and '"batchWatermarkMs"' in entry[1]
+
+
+@pytest.mark.parametrize(
+    ("position", "third", "skipped"),
+    [
+        ("earliest", ',"2":3', 0),
+        ("latest", ',"2":8', 24 + 5),
+        ("2027-01-15T08:00", ',"2":5', 6 + 2),
+        ('{"clicks":{"2":7}}', ',"2":7', 4),
+        ('{"clicks":{"1":5}}', "", 0),
+    ],
+)
+def test_so_is_a_partition_that_came_after_the_savepoint(
+    house: House, monkeypatch: pytest.MonkeyPatch, position: str, third: str, skipped: int
+) -> None:
+    """Spark would begin it with its first row, which is its third here: what came before is gone."""
+    savepoint = saved(house)
+    answer(monkeypatch, {"clicks": replace(BROKER["clicks"], partitions={**BROKER["clicks"].partitions, 2: Partition(3, 8, at=5)})})
+    plan = house.face.plan(Fork(savepoint.id, name="b", offsets={"counts.0": position}))
+    (moved,) = plan.moved
+    assert third in moved.after and ('"2"' in moved.after) == bool(third)
+    of_others = {"earliest": 13, "latest": 0}.get(position, 0)
+    assert (moved.skipped, moved.again) == (skipped, of_others)
+    assert (plan.refusal is None) == bool(third), "what is gone of a partition refuses a fork until that is moved past it"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC
 
-from pipelines.domain import kafka, offsets
+from pipelines.domain import offsets
 from pipelines.domain.errors import Conflict, Corrupt, NotFound, Refusal, Unavailable, Unsupported, refusal
 from pipelines.domain.holdings import Holding, Usable
 from pipelines.domain.ids import JobName, QueryName
@@ -134,8 +134,9 @@ def _asked(
 ) -> Holding | None:
     """Of Kafka and tables whatever there is to say. Files that are gone, or that nobody here may look for; None for others and for any
     other source."""
-    if kafka.offsets_of(offset.offset) is not None:
-        return kafka_holdings.of_source(context, image, offset)
+    of_kafka = kafka_holdings.of_source(context, image, offset)
+    if of_kafka is not None:
+        return of_kafka
     of_table = offsets.in_table(offset.offset) is not None
     if not of_table and not (with_files and image.begun):
         return None
