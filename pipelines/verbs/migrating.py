@@ -22,6 +22,10 @@ MAP = (
     "name now (QUERY.NUMBER.OLD=QUERY.NUMBER.NEW), or which source goes on at which offset (QUERY.sources.OLD=QUERY.sources.NEW, a name or "
     "a place). May be given again."
 )
+CHECK = (
+    "Have changed code checked against the state first, where nobody has done that: what cannot start on it, or drops what was not "
+    "accepted, does not begin, and a verdict other than same is said."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +36,7 @@ class Migrating:
     migrate: Mapping[str, str] | None = option(MIGRATE, None, metavar="columns|FILE:function", reads=Reads.FUNCTION)
     drop: tuple[str, ...] = option(DROP, (), flag="--drop", metavar="NAME")
     map: Mapping[str, str] | None = option(MAP, None, flag="--map", metavar="OLD=NEW", reads=Reads.PAIRS)
+    check: bool = option(CHECK, False, flag="--check/--no-check")
 
     @property
     def is_migrated(self) -> bool:

@@ -21,6 +21,8 @@ SENTENCES: Mapping[Outcome, str] = {
 
 SAME_STATE = "its state is computed as before, and what differs is what it puts out, or how that is written"
 NEW_QUERIES = "Begins without state, because the code before does not start it"
+CHECKED = "code.checked"
+"""The kind of event."""
 VARIES = "Depends on the clock or on chance, so that a replay differs by itself"
 
 
@@ -82,6 +84,12 @@ def lines(verdict: Verdict | PlanDifference) -> list[str]:
     begins = [f"{NEW_QUERIES}: {', '.join(new)}."] if new else []
     varies = [f"{VARIES}: {', '.join(verdict.varies)}."] if verdict.varies else []
     return [f"{verdict.outcome}: {SENTENCES[verdict.outcome]}", *parts, *plans(verdict), *begins, *varies]
+
+
+def told(verdict: Verdict) -> str:
+    """The whole in one sentence, with the first reason."""
+    reason = next((f"{subject(part)}: {' '.join(part.reasons)}" for part in verdict.parts if part.outcome is verdict.outcome), "")
+    return f"the verdict on its code is {verdict.outcome.value!r}. {reason}".rstrip()
 
 
 def _part(part: Part) -> list[str]:

@@ -41,10 +41,10 @@ def plan(context: Context, change: Check) -> PlannedChange[Verdict, CheckPlan]:
     versions.check_to_try(version)
     verdict = known_verdicts.known(context, manifest, version, change.new_queries, told)
     plan = CheckPlan(manifest.id, manifest.job, version.id, verdict is None)
-    return PlannedChange(plan, lambda ticket: verdict or _check(context, manifest, version, change.new_queries, told, ticket))
+    return PlannedChange(plan, lambda ticket: verdict or check(context, manifest, version, change.new_queries, told, ticket))
 
 
-def _check(
+def check(
     context: Context, manifest: Manifest, version: Version, new_queries: tuple[str, ...], told: Mapping[str, str], ticket: Ticket
 ) -> Verdict:
     """The verdict, found in a scratch folder of which nothing is left."""

@@ -19,7 +19,8 @@ from pipelines.domain.ids import ExperimentId, JobName, job_name
 from pipelines.domain.jobs import Job
 from pipelines.verbs.experiment import ExperimentPlan, StartExperiment
 from pipelines.verbs.experiments import ListExperiments, ShowExperiment, ShowTree
-from pipelines.workspace import events, forks, runs, savepoints
+from pipelines.verbs.fork import Variant
+from pipelines.workspace import checked, events, forks, runs, savepoints
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, answers, plans
 from pipelines.workspace.files import readable
@@ -40,7 +41,7 @@ def plan(context: Context, change: StartExperiment) -> Planned[Experiment, Exper
     jobs = ((savepoint.job,) if change.with_parent else ()) + tuple(names)
     experiment_id = ExperimentId(context.new_id("e"))
     plan = ExperimentPlan(experiment_id, change.name.strip(), savepoint.id, jobs, tuple(variant.plan for variant in variants))
-    return Planned(plan, lambda ticket: _start(context, plan, variants, ticket), variants[0].version)
+    return Planned(plan, lambda ticket: _start_checked(context, plan, variants, asked, ticket), variants[0].version)
 
 
 def _names(change: StartExperiment) -> list[JobName]:
@@ -52,6 +53,19 @@ def _names(change: StartExperiment) -> list[JobName]:
     if not change.name.strip():
         raise Invalid("experiment.name", "An experiment needs a name", "Name it after what it tries.")
     return names
+
+
+def _start_checked(
+    context: Context, plan: ExperimentPlan, variants: Sequence[PlannedFork], asked: Sequence[Variant], ticket: Ticket
+) -> Experiment:
+    found = [
+        checked.first(context, variant, fork.plan, fork.version, ticket, new_queries=fork.new_queries, is_forced=fork.is_forced)
+        for fork, variant in zip(variants, asked, strict=True)
+    ]
+    experiment = _start(context, plan, variants, ticket)
+    for fork, of_fork in zip(variants, found, strict=True):
+        checked.tell(context, of_fork, fork.job, fork.run)
+    return experiment
 
 
 def _start(context: Context, plan: ExperimentPlan, variants: Sequence[PlannedFork], ticket: Ticket) -> Experiment:

@@ -22,6 +22,7 @@ from pipelines.verbs.fork import Fork, Variant
 from pipelines.words import migrations as migration_words
 from pipelines.words import offsets
 from pipelines.workspace import (
+    checked,
     environments,
     events,
     job_places,
@@ -66,7 +67,11 @@ class PlannedFork:
 def plan(context: Context, change: Fork) -> Planned[Run, RestorePlan]:
     """Raises AlreadyExists for a name in use, Invalid for code with a syntax error, Incompatible where a sink cannot be carried on."""
     fork = plan_fork(context, change)
-    return Planned(fork.plan, lambda ticket: begin(context, fork, ticket), fork.version)
+
+    def do(ticket: Ticket) -> Run:
+        return checked.begun(context, change, fork.plan, fork.version, ticket, lambda ticket: begin(context, fork, ticket))
+
+    return Planned(fork.plan, do, fork.version)
 
 
 def plan_fork(context: Context, change: Fork) -> PlannedFork:

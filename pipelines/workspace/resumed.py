@@ -20,7 +20,7 @@ from pipelines.savepoint.passing import Passing
 from pipelines.storage.addresses import open_storage
 from pipelines.words import migrations as migration_words
 from pipelines.words import restarts as restart_words
-from pipelines.workspace import events, histories, job_places, probations, query_names, repairs, restores, runs, spark_changes
+from pipelines.workspace import events, histories, job_places, probations, query_names, repairs, restores, runs, spark_changes, verdicts
 from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.context import Context
 from pipelines.workspace.query_names import QueryNames
@@ -64,6 +64,14 @@ def refused(shown: RestorePlan, going: Going) -> RestorePlan:
     """The plan of going back in time, refused where a sink would pass over what is done again."""
     error = None if going.force or going.partitions is not None else sinks.refused_going_back(shown.sinks)
     return replace(shown, refusal=shown.refusal or (errors.refusal(error) if error else None))
+
+
+def judged(context: Context, shown: RestorePlan, manifest: Manifest | None, going: Going) -> RestorePlan:
+    """The plan with what is known of the version on the state of `manifest`."""
+    if manifest is None:
+        return shown
+    told = going.migrate.told if going.migrate is not None else None
+    return replace(shown, verdict=verdicts.nearest(context, manifest, going.version, going.new_queries, told), judged=manifest.id)
 
 
 def rehearse(context: Context, going: Going, frozen: Version, manifest: Manifest, ticket: Ticket) -> None:

@@ -24,6 +24,7 @@ from pipelines.verbs.take import Take
 from pipelines.words import formats
 from pipelines.workspace import (
     attachments,
+    checked,
     home_leases,
     job_places,
     job_resources,
@@ -50,7 +51,7 @@ from pipelines.workspace.resumed import Going
 from pipelines.workspace.safety import Safety
 from pipelines.workspace.savepoints import PlannedTake
 from pipelines.workspace.tickets import Ticket
-from pipelines.workspace.verdicts import nearest, refusal, stand_in
+from pipelines.workspace.verdicts import refusal, stand_in
 
 Go = Callable[[Context, Ticket, Probation | None], Run]
 """Carries a resume out, on probation where that is given; the caller holds the job."""
@@ -59,7 +60,9 @@ Go = Callable[[Context, Ticket, Probation | None], Run]
 @plans(Resume)
 def plan(context: Context, change: Resume) -> Planned[Run, RestorePlan]:
     """Plans a new run of a job that is not running; raises what `planned` does."""
-    return planned(context, change)
+    made = planned(context, change)
+    version = made.begins
+    return replace(made, do=lambda ticket: checked.begun(context, change, made.plan, version, ticket, made.do))
 
 
 def restart(context: Context, job: JobName, attempt: int) -> Run:
@@ -116,7 +119,7 @@ def _way(context: Context, going: Going, change: Resume) -> tuple[RestorePlan, G
     is_copied = moved or going.migrate is not None or sources.table_of_a_run(context, going.job)
     is_copied = is_copied or snapshot_versions.needs_copy(context, going.newest, going.version)
     shown, go = (_moved if is_copied else _own)(context, going)
-    return _judged(context, shown, stand_in(context, going.job), going), go
+    return resumed.judged(context, shown, stand_in(context, going.job), going), go
 
 
 def _resume(context: Context, going: Going, go: Go, ticket: Ticket, shown: RestorePlan) -> Run:
@@ -151,7 +154,7 @@ def _from_savepoint(context: Context, going: Going, savepoint: str) -> tuple[Res
         return resumed.restored(context, replace(going, probation=probation), frozen, manifest, ticket)
 
     shown = spark_changes.told_of_savepoint(context, shown, manifest, going.version)
-    return replace(_judged(context, resumed.refused(shown, going), manifest, going), saves=safe.labels), go
+    return replace(resumed.judged(context, resumed.refused(shown, going), manifest, going), saves=safe.labels), go
 
 
 def _safety(context: Context, going: Going, manifest: Manifest) -> Safety:
@@ -159,14 +162,6 @@ def _safety(context: Context, going: Going, manifest: Manifest) -> Safety:
     if going.adopts is not None:
         return safety.before_an_upgrade(context, going.newest)
     return safety.before_going_back(context, going.job, {image.query: image.batch for image in manifest.queries}, manifest.id)
-
-
-def _judged(context: Context, shown: RestorePlan, manifest: Manifest | None, going: Going) -> RestorePlan:
-    """The plan with what is known of the version on the state of `manifest`."""
-    if manifest is None:
-        return shown
-    told = going.migrate.told if going.migrate is not None else None
-    return replace(shown, verdict=nearest(context, manifest, going.version, going.new_queries, told), judged=manifest.id)
 
 
 def _to_batch(context: Context, going: Going, batch: int | Mapping[str, int]) -> tuple[RestorePlan, Go]:

@@ -20,7 +20,7 @@ def test_promote_waits_and_prints_job_and_run(tidemark: Door) -> None:
     tidemark.face.answers(Promote, samples.ended("op-9", "promote", JOB, "r-9", SPLIT))
     done = tidemark("promote", SPLIT)
     assert (done.exit_code, done.stdout) == (0, f"{JOB} r-9\n")
-    assert tidemark.face.begun == [Promote(SPLIT)]
+    assert tidemark.face.begun == [Promote(SPLIT, check=True)]
     tidemark.face.refuses(Promote, DECIDED)
     assert tidemark("promote", SPLIT).exit_code == 5
 

@@ -124,4 +124,4 @@ def test_several_are_resumed_as_they_were(tidemark: Door, words: tuple[str, ...]
 def test_one_is_what_it_was(tidemark: Door) -> None:
     tidemark("stop", JOB)
     tidemark("resume", OTHER)
-    assert tidemark.face.begun == [Stop(JOB), Resume(OTHER)]
+    assert tidemark.face.begun == [Stop(JOB), Resume(OTHER, check=True)]

@@ -294,7 +294,7 @@ def test_resume(tidemark: Door, script: Path) -> None:
     done = tidemark("resume", "post_events", "--from", FIRST, "--code", script, "--arg", "x", "--conf", "k=v", "--master", "local[1]")
     assert done.stdout == f"post_events {changes.RUN}\n"
     changed: dict[str, Any] = {"code": "print('counts')\n", "args": ("x",), "conf": {"k": "v"}, "master": "local[1]"}
-    assert tidemark.face.begun == [Resume(job="post_events", from_savepoint=FIRST, **changed)]
+    assert tidemark.face.begun == [Resume(job="post_events", from_savepoint=FIRST, check=True, **changed)]
     assert tidemark.ticks == 1
 
 
@@ -309,22 +309,22 @@ def test_another_runtime_is_an_upgrade_of_the_engine(tidemark: Door, script: Pat
 
 def test_resume_keeps_what_is_not_given(tidemark: Door) -> None:
     assert tidemark("resume", "post_events").exit_code == 0
-    assert tidemark.face.begun == [Resume(job="post_events")]
+    assert tidemark.face.begun == [Resume(job="post_events", check=True)]
 
 
 def test_resume_adds_confs_to_those_it_had(tidemark: Door) -> None:
     tidemark("resume", JOB, "--conf", "k=v")
-    assert tidemark.face.begun[-1] == Resume(job=JOB, conf={"spark.x": "1", "k": "v"})
+    assert tidemark.face.begun[-1] == Resume(job=JOB, check=True, conf={"spark.x": "1", "k": "v"})
 
 
 def test_resume_at_a_batch(tidemark: Door) -> None:
     assert tidemark("resume", "post_events", "--batch", "8", "--new-query", "a", "--new-query", "b").exit_code == 0
-    assert tidemark.face.begun == [Resume(job="post_events", batch=8, new_queries=("a", "b"))]
+    assert tidemark.face.begun == [Resume(job="post_events", batch=8, check=True, new_queries=("a", "b"))]
 
 
 def test_resume_at_a_batch_of_each_query(tidemark: Door) -> None:
     assert tidemark("resume", "post_events", "--batch", "counts=8", "--batch", "late=2").exit_code == 0
-    assert tidemark.face.begun == [Resume(job="post_events", batch={"counts": 8, "late": 2})]
+    assert tidemark.face.begun == [Resume(job="post_events", batch={"counts": 8, "late": 2}, check=True)]
 
 
 def test_resume_goes_to_one_point(tidemark: Door) -> None:
@@ -457,7 +457,7 @@ def test_fork(tidemark: Door, script: Path) -> None:
     done = tidemark("fork", FIRST, "--name", "c", "--code", script, "--arg", "1", "--arg", "2", "--conf", "k=v")
     assert done.stdout == f"c {changes.RUN}\n"
     changed: dict[str, Any] = {"code": "print('counts')\n", "script": "counts.py", "args": ("1", "2"), "conf": {"spark.x": "1", "k": "v"}}
-    assert tidemark.face.begun == [Fork(savepoint=FIRST, name="c", **changed)]
+    assert tidemark.face.begun == [Fork(savepoint=FIRST, name="c", check=True, **changed)]
 
 
 def test_fork_dry_run_prints_the_plan(tidemark: Door) -> None:
@@ -477,7 +477,7 @@ SINKS = [
 def test_fork_says_what_its_sinks_do(tidemark: Door, given: list[str], sinks: dict[str, str]) -> None:
     words = [word for sink in given for word in ("--sink", sink)]
     assert tidemark("fork", FIRST, "--name", "c", *words, "--new-query", "more").exit_code == 0
-    assert tidemark.face.begun == [Fork(savepoint=FIRST, name="c", sinks=sinks, new_queries=("more",))]
+    assert tidemark.face.begun == [Fork(savepoint=FIRST, name="c", sinks=sinks, check=True, new_queries=("more",))]
 
 
 @pytest.mark.parametrize("sink", ["frsh", "counts=", "=fresh", "counts=new"])

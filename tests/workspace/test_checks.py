@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,14 +20,17 @@ from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.verdicts import Outcome, Part, Verdict
 from pipelines.sandbox import installed
 from pipelines.verbs.check import Check
+from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.face import do
-from pipelines.verbs.fork import Fork
-from pipelines.verbs.jobs import ShowJob
+from pipelines.verbs.fork import Fork, Variant
+from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest
+from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from pipelines.verbs.try_code import TryCode
+from pipelines.verbs.verb import Change
 from pipelines.workspace import resumes, versions
 from pipelines.workspace import verdicts as known
 from tests.savepoint.golden import lay_checkpoint, lay_output
@@ -107,6 +111,28 @@ def test_changed_code_is_judged_in_the_sandbox_and_the_forks_plan_says_it(kept_j
     greatest = do(house.face, Check(savepoint.id, code=CODE.replace('F.sum("n")', 'F.max("n")')))
     assert greatest.outcome is Outcome.NEEDS_REWRITING
     assert greatest.parts[0].reasons == ("default value: sum long before, max integer now",)
+    begins_once_it_is_checked(house, savepoint)
+
+
+def begins_once_it_is_checked(house: House, savepoint: Savepoint) -> None:
+    """Who asks for a check begins nothing on state that it does not fit, and is told where it means something else."""
+    least, twice = (CODE.replace('F.sum("n")', other) for other in ('F.min("n")', 'F.sum(F.col("n") * 2)'))
+    changes: list[Change[Any, Any]] = [
+        Fork(savepoint.id, name="least", code=least, check=True),
+        Resume("a", code=least.replace("10 minutes", "10 minute"), check=True),
+        StartExperiment("e", savepoint.id, (Variant(name="least"), Variant(name="f", code=f"{least}\n1\n", check=True))),
+    ]
+    for change in changes:
+        with pytest.raises(Incompatible, match="min integer now"):
+            do(house.face, change)
+    assert [summary.job.name for summary in house.face.ask(ListJobs())] == ["a"] and len(house.face.ask(ListSavepoints("a"))) == 1
+    assert do(house.face, Fork(savepoint.id, name="same", code=f"{CODE}\n# but for a word\n", check=True)).job == "same"
+    assert do(house.face, Fork(savepoint.id, name="unasked", code=CODE.replace("F.sum", "F.first"))).job == "unasked"
+    run = do(house.face, Fork(savepoint.id, name="twice", code=twice, check=True))
+    (event,) = house.face.ask(ListEvents(kind="code.checked"))
+    assert (event.job, event.subject) == ("twice", run.id)
+    assert "the verdict on its code is 'changed meaning'. counts, operator 0 (aggregation): computes: sum(n)" in event.message
+    assert not any(house.face.layout.sandbox.iterdir())
 
 
 def shows_a_key(house: House, savepoint: Savepoint, counts: str, into: Path) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.cli import output
-from pipelines.cli.additions import shows
+from pipelines.cli.additions import defaults, shows
 from pipelines.cli.descriptions import describes
 from pipelines.cli.nouns.plans import restore_plan
+from pipelines.cli.nouns.runs import tell_verdict
 from pipelines.cli.nouns.stops import within
 from pipelines.cli.session import Here
 from pipelines.domain.decisions import DropPlan, PromotePlan, Step, UndropPlan
@@ -17,10 +18,14 @@ from pipelines.verbs.promote import Promote
 from pipelines.verbs.rescale import Rescale, RescalePlan
 from pipelines.words import decisions, plans
 
+defaults(Promote, check=True)
+
 
 @shows(Promote, timeout=within(600))
 def _promoted(here: Here, change: Promote, done: Operation) -> None:
     here.session.tick()
+    if change.check:
+        tell_verdict(here, done.job, done.result)
     output.tell(decisions.promoted(change.job, done.job))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,12 +13,14 @@ from pipelines.cli import output
 from pipelines.cli.additions import Parameter, command, completes, shows
 from pipelines.cli.nouns import code
 from pipelines.cli.nouns.differences import section_text
+from pipelines.cli.nouns.runs import tell_verdict
 from pipelines.cli.session import Here
 from pipelines.domain.experiments import Comparison, Experiment
 from pipelines.domain.intervals import Interval, Measure
 from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.experiments import Compare, Diff, ListExperiments, ShowIntervals
 from pipelines.verbs.fork import Variant
+from pipelines.verbs.migrating import CHECK
 from pipelines.words import formats, lockstep, observed
 
 MEASURED = {
@@ -30,9 +33,12 @@ VARIANTS = "A new job and its code (JOB alone keeps the savepoint's); give one o
 VARIANT = Parameter(list[str], typer.Option("--variant", metavar="JOB[=FILE]", help=VARIANTS, show_default=False))
 
 
-@completes(StartExperiment, variant=VARIANT)
+CHECKED = Parameter(bool, typer.Option("--check/--no-check", help=CHECK), True)
+
+
+@completes(StartExperiment, variant=VARIANT, check=CHECKED)
 def _with_variants(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {"variants": tuple(_variant(here, text) for text in here.words["variant"])}
+    return {"variants": tuple(replace(_variant(here, text), check=here.words["check"]) for text in here.words["variant"])}
 
 
 def _variant(here: Here, text: str) -> Variant:
@@ -47,6 +53,9 @@ def _variant(here: Here, text: str) -> Variant:
 
 @shows(StartExperiment)
 def _started(here: Here, change: StartExperiment, experiment: Experiment) -> None:
+    for variant in change.variants:
+        if variant.check:
+            tell_verdict(here, variant.name)
     output.tell(f"{experiment.name} began with {', '.join(experiment.jobs)}")
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import typer
 
-from pipelines.cli.additions import Parameter, Shown, completes, excludes, shows
+from pipelines.cli import output
+from pipelines.cli.additions import Parameter, Shown, completes, defaults, excludes, shows
 from pipelines.cli.nouns import code
 from pipelines.cli.nouns.stops import within
 from pipelines.cli.session import Here
@@ -23,12 +24,16 @@ from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ReadManifest
+from pipelines.verbs.system import ListEvents
 from pipelines.verbs.verb import Change
+from pipelines.words.verdicts import CHECKED
 
 UP = (RunState.RUNNING, RunState.FINISHED, RunState.WATCHED)
 WAIT = Parameter(bool, typer.Option("--wait", help="Wait until it runs; exit code 1 if it fails before."), False)
 
 excludes(Resume, "from_savepoint", "batch")
+defaults(Fork, check=True)
+defaults(Resume, check=True)
 
 
 @completes(RunScript, "name", module=code.MODULE, event_log=code.EVENT_LOG, **code.SHIPPED)
@@ -59,10 +64,20 @@ def _resume(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
 @shows(Run, wait=WAIT, timeout=within(300))
 def _begun(here: Here, change: Change[Run, Any], begun: Run) -> Shown:
     """The run, with `--wait` once it is up."""
+    if isinstance(change, Fork | Resume) and change.check:
+        tell_verdict(here, begun.job, begun.id)
     run = begun
     if here.words["wait"]:
         run = here.session.until(lambda: up(here, begun), here.words["timeout"], f"the start of {begun.job}")
     return Shown(run, change.prints.format(run))
+
+
+def tell_verdict(here: Here, job: str, run: str = "") -> None:
+    """Says what a check has found of the code of a run that has begun (of the only one, of a new job), where its state does not mean the
+    same for certain."""
+    for event in here.face.ask(ListEvents(job, limit=20, kind=CHECKED)):
+        if run in ("", event.subject):
+            output.tell(event.message)
 
 
 def up(here: Here, begun: Run) -> Run | None:
