@@ -23,7 +23,7 @@ from pipelines.domain.experiments import Experiment
 from pipelines.domain.jobs import JobSummary
 from pipelines.verbs.drop import Drop
 from pipelines.verbs.promote import Promote
-from pipelines.words import formats
+from pipelines.words import formats, plans
 
 STATES = {
     StateFrom.PRESENT: "Its own present state: its output stays, new batches run the new code",
@@ -95,7 +95,8 @@ def ask_promote(job: str) -> None:
             accepted = acceptance.accepted(verdict, job)
             change = replace(change, drop=accepted.drop, map=dict(accepted.map) or None)
             plan = _planned(change)
-        ending(change, "Promote", "decide", operations.begin, ready=plan is not None and plan.refusal is None)
+        why_not = plans.refusal(plan) or None
+        ending(change, "Promote", "decide", operations.begin, ready=plan is not None and plan.refusal is None, help=why_not)
 
     ask()
 

@@ -47,8 +47,8 @@ def _refusal(plan: object) -> Refusal | None:
     from pipelines.verbs.rescale import RescalePlan
     from pipelines.verbs.run import RunPlan
 
-    restore = plan.restore if isinstance(plan, RunPlan | PromotePlan | RescalePlan | ReplayPlan) else plan
-    return restore.refusal if isinstance(restore, RestorePlan | ExperimentPlan) else None
+    refuses = plan.restore if isinstance(plan, RunPlan | RescalePlan | ReplayPlan) else plan
+    return refuses.refusal if isinstance(refuses, RestorePlan | ExperimentPlan | PromotePlan) else None
 
 
 def ask(here: Here, question: Question[Any]) -> None:

@@ -101,13 +101,13 @@ class PromotePlan:
     steps: tuple[Step, ...]
     warnings: tuple[str, ...] = ()
     restore: RestorePlan | None = None
-    """Of a promotion from the savepoint."""
+    """Of a promotion from the savepoint, with the variant's state, or with a migrated copy of the parent's present one."""
     verdict: Verdict | None = None
     """What becomes of the parent's present state under that version; None where nobody has checked it."""
     judged: SavepointId | None = None
     """The savepoint whose state stands for that one, as of `RestorePlan`."""
     refusal: Refusal | None = None
-    """What promoting it raises: a part of the state that is dropped, and was not accepted."""
+    """What promoting it raises: a part of the state that is dropped, and was not accepted; code that is known not to start."""
 
 
 @dataclass(frozen=True)

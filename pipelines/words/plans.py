@@ -150,7 +150,7 @@ def sink(plan: SinkPlan) -> str:
     return f"{plan.query}{f' ({plan.sink})' if plan.sink else ''}: {SINKS.get(plan.action, plan.action)}. {plan.message}"
 
 
-def refusal(plan: RestorePlan | None) -> str:
+def refusal(plan: RestorePlan | PromotePlan | None) -> str:
     """Why the plan cannot be carried out; empty where it can."""
     return f"{plan.refusal.message} {plan.refusal.hint}".strip() if plan and plan.refusal else ""
 

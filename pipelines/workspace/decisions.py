@@ -7,12 +7,13 @@ A crash in between leaves a variant that is stopped and not marked: `drop` marks
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from pipelines.catalog import experiments as experiment_rows
 from pipelines.domain.decisions import Choice, Decision, Does, DropPlan, Step, UndropPlan
-from pipelines.domain.errors import Conflict
+from pipelines.domain.errors import GROUPS, Conflict, TidemarkError
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.ids import ExperimentId, JobName, RunId, SavepointId
 from pipelines.domain.jobs import Origin, Run
@@ -24,7 +25,7 @@ from pipelines.verbs.stop import Stop
 from pipelines.workspace import events, operations, resumes, runs, savepoints, stops, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
-from pipelines.workspace.tickets import Ticket
+from pipelines.workspace.tickets import Cancelled, Ticket
 
 PAUSE_S = 0.1
 
@@ -117,6 +118,23 @@ def stopped(context: Context, stop: Stop, ticket: Ticket) -> SavepointId | None:
     if current.error_code in stops.NOTHING_TO_SAVE:
         return None
     return SavepointId(sound(current).result) if current.result or current.state is not OperationState.DONE else None
+
+
+@contextmanager
+def else_as_it_was(context: Context, job: JobName, *, stops: bool) -> Iterator[None]:
+    """Where what is done inside fails, or is cancelled, a job that `stops` for it goes on as it was, and the error says so; one that has
+    not stopped yet is left alone."""
+    try:
+        yield
+    except TidemarkError as error:
+        newest = runs.newest(context, job)
+        if not stops or newest is None or newest.state.goes_on:
+            raise
+        resumes.plan(context, Resume(job, force=True)).do(Ticket())
+        if isinstance(error, Cancelled):
+            raise
+        message = f"{error.message.rstrip('.')}. {job} goes on as it was"
+        raise GROUPS.get(error.group, TidemarkError)(error.code, message, error.hint) from error
 
 
 def record(context: Context, decided: Variant, decision: Decision, message: str) -> None:

@@ -1,7 +1,7 @@
 """Promotions: the parent of a variant goes on with the variant's version.
 
 The order: (1) where the parent goes on with the variant's state, a savepoint is taken of that; (2) the parent is stopped with a savepoint,
-where it runs; (3) it is resumed with the variant's version, the same upgrade that people ask for by hand; where that fails, or is
+where it runs; (3) it is resumed with the variant's version, the same upgrade that people ask for by hand; where (2) or (3) fails, or is
 cancelled, a parent that ran goes on as it was; (4) the experiment records the decision. A crash before (3) leaves the parent stopped with
 its savepoint; one before (4) leaves it upgraded, and promoting again only records.
 """
@@ -13,49 +13,34 @@ from dataclasses import replace
 from pipelines.domain import files
 from pipelines.domain.decisions import Choice, Decision, Does, PromotePlan, StateFrom, Step, refusal_of_failed
 from pipelines.domain.differences import code_difference, file_differences
-from pipelines.domain.errors import GROUPS, Conflict, NotFound, TidemarkError
-from pipelines.domain.ids import RunId, SavepointId
+from pipelines.domain.errors import Conflict, NotFound
+from pipelines.domain.ids import SavepointId
 from pipelines.domain.jobs import Run
-from pipelines.domain.restores import RestorePlan
-from pipelines.domain.savepoints import Manifest
-from pipelines.domain.verdicts import Verdict
 from pipelines.domain.versions import Version
-from pipelines.savepoint import migration, rescaling, sinks
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.revision import Revision
 from pipelines.verbs.stop import Stop
-from pipelines.workspace import adoptions, attachments, decisions, job_places, jobs, restores, resumes, runs, savepoints, verdicts, versions
+from pipelines.workspace import attachments, decisions, jobs, promoted_state, resumes, runs, savepoints, verdicts, versions
 from pipelines.workspace.adoptions import Adoption
 from pipelines.workspace.context import Context
 from pipelines.workspace.decisions import Variant
 from pipelines.workspace.doers import Planned, plans
-from pipelines.workspace.holdings import gaps
-from pipelines.workspace.tickets import Cancelled, Ticket
+from pipelines.workspace.tickets import Ticket
 
 
 @plans(Promote)
 def plan(context: Context, change: Promote) -> Planned[str, PromotePlan]:
     """Raises what `decisions.variant` raises; Conflict (`promote.parent_gone`, `promote.never_started`, `promote.failed`,
     `promote.other`, `job.attached`); from the savepoint NotFound (`savepoint.not_found`) where that was disposed of; Invalid
-    (`drop.unknown`)."""
+    (`promote.migrate`), and what planning a migration raises and refuses."""
     variant = decisions.variant(context, change.job)
-    adoption = adoptions.planned(context, variant) if change.state is StateFrom.VARIANT else None
+    adoption = promoted_state.adoption(context, variant, change) if change.state is StateFrom.VARIANT else None
     plan = _plan(context, variant, change, adoption)
-    verdict = plan.restore.verdict if plan.restore is not None else plan.verdict
-    _check_dropped(context, plan, change, adoption)
-    plan = replace(plan, refusal=verdicts.not_accepted(verdict, change) or verdicts.not_dropped(verdict, change))
+    verdict = plan.verdict or (plan.restore.verdict if plan.restore is not None else None)
+    otherwise = f"To have {variant.parent} begin with it all the same, resume it: --code FILE --force."
+    plan = replace(plan, refusal=verdicts.refusal(verdict, change, is_forced=False, otherwise=otherwise))
     return Planned(plan, lambda ticket: _promote(context, variant, plan, change, adoption, ticket))
-
-
-def _check_dropped(context: Context, plan: PromotePlan, change: Promote, adoption: Adoption | None) -> None:
-    """Raises Invalid (`drop.unknown`), before the parent is stopped, for what is to be dropped and no savepoint would hold."""
-    if adoption is not None:
-        migration.check_dropped(rescaling.of_look(adoption.take.look), change.drop)
-    judged = plan.restore.judged if plan.restore is not None else plan.judged
-    if adoption is None and judged is not None:
-        manifest = savepoints.manifest(context, judged)
-        migration.check_dropped(rescaling.of_savepoint(context.shelf(manifest.id), manifest), change.drop)
 
 
 def _plan(context: Context, variant: Variant, change: Promote, adoption: Adoption | None) -> PromotePlan:
@@ -75,17 +60,12 @@ def _plan(context: Context, variant: Variant, change: Promote, adoption: Adoptio
         sum(part.removed for part in code),
         stops=present.state.goes_on and not has_it,
         state=state,
-        steps=_steps(variant, present, target, state, has_it=has_it),
+        steps=_steps(variant, present, target, change, has_it=has_it),
         warnings=tuple(_warnings(context, variant, before, target)),
-        restore=None if has_it or state is StateFrom.PRESENT else _restore(context, variant, target, change, adoption),
-        verdict=_known(context, variant, judged, target, change) if judged is not None else None,
+        restore=None if has_it else promoted_state.restore_plan(context, variant, present, target, change, adoption),
+        verdict=promoted_state.known(context, variant, judged, target, change) if judged is not None else None,
         judged=judged.id if judged is not None else None,
     )
-
-
-def _known(context: Context, variant: Variant, judged: Manifest, target: Version, change: Promote) -> Verdict | None:
-    new_queries = context.files.spec(variant.job, variant.run.id).new_queries
-    return verdicts.nearest(context, judged, target, new_queries, change.map)
 
 
 def _parent(context: Context, variant: Variant) -> Run:
@@ -124,9 +104,9 @@ def _revision(version: Version, before: Version) -> Revision:
     )
 
 
-def _steps(variant: Variant, present: Run, target: Version, state: StateFrom, *, has_it: bool) -> tuple[Step, ...]:
+def _steps(variant: Variant, present: Run, target: Version, change: Promote, *, has_it: bool) -> tuple[Step, ...]:
     """The steps, in the order in which `_promote` does them."""
-    parent = variant.parent
+    parent, state = variant.parent, change.state
     goes_on = variant.run.state.goes_on
     stays = "runs on until it is dropped or stopped" if goes_on else f"does not run ({variant.run.state}), and is left as it is"
     last_step = Step(Does.RECORD, f"The decision is kept; {variant.job} {stays}.")
@@ -144,7 +124,13 @@ def _steps(variant: Variant, present: Run, target: Version, state: StateFrom, *,
         goes = f"{parent} goes back to savepoint {variant.origin.savepoint} and does all since then again, with the code of {variant.job}"
     else:
         goes = f"{parent} goes on from where it stands, with its own state, output and query ids, and the code of {variant.job}"
-    return *saves, *stop, Step(Does.RESUME, f"{goes}: version {target.id}."), last_step
+    rewritten: tuple[Step, ...] = ()
+    if change.is_migrated:
+        fails = f"where that fails, {parent} {'goes on as it was' if present.state.goes_on else 'stays as it is'}"
+        rewritten = (
+            Step(Does.REWRITE, f"A copy of that state is migrated for the code of {variant.job}, and a batch rehearsed; {fails}."),
+        )
+    return *saves, *stop, *rewritten, Step(Does.RESUME, f"{goes}: version {target.id}."), last_step
 
 
 def _warnings(context: Context, variant: Variant, before: Version, target: Version) -> list[str]:
@@ -161,23 +147,6 @@ def _warnings(context: Context, variant: Variant, before: Version, target: Versi
     return warnings
 
 
-def _restore(context: Context, variant: Variant, target: Version, change: Promote, adoption: Adoption | None) -> RestorePlan:
-    """The plan of going on with the variant's state, or of going back to the savepoint; refuses where a sink of the parent cannot."""
-    if adoption is not None:
-        plan = adoption.plan(variant.parent, job_places.next_checkpoints(context, variant.parent, RunId(context.new_id("r"))))
-        if plan.refusal is not None:
-            raise plan.refusal.error
-        return plan
-    manifest = savepoints.manifest(context, variant.origin.savepoint)
-    plan = restores.of_resume(context, manifest, variant.parent, RunId(context.new_id("r")), target).plan()
-    plan = gaps.told_of_savepoint(context, plan, manifest)
-    if plan.refusal is not None:
-        raise plan.refusal.error
-    if error := sinks.refused_going_back(plan.sinks):
-        raise Conflict(error.code, error.message, "Promote it on its present state (--state present).")
-    return replace(plan, verdict=_known(context, variant, manifest, target, change), judged=manifest.id)
-
-
 def _promote(context: Context, variant: Variant, plan: PromotePlan, change: Promote, adoption: Adoption | None, ticket: Ticket) -> str:
     if plan.refusal is not None:
         raise plan.refusal.error
@@ -190,15 +159,15 @@ def _promote(context: Context, variant: Variant, plan: PromotePlan, change: Prom
             adopted = savepoints.publish(context, adoption.take, ticket).id
         elif step.does is Does.STOP:
             ticket.step(f"stopping {variant.parent}")
-            savepoint = decisions.stopped(context, Stop(variant.parent, label=f"before {variant.job} was promoted"), ticket)
+            stop = Stop(variant.parent, label=f"before {variant.job} was promoted")
+            with decisions.else_as_it_was(context, variant.parent, stops=True):
+                savepoint = decisions.stopped(context, stop, ticket)
         elif step.does is Does.RESUME:
             ticket.step(f"starting {variant.parent}")
-            try:
+            with decisions.else_as_it_was(context, variant.parent, stops=plan.stops):
                 upgrade = _upgrade(context, variant, present, change, adopted)
                 queries = adoption.queries if adoption is not None else None
                 present = resumes.planned(context, upgrade, adopts=queries).do(ticket)
-            except TidemarkError as error:
-                raise _goes_on(context, variant, plan, error) from error
         elif step.does is Does.RECORD:
             decision = Decision(variant.job, Choice.PROMOTED, context.now_ms(), variant.parent, plan.version, present.id, savepoint)
             message = f"{variant.job} was promoted: {variant.parent} goes on with version {plan.version}"
@@ -206,22 +175,12 @@ def _promote(context: Context, variant: Variant, plan: PromotePlan, change: Prom
     return present.id
 
 
-def _goes_on(context: Context, variant: Variant, plan: PromotePlan, error: TidemarkError) -> TidemarkError:
-    """Has a parent that was stopped for it go on as it was; the error that says so. Whoever cancelled has it go on, too."""
-    if not plan.stops:
-        return error
-    resumes.plan(context, Resume(variant.parent, force=True)).do(Ticket())
-    message = f"{error.message.rstrip('.')}. {variant.parent} goes on as it was"
-    return error if isinstance(error, Cancelled) else GROUPS.get(error.group, TidemarkError)(error.code, message, error.hint)
-
-
 def _upgrade(context: Context, variant: Variant, present: Run, change: Promote, adopted: SavepointId | None) -> Resume:
     before = versions.get(context, present.version)
-    spec = context.files.spec(variant.job, variant.run.id)
     return Resume(
         variant.parent,
         from_savepoint=adopted or (variant.origin.savepoint if change.state is StateFrom.SAVEPOINT else ""),
-        new_queries=spec.new_queries,
+        new_queries=promoted_state.new_queries(context, variant),
         force=True,  # the plan said the verdict
         migrate=change.migrate,
         drop=change.drop,

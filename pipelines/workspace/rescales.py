@@ -1,7 +1,8 @@
 """Rescaling a job: it stops with a savepoint, and goes on from a copy of it whose state has other partitions.
 
 The order: (1) the job is stopped with a savepoint where it runs, else one is taken; (2) it is resumed from it, with the rewriting as a step
-of the restore. Where (2) fails, a job that ran goes on as it was. A crash before the new run is wanted leaves it stopped, as it was.
+of the restore. Where one of them fails, or is cancelled, a job that ran goes on as it was. A crash before the new run is wanted leaves it
+stopped, as it was.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pipelines.domain.decisions import Does, Step
-from pipelines.domain.errors import GROUPS, Conflict, TidemarkError, refusal
+from pipelines.domain.errors import Conflict, refusal
 from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
@@ -23,7 +24,7 @@ from pipelines.workspace import attachments, decisions, events, job_places, lock
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.savepoints import PlannedTake
-from pipelines.workspace.tickets import Cancelled, Ticket
+from pipelines.workspace.tickets import Ticket
 
 
 @dataclass(frozen=True)
@@ -88,12 +89,8 @@ def _rescale(context: Context, asked: Rescaling, ticket: Ticket) -> str:
         raise asked.plan.restore.refusal.error
     savepoint = _saved(context, asked, ticket)
     resume = Resume(asked.job, from_savepoint=savepoint, force=True)
-    try:
+    with decisions.else_as_it_was(context, asked.job, stops=asked.plan.stops):
         run = resumes.planned(context, resume, run=asked.run, partitions=asked.plan.partitions).do(ticket)
-    except Cancelled:
-        raise
-    except TidemarkError as error:
-        raise _goes_on(context, asked, error, ticket) from error
     message = f"{asked.job} was rescaled: it goes on with its state in {asked.plan.partitions:,} partitions"
     events.say(context, "job.rescaled", asked.job, run.id, message)
     return run.id
@@ -105,17 +102,8 @@ def _saved(context: Context, asked: Rescaling, ticket: Ticket) -> SavepointId:
         ticket.step(f"taking a savepoint of {asked.job}")
         return savepoints.publish(context, asked.take, ticket).id
     ticket.step(f"stopping {asked.job}")
-    savepoint = decisions.stopped(context, Stop(asked.job, label=asked.take.label), ticket)
+    with decisions.else_as_it_was(context, asked.job, stops=True):
+        savepoint = decisions.stopped(context, Stop(asked.job, label=asked.take.label), ticket)
     if savepoint is None:
         raise Conflict("rescale.unsaved", f"{asked.job} stopped without a savepoint", "Resume it: it goes on as it was.")
     return savepoint
-
-
-def _goes_on(context: Context, asked: Rescaling, error: TidemarkError, ticket: Ticket) -> TidemarkError:
-    """Has a job that ran go on as it was; the error that says so."""
-    if not asked.plan.stops:
-        return error
-    ticket.step(f"starting {asked.job} as it was")
-    resumes.plan(context, Resume(asked.job, force=True)).do(ticket)
-    message = f"{error.message.rstrip('.')}. {asked.job} goes on as it was"
-    return GROUPS.get(error.group, TidemarkError)(error.code, message, error.hint)

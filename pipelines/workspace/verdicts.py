@@ -60,9 +60,12 @@ def known(
     return kept.verdict if kept is not None and are_same(kept.files) else None
 
 
-def refusal(verdict: Verdict | None, change: Migrating, *, is_forced: bool) -> Refusal | None:
+def refusal(
+    verdict: Verdict | None, change: Migrating, *, is_forced: bool, otherwise: str = "To begin it all the same: --force."
+) -> Refusal | None:
     """Why a run with that verdict is refused: what is dropped of the state and was not accepted, what is to be dropped and is not, and code
-    that is known not to start, which would fail at its first batch. One that is forced is refused where its state would not be migrated."""
+    that is known not to start, which would fail at its first batch; `otherwise` says how that begins all the same. One that is forced is
+    refused where its state would not be migrated."""
     if verdict is None or (is_forced and (not change.is_migrated or verdict.told != (change.map or {}))):
         return None
     refused = not_accepted(verdict, change) or not_dropped(verdict, change)
@@ -72,7 +75,7 @@ def refusal(verdict: Verdict | None, change: Migrating, *, is_forced: bool) -> R
         return None
     part = next(part for part in verdict.parts if part.outcome is verdict.outcome)
     message = f"The verdict on this code is {verdict.outcome.value!r}: {' '.join(part.reasons)}"
-    return errors.refusal(Incompatible("code.cannot_start", message, f"{part.hint} To begin it all the same: --force."))
+    return errors.refusal(Incompatible("code.cannot_start", message, f"{part.hint} {otherwise}".strip()))
 
 
 def not_accepted(verdict: Verdict | None, change: Migrating) -> Refusal | None:

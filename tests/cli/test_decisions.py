@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from pipelines.domain.decisions import UndropPlan
-from pipelines.domain.errors import Conflict
+from pipelines.domain.errors import Conflict, refusal
 from pipelines.domain.ids import RunId
+from pipelines.domain.verdicts import drops
 from pipelines.verbs.drop import Drop, Undrop
 from pipelines.verbs.promote import Promote
 from tests import samples
@@ -31,6 +32,10 @@ def test_promote_dry_run_prints_the_steps(tidemark: Door) -> None:
     for part in ("1. post_engagement stops", "12 lines added, 3 removed", "warning", "query id     kept"):
         assert part in shown
     assert tidemark.json("promote", SPLIT, "--dry-run")["stops"] is True
+    tidemark.face.plans_as(Promote, replace(tidemark.face.plan(Promote(SPLIT)), refusal=refusal(drops(["counts.1"]))))
+    refused = tidemark("promote", SPLIT, "--dry-run")
+    assert refused.exit_code == 6 and "1. post_engagement stops" in refused.stdout
+    assert "The code drops a part of the state" in refused.stderr and "--drop counts.1" in refused.stderr
 
 
 def test_drop(tidemark: Door) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,9 +21,10 @@ from pipelines.domain.runtimes import OWN
 from pipelines.sandbox import installed
 from pipelines.storage import documents
 from pipelines.verbs.face import do
+from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.stop import Stop
-from pipelines.workspace import ingestion, operations, rebuild, runs
+from pipelines.workspace import ingestion, operations, rebuild, runs, stops
 from pipelines.workspace.opening import open_workspace
 from pipelines.workspace.workspace import Workspace
 from tests.savepoint.golden import lay_checkpoint, lay_output
@@ -124,6 +126,21 @@ class House:
         line = progress_line(batch, watermark, late)
         self.append(run, PROGRESS_FILE, line)
         return line
+
+
+def newest(house: House, job: str) -> Run:
+    return house.face.ask(ShowJob(job)).runs[0]
+
+
+def stop_as_the_supervisor_would(house: House, job: str) -> None:
+    """Once the stop is wanted, the run ends and the stop is finished with its savepoint."""
+    end = time.monotonic() + 30
+    run = newest(house, job)
+    while (asked := house.face.context.files.wanted(run.job).stop) is None:
+        assert time.monotonic() < end, "nobody asked for a stop"
+        time.sleep(0.02)
+    house.see(run, RunState.STOPPED)
+    stops.finish(house.face.context, run.job, asked, with_savepoint=asked.savepoint)
 
 
 def query_line(checkpoint: str, sink_path: str) -> str:

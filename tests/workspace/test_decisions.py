@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from pipelines.checkpoint import metadata
 from pipelines.domain import verdicts
 from pipelines.domain.decisions import Choice, StateFrom
 from pipelines.domain.delta_commits import Back
-from pipelines.domain.errors import Conflict, Invalid, NotFound, Unavailable
+from pipelines.domain.errors import Conflict, Incompatible, Invalid, NotFound, TidemarkError, Unavailable
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.ids import OperationId
 from pipelines.domain.jobs import Job, Run, StopWanted, Wanted
@@ -37,13 +36,13 @@ from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest, ShowSavepoint
 from pipelines.verbs.system import ListEvents, RebuildCatalog
 from pipelines.verbs.take import Take
-from pipelines.workspace import forks, operations, scripts, stops, versions
+from pipelines.workspace import forks, operations, scripts, versions
 from pipelines.workspace import verdicts as known
 from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
 from tests import delta
 from tests.savepoint.golden import lay_checkpoint
-from tests.workspace.conftest import CODE, NEWEST, House, query_line
+from tests.workspace.conftest import CODE, NEWEST, House, newest, query_line, stop_as_the_supervisor_would
 
 CHANGED = CODE + "x = 1\n"
 
@@ -65,21 +64,6 @@ def forked(house: House, *, begun: bool = True) -> Experiment:
     return made
 
 
-def newest(house: House, job: str) -> Run:
-    return house.face.ask(ShowJob(job)).runs[0]
-
-
-def stop_as_the_supervisor_would(house: House, job: str) -> None:
-    """Once the stop is wanted, the run ends and the stop is finished with its savepoint."""
-    end = time.monotonic() + 30
-    run = newest(house, job)
-    while (asked := house.face.context.files.wanted(run.job).stop) is None:
-        assert time.monotonic() < end, "nobody asked for a stop"
-        time.sleep(0.02)
-    house.see(run, RunState.STOPPED)
-    stops.finish(house.face.context, run.job, asked, with_savepoint=asked.savepoint)
-
-
 def test_a_dry_run_says_each_step_and_does_nothing(house: House) -> None:
     made = experiment(house, RunState.RUNNING)
     plan = house.face.plan(Promote("split"))
@@ -96,6 +80,14 @@ def test_a_dry_run_says_each_step_and_does_nothing(house: House) -> None:
         with pytest.raises(Invalid, match=r"no counts\.7") as unknown:
             house.face.plan(Promote("split", state, drop=("counts.7",)))
         assert unknown.value.code == "drop.unknown" and "counts.0" in unknown.value.hint
+        migrated = house.face.plan(Promote("split", state, migrate={"columns": ""}))
+        does = ["stop", "rewrite", "resume", "record"]
+        assert [step.does for step in migrated.steps] == does and "a goes on as it was" in migrated.steps[1].words
+        assert migrated.restore is not None and migrated.restore.migration is not None and migrated.restore.migration.bytes > 0
+        assert migrated.restore.saves == (("before its state was migrated",) if state is StateFrom.PRESENT else ())
+    with pytest.raises(Invalid) as fits:
+        house.face.plan(Promote("split", StateFrom.VARIANT, migrate={"columns": ""}))
+    assert fits.value.code == "promote.migrate"
     back = house.face.plan(Promote("split", StateFrom.SAVEPOINT)).restore
     assert back is not None and back.verdict == verdict
     assert plan.steps[-1].words.startswith("The decision is kept; split does not run (")
@@ -143,6 +135,34 @@ def test_a_parent_goes_on_as_it_was_where_its_upgrade_fails(house: House, monkey
     run = newest(house, "a")
     assert (run.state, run.version, run.checkpoints) == (RunState.WANTED, began.version, began.checkpoints) and run.id != began.id
     assert house.face.ask(ShowExperiment(made.id)).decisions == ()
+
+
+def test_a_parent_whose_savepoint_fails_goes_on_as_it_was(house: House) -> None:
+    made, began = experiment(house, RunState.RUNNING), newest(house, "a")
+    begun = house.face.begin(Promote("split"))
+    shutil.rmtree(Path(began.checkpoints) / "counts" / "state")
+    stop_as_the_supervisor_would(house, "a")
+    with pytest.raises(TidemarkError, match=r"without a savepoint.* a goes on as it was"):
+        house.face.answer(begun)
+    run = newest(house, "a")
+    assert (run.state, run.version, run.checkpoints) == (RunState.WANTED, began.version, began.checkpoints) and run.id != began.id
+    assert house.face.ask(ShowExperiment(made.id)).decisions == ()
+
+
+@pytest.mark.parametrize("state", [StateFrom.PRESENT, StateFrom.SAVEPOINT])
+def test_code_that_is_known_not_to_start_is_not_promoted(house: House, state: StateFrom) -> None:
+    made, began = experiment(house, RunState.RUNNING), newest(house, "a")
+    version = house.face.ask(ShowVersion(newest(house, "split").version))
+    part = Part("counts", 0, "dedupe", Outcome.NEEDS_REWRITING, ("Other columns.",), "Migrate it.")
+    manifest = house.face.ask(ReadManifest(made.savepoint))
+    known.keep(house.face.context, manifest, version, (), verdicts.of(made.savepoint, version.id, (part,)), {})
+    refusal = house.face.plan(Promote("split", state)).refusal
+    assert refusal is not None and refusal.code == "code.cannot_start"
+    assert refusal.hint == "Migrate it. To have a begin with it all the same, resume it: --code FILE --force."
+    with pytest.raises(Incompatible, match="Other columns"):
+        do(house.face, Promote("split", state))
+    assert newest(house, "a") == began and house.face.context.files.wanted(began.job).stop is None, "nothing was stopped for it"
+    assert house.face.plan(Promote("split", state, migrate={"columns": ""})).refusal is None
 
 
 def test_a_verb_without_drop_names_the_one_that_has_it(house: House) -> None:

@@ -23,6 +23,7 @@ from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ListBatches, ListJobs, ShowJob
+from pipelines.verbs.promote import Promote
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ReadManifest, ShowSavepoint
@@ -193,6 +194,17 @@ def test_forks_of_changed_code_go_on_with_migrated_state(server: Server, tmp_pat
     assert saved_files(server, savepoint) == was, "not a byte of the savepoint is another"
     for name in ("b", "c"):
         assert all(diagnosis.sound for diagnosis in do(server.face, Diagnose(name)))
+    promoted(server)
+
+
+def promoted(server: Server) -> None:
+    """`a` goes on with the code of `b`, on a copy of its own state that is migrated for it."""
+    unmigrated = server.face.plan(Promote("b")).refusal
+    assert unmigrated is not None and unmigrated.code == "code.cannot_start" and "--migrate columns" in unmigrated.hint
+    do(server.face, Promote("b", migrate=BY_COLUMNS))
+    until(lambda: any(row.batch >= LAST - 1 for row in server.face.ask(ListBatches("a"))), 120)
+    assert server.newest("a").version == server.newest("b").version
+    assert [event.kind for event in server.face.ask(ListEvents("a"))].count("job.migrated") == 1
 
 
 def go_on(server: Server, savepoint: Savepoint, into: Path) -> None:

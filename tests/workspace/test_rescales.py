@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import psutil
 import pytest
 
 from pipelines.domain.decisions import Does
-from pipelines.domain.errors import Conflict, Unavailable, Unsupported
+from pipelines.domain.errors import Conflict, TidemarkError, Unavailable, Unsupported
 from pipelines.domain.operations import OperationState
 from pipelines.domain.runs import RunState
 from pipelines.sandbox.states import TIMEOUT_VARIABLE
@@ -32,7 +33,7 @@ from pipelines.verbs.take import Take
 from pipelines.workspace.workspace import Workspace
 from tests.savepoint.golden import lay_checkpoint
 from tests.waiting import until
-from tests.workspace.conftest import NEWEST, House, job
+from tests.workspace.conftest import NEWEST, House, job, newest, stop_as_the_supervisor_would
 from tests.workspace.serving import Server, serving
 from tests.workspace.written import await_row_count
 
@@ -104,6 +105,17 @@ def test_a_rewriting_that_fails_leaves_the_job_as_it_was(house: House, monkeypat
         do(house.face, Fork(savepoint=savepoint.id, name="b", partitions=8))
     assert [summary.job.name for summary in house.face.ask(ListJobs())] == ["a"] and not house.face.layout.job(job("b")).exists()
     assert not house.face.layout.sandbox.exists() or not list(house.face.layout.sandbox.iterdir())
+
+
+def test_a_job_whose_savepoint_fails_goes_on_as_it_was(house: House) -> None:
+    ran = house.ran(state=RunState.RUNNING)
+    begun = house.face.begin(Rescale("a", 8))
+    shutil.rmtree(Path(ran.checkpoints) / "counts" / "state")
+    stop_as_the_supervisor_would(house, "a")
+    with pytest.raises(TidemarkError, match=r"without a savepoint.* a goes on as it was"):
+        house.face.answer(begun)
+    run = newest(house, "a")
+    assert (run.state, run.version, run.checkpoints) == (RunState.WANTED, ran.version, ran.checkpoints) and run.id != ran.id
 
 
 @pytest.mark.spark
