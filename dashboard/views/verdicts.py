@@ -79,20 +79,30 @@ def mark(plan: RestorePlan | None) -> None:
         st.html(chip(outcome, TONES[outcome], dot=True, hint=words.SENTENCES[outcome]), width="content")
 
 
-def of_plan(plan: RestorePlan, variant: fork.Variant) -> None:
-    """What becomes of the state, and what asks for it; of text that was not checked yet, the verdict on the text before.
+def of_plan(plan: RestorePlan, variant: fork.Variant, key: str) -> None:
+    """What becomes of the state, and what asks for it; of text that was not checked yet, the verdict on the text before, which is kept
+    under the `key` of what is edited.
 
     Nothing where no savepoint stands for the state."""
     if plan.verdict is not None:
         draw(plan.verdict)
     if plan.judged is None:
         return
-    check, last = _check(plan.judged, variant), f"verdict_{plan.judged}"
+    check, last = _check(plan.judged, variant), st.session_state.get(_previous(key))
     if plan.verdict is not None:
-        st.session_state[last] = plan.verdict
-    elif last in st.session_state:
-        draw(st.session_state[last], is_previous=True)
+        st.session_state[_previous(key)] = plan.verdict
+    elif last is not None and last.savepoint == plan.judged:
+        draw(last, is_previous=True)
     _ask(check, is_known=plan.verdict is not None and plan.verdict.told == (check.map or {}))
+
+
+def forget(key: str) -> None:
+    """What is edited under `key` from now on is another text than before."""
+    st.session_state.pop(_previous(key), None)
+
+
+def _previous(key: str) -> str:
+    return f"verdict_{key}"
 
 
 def _text(part: Part) -> str:

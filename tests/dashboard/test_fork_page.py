@@ -166,6 +166,26 @@ def test_the_code_is_checked_and_the_verdict_stands_in_the_plan(opened: Opener) 
         assert text in words
 
 
+def test_the_verdict_on_the_text_before_is_that_of_the_same_variant(opened: Opener) -> None:
+    """It stays while the text is not checked; another variant, and one that is added in the place of a removed one, do not have it."""
+    face, previous = FakeFace.sample(), "Of the text before the last change"
+    plan = samples.restore_plan(SAVEPOINT, "post_engagement_fork", keeps_query_id=False)
+    verdict = verdicts.of(plan.savepoint, VersionId("v-1"), (Part("engagement", 0, "dedupe", Outcome.CHANGED_MEANING, ("a filter",)),))
+    face.plans_as(Fork, plan)
+    face.plans_as(lambda asked: isinstance(asked, Fork) and (asked.conf or {}).get("spark.x") == "2", replace(plan, verdict=verdict))
+    app = clicked(opened(face, "fork", savepoint=SAVEPOINT), "fork_add")
+    for conf in ("2", "3"):
+        app.text_area(key=f"fork_confs_{SAVEPOINT}_B").set_value(f"spark.x={conf}").run()
+    assert previous in texts(app) and "a filter" in texts(app)
+    bar = f"fork_variant_{SAVEPOINT}_AB"
+    next(group for group in app.button_group if group.key == bar).set_value("A").run()
+    assert selected(app, "variant") == "A" and previous not in texts(app)
+    next(group for group in app.button_group if group.key == bar).set_value("B").run()
+    assert previous in texts(app)
+    app = clicked(clicked(app, "fork_remove"), "fork_add")
+    assert selected(app, "variant") == "B" and previous not in texts(app)
+
+
 def test_what_is_dropped_of_the_state_is_accepted_by_name(opened: Opener) -> None:
     """One box for each part; until all are ticked the plan refuses, and other code asks anew."""
     face = FakeFace.sample()

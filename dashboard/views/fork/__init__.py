@@ -161,6 +161,7 @@ def _remove(manifest: Manifest, draft: Draft, variant: Variant) -> None:
         return f"{variant.name} is back as it was typed"
 
     _keep(manifest, draft.without(variant.letter))
+    verdicts.forget(f"{manifest.id}_{variant.letter}")
     undo.offer(f"{variant.name} removed", put_back, here=True)
 
 
