@@ -90,14 +90,14 @@ def _draw(savepoint: Savepoint, manifest: Manifest) -> None:
         no_more = damaged or full
         if st.button("Add variant", icon=":material/add:", key=start.ADD, disabled=bool(no_more), help=no_more or None):
             _add(manifest, draft)
-        trial.button(manifest, variant, damaged)
+        is_tried = trial.button(manifest, outlook.variant, damaged)
         pressed = start.button(manifest, draft, why_not)
     with left:
         trial.draw(manifest)
     if pressed and not why_not:
         with left:
             start.start(manifest, draft)
-    elif draft != drawn:
+    elif draft != drawn and not is_tried:
         st.rerun()
 
 
@@ -105,7 +105,7 @@ def _settled(manifest: Manifest, draft: Draft, typed: tuple[Variant, bool]) -> D
     """The draft with the values of the form; a change draws what is above the form again."""
     variant, with_parent = typed
     now = _keep(manifest, replace(draft.changed(variant), with_parent=with_parent))
-    draw_again(now != draft, start.START, start.ADD)
+    draw_again(now != draft, start.START, start.ADD, trial.TRY)
     return now
 
 
