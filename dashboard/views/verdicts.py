@@ -72,11 +72,15 @@ def _row(name: str, before: str, after: str, *, differs: bool) -> str:
     return f"<tr{marked}><th>{escape(name)}</th><td>{escape(before)}</td><td>{escape(after)}</td></tr>"
 
 
-def mark(plan: RestorePlan | None) -> None:
-    """The outcome as a chip, for where one starts; nothing where it is not known."""
-    if plan is not None and plan.verdict is not None:
-        outcome = plan.verdict.outcome
-        st.html(chip(outcome, TONES[outcome], dot=True, hint=words.SENTENCES[outcome]), width="content")
+def mark(plans: Mapping[str, RestorePlan | None]) -> None:
+    """The outcome of each variant, by its letter, as a chip, for where all start; nothing of one that is not known."""
+    known = {letter: plan.verdict.outcome for letter, plan in plans.items() if plan is not None and plan.verdict is not None}
+    chips = [
+        chip(f"{letter}: {outcome}" if len(plans) > 1 else outcome, TONES[outcome], dot=True, hint=words.SENTENCES[outcome])
+        for letter, outcome in known.items()
+    ]
+    if chips:
+        st.html(f'<div class="tm-head">{"".join(chips)}</div>', width="content")
 
 
 def of_plan(plan: RestorePlan, variant: fork.Variant, key: str) -> None:

@@ -177,11 +177,15 @@ def test_the_verdict_on_the_text_before_is_that_of_the_same_variant(opened: Open
     for conf in ("2", "3"):
         app.text_area(key=f"fork_confs_{SAVEPOINT}_B").set_value(f"spark.x={conf}").run()
     assert previous in texts(app) and "a filter" in texts(app)
+    app.text_area(key=f"fork_confs_{SAVEPOINT}_B").set_value("spark.x=2").run()
+    assert "B: changed meaning" in texts(app)
     bar = f"fork_variant_{SAVEPOINT}_AB"
     next(group for group in app.button_group if group.key == bar).set_value("A").run()
     assert selected(app, "variant") == "A" and previous not in texts(app)
+    assert "B: changed meaning" in texts(app), "beside the start is what each variant does"
     next(group for group in app.button_group if group.key == bar).set_value("B").run()
-    assert previous in texts(app)
+    app.text_area(key=f"fork_confs_{SAVEPOINT}_B").set_value("spark.x=3").run()
+    assert previous in texts(app) and "B: changed meaning" not in texts(app)
     app = clicked(clicked(app, "fork_remove"), "fork_add")
     assert selected(app, "variant") == "B" and previous not in texts(app)
 

@@ -84,7 +84,7 @@ def _draw(savepoint: Savepoint, manifest: Manifest) -> None:
     damaged = actions.DAMAGED if savepoint.damaged_files else ""
     why_not = damaged or plans.refused(every, draft)
     with slot:
-        verdicts.mark(outlook.plan)
+        verdicts.mark({outlook.variant.letter: outlook.plan for outlook in every})
         start.shell(manifest, draft)
         full = MOST if len(draft.variants) == len(drafts.LETTERS) else ""
         no_more = damaged or full
