@@ -88,13 +88,15 @@ def ask_promote(job: str) -> None:
             for warning in plan.warnings:
                 message_box(warning, tone="orange")
             if plan.restore:
-                restore_plans.draw(plan.restore)
+                restore_plans.described(plan.restore)
             verdict = plan.restore.verdict if plan.restore else plan.verdict
             if verdict is not None:
                 verdicts.draw(verdict)
             accepted = acceptance.accepted(verdict, job)
             change = replace(change, drop=accepted.drop, map=dict(accepted.map) or None)
             plan = _planned(change)
+        if plan is not None and plan.refusal is not None:
+            error_box(plan.refusal.error)
         ending(change, "Promote", "decide", operations.begin, ready=plan is not None and plan.refusal is None)
 
     ask()
