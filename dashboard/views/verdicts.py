@@ -36,8 +36,8 @@ HELP = "Spark plans both codes in the sandbox and says what becomes of the state
 
 
 def draw(verdict: Verdict | PlanDifference, *, title: str = "State", is_open: bool = False, is_previous: bool = False) -> None:
-    """The outcome, a box for each part that is not the same, what depends on the clock, and the operators of both codes. One of a text
-    that was changed since says so, and has no colour."""
+    """The outcome, a box for each part that is not the same, what depends on the clock, and the operators of both codes, folded where
+    all are the same unless `is_open`. One of a text that was changed since says so, and has no colour."""
     tone = "gray" if is_previous else TONES[verdict.outcome]
     whole = chip(verdict.outcome, tone, dot=True, hint=words.SENTENCES[verdict.outcome])
     st.html(f'<div class="tm-section"><h2>{title}</h2>{whole}</div>')
@@ -49,7 +49,7 @@ def draw(verdict: Verdict | PlanDifference, *, title: str = "State", is_open: bo
     if verdict.varies:
         message_box(words.VARIES, ", ".join(verdict.varies), tone="blue")
     if verdict.operators:
-        with st.expander("Operators before and now", expanded=is_open):
+        with st.expander("Operators before and now", expanded=is_open or verdict.outcome is not Outcome.SAME):
             st.html(operators_table(verdict))
 
 

@@ -160,10 +160,18 @@ def test_the_code_is_checked_and_the_verdict_stands_in_the_plan(opened: Opener) 
     was, now = (OperatorPlan(at, "stateStoreSave", (Fact("computes", text),)) for at, text in ((0, "sum(v)"), (1, "count(v) < 3")))
     verdict = verdicts.of(plan.savepoint, VersionId("v-1"), (part,), ("rand()",))
     face.plans_as(Fork, replace(plan, verdict=replace(verdict, operators=(OperatorPair("engagement", was, now),))))
-    words = texts(opened(face, "fork", savepoint=SAVEPOINT))
+    app = opened(face, "fork", savepoint=SAVEPOINT)
+    words = texts(app)
     beside = '<tr class="differs"><th>computes</th><td>sum(v)</td><td>count(v) &lt; 3</td></tr>'
     for text in ("changed meaning", "engagement, operator 0 (aggregation)", f"{reason}. Fork if that is meant.", "rand()", beside):
         assert text in words
+    assert operators_are_open(app)
+    face.plans_as(Fork, replace(plan, verdict=replace(verdict, outcome=Outcome.SAME, operators=(OperatorPair("engagement", was, was),))))
+    assert not operators_are_open(opened(face, "fork", savepoint=SAVEPOINT))
+
+
+def operators_are_open(app: AppTest) -> bool:
+    return next(bool(folded.proto.expanded) for folded in app.expander if folded.label == "Operators before and now")
 
 
 def test_the_verdict_on_the_text_before_is_that_of_the_same_variant(opened: Opener) -> None:
