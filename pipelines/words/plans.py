@@ -70,7 +70,11 @@ def take(plan: TakePlan) -> Facts:
 def restore(plan: RestorePlan) -> Facts:
     """Files, new bytes, the query id, savepoints that are taken first."""
     return [
-        *([("state", "in its own checkpoint, as it is")] if plan.how == AS_IT_IS else _cost(plan.files, plan.bytes, plan.new_bytes, plan.how)),
+        *(
+            [("state", "in its own checkpoint, as it is")]
+            if plan.how == AS_IT_IS
+            else _cost(plan.files, plan.bytes, plan.new_bytes, plan.how)
+        ),
         *_through_server(plan),
         *([("at its home", f"{plan.checkpoints}, about {plan.requests:,} requests")] if plan.requests else []),
         *([("copying takes", f"about {formats.duration(plan.pace.about_ms)}, by savepoint {plan.pace.savepoint}")] if plan.pace else []),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -405,6 +406,29 @@ def test_its_batches_can_be_the_parents(opened: Opener, batches: str, words: str
     clicked(app, "fork_start")
     change = face.begun[-1]
     assert isinstance(change, Fork) and (change.lock_step, change.until) == (batches == "parents", "now" if batches == "until_now" else "")
+
+
+def test_a_what_if_ends_at_a_savepoint_or_at_a_time(opened: Opener) -> None:
+    """It does not begin before it is said where it ends; what was chosen for another end does not count."""
+    face = FakeFace.sample()
+    later = next(savepoint.id for savepoint in face.savepoints_by_id.values() if savepoint.id != SAVEPOINT)
+    app = opened(face, "fork", savepoint=SAVEPOINT)
+    choice = next(group for group in app.button_group if group.key == f"fork_batches_{SAVEPOINT}_A")
+    choice.set_value("until_savepoint").run()
+    assert app.button(key="fork_start").disabled and "fork.no_end" in texts(app)
+    end = app.selectbox(key=f"fork_end_{SAVEPOINT}_A")
+    assert len(end.options) == 1 and later[:11] in end.options[0]
+    end.select(later).run()
+    assert any(f"--until {later}" in block.value for block in app.code)
+    clicked(app, "fork_start")
+    assert isinstance(change := face.begun[-1], Fork) and (change.until, change.until_ms) == (later, None)
+    app = opened(face, "fork", savepoint=SAVEPOINT)
+    next(group for group in app.button_group if group.key == f"fork_batches_{SAVEPOINT}_A").set_value("until_time").run()
+    assert app.button(key="fork_start").disabled and "fork.no_end" in texts(app)
+    app.datetime_input(key=f"fork_end_time_{SAVEPOINT}_A").set_value(datetime(2027, 1, 15, 8, 0)).run()
+    assert any("--until-time 2027-01-15T08:00" in block.value for block in app.code), [block.value for block in app.code]
+    clicked(app, "fork_start")
+    assert isinstance(change := face.begun[-1], Fork) and (change.until, change.until_ms) == ("", 1_800_000_000_000)
 
 
 def test_a_refused_sink_says_what_to_change(opened: Opener) -> None:
