@@ -164,16 +164,27 @@ def command(text: str, *, label: str = "") -> None:
     st.code(text, language="bash", wrap_lines=True, width="content")
 
 
-def confirm(title: str, says: str, action: str, act: Callable[[], Any], *, details: str = "", danger: bool = False) -> None:
-    """Asks once, in a dialog that says what will happen; `act` runs on yes and its TidemarkError is shown there. `danger`: it cannot be
-    undone."""
+def confirm(
+    title: str,
+    says: str,
+    action: str,
+    act: Callable[[], Any],
+    *,
+    details: str = "",
+    refused: TidemarkError | None = None,
+    danger: bool = False,
+) -> None:
+    """Asks once, in a dialog that says what will happen; `act` runs on yes and its TidemarkError is shown there. What is `refused` already
+    says why, and cannot be agreed to. `danger`: it cannot be undone."""
 
     @dialog(title)
     def ask() -> None:
         st.markdown(says)
         if details:
             st.caption(details)
-        if answer(action, "confirm", danger=danger):
+        if refused is not None:
+            error_box(refused)
+        if answer(action, "confirm", disabled=refused is not None, danger=danger):
             with errors_shown():
                 act()
                 st.rerun()

@@ -23,7 +23,7 @@ from pipelines.domain.experiments import Experiment
 from pipelines.domain.jobs import JobSummary
 from pipelines.verbs.drop import Drop
 from pipelines.verbs.promote import Promote
-from pipelines.words import formats, plans
+from pipelines.words import formats
 
 STATES = {
     StateFrom.PRESENT: "Its own present state: its output stays, new batches run the new code",
@@ -88,15 +88,16 @@ def ask_promote(job: str) -> None:
             for warning in plan.warnings:
                 message_box(warning, tone="orange")
             if plan.restore:
-                restore_plans.draw(plan.restore)
+                restore_plans.described(plan.restore)
             verdict = plan.restore.verdict if plan.restore else plan.verdict
             if verdict is not None:
                 verdicts.draw(verdict)
             accepted = acceptance.accepted(verdict, job)
             change = replace(change, drop=accepted.drop, map=dict(accepted.map) or None)
             plan = _planned(change)
-        why_not = plans.refusal(plan) or None
-        ending(change, "Promote", "decide", operations.begin, ready=plan is not None and plan.refusal is None, help=why_not)
+        if plan is not None and plan.refusal is not None:
+            error_box(plan.refusal.error)
+        ending(change, "Promote", "decide", operations.begin, ready=plan is not None and plan.refusal is None)
 
     ask()
 

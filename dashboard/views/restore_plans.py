@@ -23,18 +23,24 @@ TONES: dict[str, Tone] = {
 
 
 def draw(plan: RestorePlan) -> None:
+    """Facts, sinks, warnings, and why it cannot be done."""
+    described(plan)
+    refusal(plan)
+
+
+def described(plan: RestorePlan) -> None:
     """Facts, sinks, warnings."""
     plain_facts(plans.restore(plan))
     for sink in plan.sinks:
         st.html(sink_words(sink))
     warnings(plan)
-    refusal(plan)
 
 
 def refusal(plan: RestorePlan) -> None:
-    """Why it cannot be done, and what would help, where its state cannot be rewritten."""
-    if (plan.rewrite or plan.migration) and plan.refusal is not None:
-        error_box(plan.refusal.error)
+    """Why it cannot be done, and what would help, where no sink of it says that."""
+    refused = plan.refusal
+    if refused is not None and not any(sink.action == "refuse" and refused.message in sink.message for sink in plan.sinks):
+        error_box(refused.error)
 
 
 def sink_words(sink: SinkPlan) -> str:

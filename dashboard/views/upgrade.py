@@ -173,9 +173,9 @@ def _plan(key: str, detail: JobDetail, original: Version, variant: Variant, outl
         else:
             facts([("State", _own(detail)), ("Query id", "kept"), ("Code", _difference(original, variant)), *_more(outlook.plan)])
         if outlook.plan:
-            verdicts.of_plan(outlook.plan, variant.asked())
+            verdicts.of_plan(outlook.plan, variant.asked(), key)
             accepted = acceptance.accepted(outlook.plan.verdict, key)
-        if outlook.why_not:
+        if outlook.why_not and not (outlook.plan and outlook.plan.savepoint):
             st.caption(outlook.why_not)
     return accepted
 

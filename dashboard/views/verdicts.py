@@ -36,8 +36,8 @@ HELP = "Spark plans both codes in the sandbox and says what becomes of the state
 
 
 def draw(verdict: Verdict | PlanDifference, *, title: str = "State", is_open: bool = False, is_previous: bool = False) -> None:
-    """The outcome, a box for each part that is not the same, what depends on the clock, and the operators of both codes. One of a text
-    that was changed since says so, and has no colour."""
+    """The outcome, a box for each part that is not the same, what depends on the clock, and the operators of both codes, folded where
+    all are the same unless `is_open`. One of a text that was changed since says so, and has no colour."""
     tone = "gray" if is_previous else TONES[verdict.outcome]
     whole = chip(verdict.outcome, tone, dot=True, hint=words.SENTENCES[verdict.outcome])
     st.html(f'<div class="tm-section"><h2>{title}</h2>{whole}</div>')
@@ -49,7 +49,7 @@ def draw(verdict: Verdict | PlanDifference, *, title: str = "State", is_open: bo
     if verdict.varies:
         message_box(words.VARIES, ", ".join(verdict.varies), tone="blue")
     if verdict.operators:
-        with st.expander("Operators before and now", expanded=is_open):
+        with st.expander("Operators before and now", expanded=is_open or verdict.outcome is not Outcome.SAME):
             st.html(operators_table(verdict))
 
 
@@ -72,27 +72,41 @@ def _row(name: str, before: str, after: str, *, differs: bool) -> str:
     return f"<tr{marked}><th>{escape(name)}</th><td>{escape(before)}</td><td>{escape(after)}</td></tr>"
 
 
-def mark(plan: RestorePlan | None) -> None:
-    """The outcome as a chip, for where one starts; nothing where it is not known."""
-    if plan is not None and plan.verdict is not None:
-        outcome = plan.verdict.outcome
-        st.html(chip(outcome, TONES[outcome], dot=True, hint=words.SENTENCES[outcome]), width="content")
+def mark(plans: Mapping[str, RestorePlan | None]) -> None:
+    """The outcome of each variant, by its letter, as a chip, for where all start; nothing of one that is not known."""
+    known = {letter: plan.verdict.outcome for letter, plan in plans.items() if plan is not None and plan.verdict is not None}
+    chips = [
+        chip(f"{letter}: {outcome}" if len(plans) > 1 else outcome, TONES[outcome], dot=True, hint=words.SENTENCES[outcome])
+        for letter, outcome in known.items()
+    ]
+    if chips:
+        st.html(f'<div class="tm-head">{"".join(chips)}</div>', width="content")
 
 
-def of_plan(plan: RestorePlan, variant: fork.Variant) -> None:
-    """What becomes of the state, and what asks for it; of text that was not checked yet, the verdict on the text before.
+def of_plan(plan: RestorePlan, variant: fork.Variant, key: str) -> None:
+    """What becomes of the state, and what asks for it; of text that was not checked yet, the verdict on the text before, which is kept
+    under the `key` of what is edited.
 
     Nothing where no savepoint stands for the state."""
     if plan.verdict is not None:
         draw(plan.verdict)
     if plan.judged is None:
         return
-    check, last = _check(plan.judged, variant), f"verdict_{plan.judged}"
+    check, last = _check(plan.judged, variant), st.session_state.get(_previous(key))
     if plan.verdict is not None:
-        st.session_state[last] = plan.verdict
-    elif last in st.session_state:
-        draw(st.session_state[last], is_previous=True)
+        st.session_state[_previous(key)] = plan.verdict
+    elif last is not None and last.savepoint == plan.judged:
+        draw(last, is_previous=True)
     _ask(check, is_known=plan.verdict is not None and plan.verdict.told == (check.map or {}))
+
+
+def forget(key: str) -> None:
+    """What is edited under `key` from now on is another text than before."""
+    st.session_state.pop(_previous(key), None)
+
+
+def _previous(key: str) -> str:
+    return f"verdict_{key}"
 
 
 def _text(part: Part) -> str:

@@ -40,7 +40,8 @@ SINKS: Mapping[str, str] = {
 STORES: Mapping[str, str] = {StateStore.ROCKSDB: "RocksDB"}
 LEAVES = "It is deleted here once the copy was read back and is intact. Import it from there to have it back."
 """Of an export that disposes of the savepoint."""
-
+AS_IT_IS = "as it is"
+"""How the state of a job comes that goes on with its own checkpoint."""
 
 ENVIRONMENT = "made first, of the requirements"
 REHEARSED = "a batch is rehearsed on a copy of the state first, and nothing starts where that fails"
@@ -69,7 +70,11 @@ def take(plan: TakePlan) -> Facts:
 def restore(plan: RestorePlan) -> Facts:
     """Files, new bytes, the query id, savepoints that are taken first."""
     return [
-        *_cost(plan.files, plan.bytes, plan.new_bytes, plan.how),
+        *(
+            [("state", "in its own checkpoint, as it is")]
+            if plan.how == AS_IT_IS
+            else _cost(plan.files, plan.bytes, plan.new_bytes, plan.how)
+        ),
         *_through_server(plan),
         *([("at its home", f"{plan.checkpoints}, about {plan.requests:,} requests")] if plan.requests else []),
         *([("copying takes", f"about {formats.duration(plan.pace.about_ms)}, by savepoint {plan.pace.savepoint}")] if plan.pace else []),

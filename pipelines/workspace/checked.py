@@ -38,6 +38,7 @@ def first(
     *,
     new_queries: Sequence[str] = (),
     is_forced: bool = False,
+    otherwise: str = verdicts.BY_FORCE,
 ) -> Checked:
     """What is known of the version that the change begins with on its state, by a check where it asks for one and the code is changed.
 
@@ -54,7 +55,7 @@ def first(
         verdict = checks.check(context, manifest, version, tuple(new_queries), change.map or {}, ticket)
     except Unavailable as away:
         return Checked(why_not=away.message)
-    refused = verdicts.refusal(verdict, change, is_forced=False)
+    refused = verdicts.refusal(verdict, change, is_forced=False, otherwise=otherwise)
     if refused is not None:
         raise refused.error
     return Checked(verdict)

@@ -14,15 +14,16 @@ from pipelines.domain import files
 from pipelines.domain.decisions import Choice, Decision, Does, PromotePlan, StateFrom, Step, refusal_of_failed
 from pipelines.domain.differences import code_difference, file_differences
 from pipelines.domain.errors import Conflict, NotFound
-from pipelines.domain.ids import SavepointId
+from pipelines.domain.ids import SavepointId, VersionId
 from pipelines.domain.jobs import Run
 from pipelines.domain.versions import Version
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.revision import Revision
 from pipelines.verbs.stop import Stop
-from pipelines.workspace import attachments, decisions, jobs, promoted_state, resumes, runs, savepoints, verdicts, versions
+from pipelines.workspace import attachments, checked, decisions, jobs, promoted_state, resumes, runs, savepoints, verdicts, versions
 from pipelines.workspace.adoptions import Adoption
+from pipelines.workspace.checked import Checked
 from pipelines.workspace.context import Context
 from pipelines.workspace.decisions import Variant
 from pipelines.workspace.doers import Planned, plans
@@ -40,14 +41,35 @@ def plan(context: Context, change: Promote) -> Planned[str, PromotePlan]:
     verdict = plan.verdict or (plan.restore.verdict if plan.restore is not None else None)
     otherwise = f"To have {variant.parent} begin with it all the same, resume it: --code FILE --force."
     plan = replace(plan, refusal=verdicts.refusal(verdict, change, is_forced=False, otherwise=otherwise))
-    return Planned(plan, lambda ticket: _promote(context, variant, plan, change, adoption, ticket))
+
+    def do(ticket: Ticket) -> str:
+        found = _checked(context, variant, plan, change, otherwise, ticket)
+        run = _promote(context, variant, plan, change, adoption, ticket)
+        checked.tell(context, found, variant.parent, run)
+        return run
+
+    return Planned(plan, do)
+
+
+def _checked(context: Context, variant: Variant, plan: PromotePlan, change: Promote, otherwise: str, ticket: Ticket) -> Checked:
+    """What is known of the variant's code on the parent's state; its own state fits."""
+    shown = plan if plan.judged is not None else plan.restore
+    if shown is None or change.state is StateFrom.VARIANT or plan.refusal is not None:
+        return Checked()
+    target, new_queries = _target(context, variant, plan.replaces), context.files.spec(variant.job, variant.run.id).new_queries
+    return checked.first(context, change, shown, target, ticket, new_queries=new_queries, otherwise=otherwise)
+
+
+def _target(context: Context, variant: Variant, before: VersionId) -> Version:
+    """The version that the parent goes on with."""
+    present = versions.get(context, before)
+    return versions.changed(present, _revision(variant.version, present), context.now_ms())
 
 
 def _plan(context: Context, variant: Variant, change: Promote, adoption: Adoption | None) -> PromotePlan:
     """The plan of the promotion; refuses what cannot be done."""
     state, present = change.state, _parent(context, variant)
-    before = versions.get(context, present.version)
-    target = versions.changed(before, _revision(variant.version, before), context.now_ms())
+    before, target = versions.get(context, present.version), _target(context, variant, present.version)
     code, has_it = (code_difference(before, target), *file_differences(before, target)), target.id == before.id
     judged = verdicts.stand_in(context, variant.parent) if state is StateFrom.PRESENT and not has_it else None
     return PromotePlan(

@@ -25,6 +25,7 @@ from pipelines.verbs.migrating import Migrating
 from pipelines.workspace import environments, runs, savepoints
 from pipelines.workspace.context import Context
 
+BY_FORCE = "To begin it all the same: --force."
 MOST = 500
 """So many are kept; those that were found first go first."""
 
@@ -60,9 +61,7 @@ def known(
     return kept.verdict if kept is not None and are_same(kept.files) else None
 
 
-def refusal(
-    verdict: Verdict | None, change: Migrating, *, is_forced: bool, otherwise: str = "To begin it all the same: --force."
-) -> Refusal | None:
+def refusal(verdict: Verdict | None, change: Migrating, *, is_forced: bool, otherwise: str = BY_FORCE) -> Refusal | None:
     """Why a run with that verdict is refused: what is dropped of the state and was not accepted, what is to be dropped and is not, and code
     that is known not to start, which would fail at its first batch; `otherwise` says how that begins all the same. One that is forced is
     refused where its state would not be migrated."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -160,10 +161,42 @@ def test_the_code_is_checked_and_the_verdict_stands_in_the_plan(opened: Opener) 
     was, now = (OperatorPlan(at, "stateStoreSave", (Fact("computes", text),)) for at, text in ((0, "sum(v)"), (1, "count(v) < 3")))
     verdict = verdicts.of(plan.savepoint, VersionId("v-1"), (part,), ("rand()",))
     face.plans_as(Fork, replace(plan, verdict=replace(verdict, operators=(OperatorPair("engagement", was, now),))))
-    words = texts(opened(face, "fork", savepoint=SAVEPOINT))
+    app = opened(face, "fork", savepoint=SAVEPOINT)
+    words = texts(app)
     beside = '<tr class="differs"><th>computes</th><td>sum(v)</td><td>count(v) &lt; 3</td></tr>'
     for text in ("changed meaning", "engagement, operator 0 (aggregation)", f"{reason}. Fork if that is meant.", "rand()", beside):
         assert text in words
+    assert operators_are_open(app)
+    face.plans_as(Fork, replace(plan, verdict=replace(verdict, outcome=Outcome.SAME, operators=(OperatorPair("engagement", was, was),))))
+    assert not operators_are_open(opened(face, "fork", savepoint=SAVEPOINT))
+
+
+def operators_are_open(app: AppTest) -> bool:
+    return next(bool(folded.proto.expanded) for folded in app.expander if folded.label == "Operators before and now")
+
+
+def test_the_verdict_on_the_text_before_is_that_of_the_same_variant(opened: Opener) -> None:
+    """It stays while the text is not checked; another variant, and one that is added in the place of a removed one, do not have it."""
+    face, previous = FakeFace.sample(), "Of the text before the last change"
+    plan = samples.restore_plan(SAVEPOINT, "post_engagement_fork", keeps_query_id=False)
+    verdict = verdicts.of(plan.savepoint, VersionId("v-1"), (Part("engagement", 0, "dedupe", Outcome.CHANGED_MEANING, ("a filter",)),))
+    face.plans_as(Fork, plan)
+    face.plans_as(lambda asked: isinstance(asked, Fork) and (asked.conf or {}).get("spark.x") == "2", replace(plan, verdict=verdict))
+    app = clicked(opened(face, "fork", savepoint=SAVEPOINT), "fork_add")
+    for conf in ("2", "3"):
+        app.text_area(key=f"fork_confs_{SAVEPOINT}_B").set_value(f"spark.x={conf}").run()
+    assert previous in texts(app) and "a filter" in texts(app)
+    app.text_area(key=f"fork_confs_{SAVEPOINT}_B").set_value("spark.x=2").run()
+    assert "B: changed meaning" in texts(app)
+    bar = f"fork_variant_{SAVEPOINT}_AB"
+    next(group for group in app.button_group if group.key == bar).set_value("A").run()
+    assert selected(app, "variant") == "A" and previous not in texts(app)
+    assert "B: changed meaning" in texts(app), "beside the start is what each variant does"
+    next(group for group in app.button_group if group.key == bar).set_value("B").run()
+    app.text_area(key=f"fork_confs_{SAVEPOINT}_B").set_value("spark.x=3").run()
+    assert previous in texts(app) and "B: changed meaning" not in texts(app)
+    app = clicked(clicked(app, "fork_remove"), "fork_add")
+    assert selected(app, "variant") == "B" and previous not in texts(app)
 
 
 def test_what_is_dropped_of_the_state_is_accepted_by_name(opened: Opener) -> None:
@@ -373,6 +406,29 @@ def test_its_batches_can_be_the_parents(opened: Opener, batches: str, words: str
     clicked(app, "fork_start")
     change = face.begun[-1]
     assert isinstance(change, Fork) and (change.lock_step, change.until) == (batches == "parents", "now" if batches == "until_now" else "")
+
+
+def test_a_what_if_ends_at_a_savepoint_or_at_a_time(opened: Opener) -> None:
+    """It does not begin before it is said where it ends; what was chosen for another end does not count."""
+    face = FakeFace.sample()
+    later = next(savepoint.id for savepoint in face.savepoints_by_id.values() if savepoint.id != SAVEPOINT)
+    app = opened(face, "fork", savepoint=SAVEPOINT)
+    choice = next(group for group in app.button_group if group.key == f"fork_batches_{SAVEPOINT}_A")
+    choice.set_value("until_savepoint").run()
+    assert app.button(key="fork_start").disabled and "fork.no_end" in texts(app)
+    end = app.selectbox(key=f"fork_end_{SAVEPOINT}_A")
+    assert len(end.options) == 1 and later[:11] in end.options[0]
+    end.select(later).run()
+    assert any(f"--until {later}" in block.value for block in app.code)
+    clicked(app, "fork_start")
+    assert isinstance(change := face.begun[-1], Fork) and (change.until, change.until_ms) == (later, None)
+    app = opened(face, "fork", savepoint=SAVEPOINT)
+    next(group for group in app.button_group if group.key == f"fork_batches_{SAVEPOINT}_A").set_value("until_time").run()
+    assert app.button(key="fork_start").disabled and "fork.no_end" in texts(app)
+    app.datetime_input(key=f"fork_end_time_{SAVEPOINT}_A").set_value(datetime(2027, 1, 15, 8, 0)).run()
+    assert any("--until-time 2027-01-15T08:00" in block.value for block in app.code), [block.value for block in app.code]
+    clicked(app, "fork_start")
+    assert isinstance(change := face.begun[-1], Fork) and (change.until, change.until_ms) == ("", 1_800_000_000_000)
 
 
 def test_a_refused_sink_says_what_to_change(opened: Opener) -> None:

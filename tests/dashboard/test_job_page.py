@@ -10,14 +10,16 @@ import pytest
 
 from dashboard.drawing.marks import marks_of
 from dashboard.views.job import batches, failure, header, resume, versions
-from pipelines.domain.errors import Unavailable, Unsupported, refusal
+from pipelines.domain import verdicts
+from pipelines.domain.errors import Conflict, Unavailable, Unsupported, refusal
 from pipelines.domain.experiments import Series
 from pipelines.domain.home_leases import LeaseSeen
-from pipelines.domain.ids import JobName, RunId, VersionId
+from pipelines.domain.ids import JobName, RunId, SavepointId, VersionId
 from pipelines.domain.masters import Cluster
 from pipelines.domain.observed import ObservedSeries
 from pipelines.domain.runs import Exit, RunState
 from pipelines.domain.triggers import Trigger, TriggerKind
+from pipelines.domain.verdicts import Outcome, Part
 from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.forget import Forget
@@ -105,6 +107,7 @@ def test_code_that_does_not_fit_its_state_is_taken_back_by_the_main_action(opene
     assert app.button(key="resume").proto.type == "primary"
     app.button(key="resume").click().run()
     assert app.radio(key="resume_way").value == resume.PREVIOUS
+    assert "a warning" in texts(app), "the code that it ran before is other code: what becomes of the state is said"
     app.button(key="resume").click()
     clicked(app, "resume_yes")
     assert face.begun == [Resume(failed, version=earlier.version)]
@@ -318,6 +321,21 @@ def test_resume_from_the_checkpoint(opened: Opener) -> None:
     assert face.begun == [Resume("post_events")]
 
 
+def test_what_a_resume_drops_of_the_state_is_said_and_accepted_before_it_begins(opened: Opener) -> None:
+    face = FakeFace.sample()
+    plan = samples.restore_plan("", "post_events", keeps_query_id=True)
+    part = Part("counts", 1, "dedupe", Outcome.PARTLY_KEPT, ("No deduplication.",), dropped=("counts.1",))
+    drops = replace(plan, verdict=verdicts.of(SavepointId("sp-1"), VersionId("v-1"), (part,)))
+    face.plans_as(Resume, replace(drops, refusal=refusal(verdicts.drops(("counts.1",)))))
+    face.plans_as(lambda change: isinstance(change, Resume) and change.drop == ("counts.1",), drops)
+    app = asked(opened(face, "job", job="post_events"), "resume")
+    assert "No deduplication." in texts(app) and verdicts.DROPS in texts(app) and app.button(key="resume_yes").disabled
+    app = asked(opened(face, "job", job="post_events"), "resume", **{"drop_post_events__counts.1": True})
+    assert verdicts.DROPS not in texts(app)
+    answered(app, "resume", "resume_yes")
+    assert face.begun == [Resume("post_events", drop=("counts.1",))]
+
+
 def test_resume_from_a_savepoint_shows_its_plan(opened: Opener) -> None:
     face = FakeFace.sample()
     taken = face.saved("post_events")
@@ -346,6 +364,14 @@ def test_a_refused_plan_cannot_be_begun(opened: Opener) -> None:
     app = asked(app, "resume", resume_way=resume.BATCH)
     assert "storage.gone" in texts(app)
     assert app.button(key="resume_yes").disabled
+    gone = Conflict("source.gone", "Rows are gone.", "Take a newer savepoint.")
+    plan = samples.restore_plan("", "post_events", keeps_query_id=True)
+    face.plans_as(Resume, replace(plan, refusal=refusal(gone)))
+    for way in (resume.STOPPED, resume.BATCH):
+        app = asked(opened(face, "job", job="post_events"), "resume", resume_way=way)
+        assert app.button(key="resume_yes").disabled
+        for words in ("source.gone", "Rows are gone.", "Take a newer savepoint."):
+            assert words in texts(app)
 
 
 def test_the_checkpoint_of_a_failed_job_is_examined(opened: Opener) -> None:

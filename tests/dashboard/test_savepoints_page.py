@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard.views.savepoints.contents import by_kind, kind_of
 from dashboard.views.savepoints.trust import nearest_sound, states_frame
-from pipelines.domain.errors import AlreadyExists, Unavailable
+from pipelines.domain.errors import AlreadyExists, Conflict, Unavailable, refusal
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Reason, StoredFile
 from pipelines.domain.trust import StateCount, Trust, Verification
@@ -118,6 +118,11 @@ def test_a_stopped_job_goes_back_after_one_question(opened: Opener) -> None:
     assert "begins again at batch 7" in texts(app)
     agreed(app, "resume_catalog")
     assert face.begun[-1] == Resume("post_engagement", from_savepoint=FIRST)
+    plan = samples.restore_plan(FIRST, "post_engagement", keeps_query_id=True)
+    face.plans_as(Resume, replace(plan, refusal=refusal(Conflict("source.gone", "Rows are gone.", "Take a newer savepoint."))))
+    app = clicked(opened(face, "savepoints", savepoint=FIRST), "resume_catalog")
+    assert app.button(key="confirm_yes").disabled
+    assert "Rows are gone." in texts(app) and "Take a newer savepoint." in texts(app)
 
 
 def test_two_are_compared_in_the_tree(opened: Opener) -> None:

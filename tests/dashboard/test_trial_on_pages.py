@@ -27,6 +27,19 @@ def test_the_edited_code_is_tried_and_its_rows_are_shown(opened: Opener) -> None
     ]
 
 
+def test_what_was_typed_last_is_tried_and_what_cannot_be_read_says_so(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = opened(face, "fork", savepoint=SAVEPOINT)
+    app.text_area(key=f"fork_args_{SAVEPOINT}_A").set_value("--fast")
+    next(group for group in app.button_group if group.key == f"fork_migrate_{SAVEPOINT}_A").set_value("by_columns")
+    clicked(app, "fork_try")
+    (tried,) = face.begun
+    assert isinstance(tried, TryCode) and (tried.args, tried.migrate) == (("--fast",), {"columns": ""})
+    app.text_area(key=f"fork_args_{SAVEPOINT}_A").set_value("--fast '")
+    assert "form.arguments" in texts(clicked(app, "fork_try")) and face.begun == [tried]
+    assert app.button(key="fork_start").disabled
+
+
 def test_a_key_of_the_running_job_is_looked_up(opened: Opener) -> None:
     face = FakeFace.sample()
     app = opened(face, "job", job=JOB, tab="State")

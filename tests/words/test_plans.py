@@ -30,6 +30,7 @@ def test_a_restore_says_what_is_new_how_it_comes_and_what_is_saved_first() -> No
     ]
     timed = plans.restore(replace(plan, pace=Pace(4_200.0, SavepointId("sp-0"))))
     assert timed[2] == ("copying takes", "about 4.20 s, by savepoint sp-0")
+    assert plans.restore(replace(plan, files=0, how="as it is"))[:2] == [("state", "in its own checkpoint, as it is"), ("query id", "kept")]
     assert plans.restore(replace(plan, saves=("a", "b")))[-1] == ("saved first", "savepoints “a” and “b”, so nothing is lost")
 
 

@@ -84,20 +84,20 @@ def _draw(savepoint: Savepoint, manifest: Manifest) -> None:
     damaged = actions.DAMAGED if savepoint.damaged_files else ""
     why_not = damaged or plans.refused(every, draft)
     with slot:
-        verdicts.mark(outlook.plan)
+        verdicts.mark({outlook.variant.letter: outlook.plan for outlook in every})
         start.shell(manifest, draft)
         full = MOST if len(draft.variants) == len(drafts.LETTERS) else ""
         no_more = damaged or full
         if st.button("Add variant", icon=":material/add:", key=start.ADD, disabled=bool(no_more), help=no_more or None):
             _add(manifest, draft)
-        trial.button(manifest, variant, damaged)
+        is_tried = trial.button(manifest, outlook.variant, damaged)
         pressed = start.button(manifest, draft, why_not)
     with left:
         trial.draw(manifest)
     if pressed and not why_not:
         with left:
             start.start(manifest, draft)
-    elif draft != drawn:
+    elif draft != drawn and not is_tried:
         st.rerun()
 
 
@@ -105,7 +105,7 @@ def _settled(manifest: Manifest, draft: Draft, typed: tuple[Variant, bool]) -> D
     """The draft with the values of the form; a change draws what is above the form again."""
     variant, with_parent = typed
     now = _keep(manifest, replace(draft.changed(variant), with_parent=with_parent))
-    draw_again(now != draft, start.START, start.ADD)
+    draw_again(now != draft, start.START, start.ADD, trial.TRY)
     return now
 
 
@@ -161,6 +161,7 @@ def _remove(manifest: Manifest, draft: Draft, variant: Variant) -> None:
         return f"{variant.name} is back as it was typed"
 
     _keep(manifest, draft.without(variant.letter))
+    verdicts.forget(f"{manifest.id}_{variant.letter}")
     undo.offer(f"{variant.name} removed", put_back, here=True)
 
 

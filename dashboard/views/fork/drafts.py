@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from dashboard.typed import Limits, free_name, query_names, words
 from dashboard.views.fork.confs import confs_text, settings, without_event_log
 from pipelines.domain.conversions import StateStore
-from pipelines.domain.errors import Conflict
+from pipelines.domain.errors import Conflict, Invalid
 from pipelines.domain.event_logs import ENABLED
 from pipelines.domain.ids import query_name
 from pipelines.domain.migrations import COLUMNS
@@ -30,6 +30,10 @@ class Batches(enum.StrEnum):
     """Lock-step, on and on."""
     UNTIL_NOW = "until_now"
     """What if: lock-step up to where the parent stands."""
+    UNTIL_SAVEPOINT = "until_savepoint"
+    """What if: up to another savepoint of the parent."""
+    UNTIL_TIME = "until_time"
+    """What if: up to the parent's newest batch at or before a time."""
 
 
 class Migrate(enum.StrEnum):
@@ -85,6 +89,10 @@ class Variant:
     map: Mapping[str, str] = field(default_factory=dict)
     """Which operator goes on as which, where the plans do not tell."""
     batches: Batches = Batches.OWN
+    end: str = ""
+    """The savepoint at which a what-if up to one ends; empty where none was chosen."""
+    end_ms: int | None = None
+    """The time at which one up to a time ends; None where none was given."""
     event_log: str = ""
     """What the conf of Spark's event log says, which is not among `confs`; empty for nothing."""
     limits: Limits = field(default_factory=Limits)
@@ -96,8 +104,8 @@ class Variant:
     """What it may take, as typed; what it may where that says nothing else, as its parent."""
 
     def asked(self) -> fork.Variant:
-        """The workspace's variant; Invalid (`form.arguments`, `fork.confs`, `resources.size`, `resources.cpus`) where the text cannot be
-        read."""
+        """The workspace's variant; Invalid (`form.arguments`, `fork.confs`, `fork.no_end`, `resources.size`, `resources.cpus`) where the
+        text cannot be read."""
         memory_bytes, cpus = self.limits.differing(self.inherited)
         return fork.Variant(
             name=self.name.strip(),
@@ -122,8 +130,15 @@ class Variant:
             lock_step=self.batches is Batches.PARENTS,
             offsets={source: position.strip() for source, position in self.offsets.items() if position.strip()},
             home=self.home.strip(),
-            until=fork.NOW if self.batches is Batches.UNTIL_NOW else "",
+            until=self._until(),
+            until_ms=self.end_ms if self.batches is Batches.UNTIL_TIME else None,
         )
+
+    def _until(self) -> str:
+        has_end = {Batches.UNTIL_SAVEPOINT: bool(self.end), Batches.UNTIL_TIME: self.end_ms is not None}
+        if not has_end.get(self.batches, True):
+            raise Invalid("fork.no_end", "It is not said where the what-if ends", "Choose it under Batches.")
+        return {Batches.UNTIL_NOW: fork.NOW, Batches.UNTIL_SAVEPOINT: self.end}.get(self.batches, "")
 
     def _migrate(self) -> dict[str, str] | None:
         by_function = {self.function.strip(): self.migration or TEMPLATE}

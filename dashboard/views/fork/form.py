@@ -10,9 +10,9 @@ import streamlit as st
 from dashboard.typed import Limits
 from dashboard.views import homes, runs_on
 from dashboard.views.code_rights import code_rights
-from dashboard.views.fork import sources
+from dashboard.views.fork import batches, sources
 from dashboard.views.fork.confs import confs_text, said_of_event_log
-from dashboard.views.fork.drafts import TEMPLATE, Batches, Migrate, Variant, unknown_queries
+from dashboard.views.fork.drafts import TEMPLATE, Migrate, Variant, unknown_queries
 from dashboard.views.job import event_log, resources
 from dashboard.views.runs_on import RunsOn
 from pipelines.domain.conversions import HDFS, StateStore
@@ -26,8 +26,6 @@ SINKS = {CONTINUE: "Continue", FRESH: "Fresh"}
 """What a fork's file sink does with the parent's output."""
 MIGRATIONS = {Migrate.NOT: "As it is", Migrate.BY_COLUMNS: "By columns", Migrate.BY_FUNCTION: "By a function"}
 """How the state is rewritten."""
-BATCHES = {Batches.OWN: "Its own", Batches.PARENTS: "In lock-step", Batches.UNTIL_NOW: "What if, until now"}
-"""Whose offsets its batches have."""
 
 
 def settings(manifest: Manifest, variant: Variant, with_parent: bool) -> tuple[Variant, bool]:
@@ -42,7 +40,7 @@ def settings(manifest: Manifest, variant: Variant, with_parent: bool) -> tuple[V
         present = sorted({operator.partitions for image in manifest.queries for operator in image.operators})
         known = {image.query for image in manifest.queries}
         variant = fields(key, variant, known, "savepoint", manifest.version, present)
-        variant = replace(variant, batches=_batches(key, variant, manifest.job))
+        variant = batches.inputs(key, variant, manifest)
         variant = replace(variant, home=homes.field(variant.home, f"fork_home_{key}"), offsets=sources.inputs(key, variant, manifest))
         compared = st.toggle(
             f"Compare with {manifest.job}", with_parent, key=f"fork_parent_{manifest.id}", help="An experiment: both jobs side by side"
@@ -182,21 +180,6 @@ def _partitions(key: str, variant: Variant, present: Sequence[int]) -> int | Non
         help="Spark rewrites the state in the fork's own checkpoint before the fork begins. RocksDB only.",
     )
     return int(chosen) if chosen else None
-
-
-def _batches(key: str, variant: Variant, parent: str) -> Batches:
-    """Whether the fork plans its batches itself, or has those of its parent."""
-    picked = st.segmented_control(
-        "Batches",
-        list(BATCHES),
-        default=variant.batches,
-        required=True,
-        format_func=BATCHES.__getitem__,
-        key=f"fork_batches_{key}",
-        help=f"In lock-step: each batch reads what {parent}'s batch of the same number reads, so that each difference is the code's. "
-        f"What if: it does so at full speed, up to where {parent} stands now, and ends.",
-    )
-    return picked or Batches.OWN
 
 
 def _sinks(key: str, variant: Variant, manifest: Manifest) -> dict[str, str]:

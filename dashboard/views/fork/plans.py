@@ -75,8 +75,9 @@ def shown(manifest: Manifest, outlook: Outlook) -> Accepted:
             error_box(outlook.refusal)
         if outlook.plan:
             _plan(outlook.plan)
-            verdicts.of_plan(outlook.plan, outlook.variant.asked())
-            accepted = acceptance.accepted(outlook.plan.verdict, f"{manifest.id}_{outlook.variant.letter}")
+            key = f"{manifest.id}_{outlook.variant.letter}"
+            verdicts.of_plan(outlook.plan, outlook.variant.asked(), key)
+            accepted = acceptance.accepted(outlook.plan.verdict, key)
             _notes(manifest, outlook)
             return accepted
     return Accepted()

@@ -7,10 +7,10 @@ from dataclasses import replace
 import streamlit as st
 
 from dashboard import navigation, permitted
-from dashboard.views import changes, operations
+from dashboard.views import changes, operations, verdicts
 from dashboard.views.commands import Shown, commands
 from dashboard.views.fork.code_changes import changed_files
-from dashboard.views.fork.drafts import Draft, Variant, fork_from
+from dashboard.views.fork.drafts import LETTERS, Draft, Variant, fork_from
 from dashboard.widgets import errors_shown
 from pipelines.domain.access import Role
 from pipelines.domain.errors import TidemarkError
@@ -76,6 +76,8 @@ def _open(manifest: Manifest, begun: object) -> None:
 def _forget(manifest: Manifest) -> None:
     """The next visit begins anew."""
     st.session_state.pop(f"draft_{manifest.id}", None)
+    for letter in LETTERS:
+        verdicts.forget(f"{manifest.id}_{letter}")
 
 
 def shell(manifest: Manifest, draft: Draft) -> None:

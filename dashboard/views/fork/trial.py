@@ -30,14 +30,16 @@ HELP = (
 )
 
 
-def button(manifest: Manifest, variant: Variant, damaged: str) -> None:
-    """Asks for the trial; disabled while one runs, where there is no code, and where the savepoint is `damaged`: why."""
+def button(manifest: Manifest, variant: Variant, damaged: str) -> bool:
+    """Asks for the trial; disabled while one runs, where there is no code, and where the savepoint is `damaged`: why. Whether it was
+    pressed."""
     busy = changes.is_asked(_key(manifest))
-    code = "" if manifest.version.code or variant.asked().code else "There is no code to try yet"
+    code = "" if manifest.version.code or variant.code else "There is no code to try yet"
     why_not = damaged or (changes.BUSY if busy else code)
     pressed = permitted.button("Try it", Role.AUTHOR, icon=":material/experiment:", key=TRY, disabled=bool(why_not), help=why_not or HELP)
     if pressed:
-        st.session_state[f"{TRY}_{manifest.id}"] = _trial(manifest, variant)
+        st.session_state[f"{TRY}_{manifest.id}"] = variant
+    return pressed
 
 
 def draw(manifest: Manifest) -> None:
@@ -48,8 +50,8 @@ def draw(manifest: Manifest) -> None:
         if (trial := changes.answered(_key(manifest))) is not None:
             st.session_state[kept] = trial
             st.rerun()
-        if (change := st.session_state.pop(asked, None)) is not None:
-            st.session_state[kept] = changes.ask(_key(manifest), change, f"The code was tried on {manifest.id}")
+        if (variant := st.session_state.pop(asked, None)) is not None:
+            st.session_state[kept] = changes.ask(_key(manifest), _trial(manifest, variant), f"The code was tried on {manifest.id}")
             st.rerun()
     if isinstance(st.session_state.get(kept), Trial):
         _shown(st.session_state[kept])

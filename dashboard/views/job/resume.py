@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import streamlit as st
 
 from dashboard import navigation, notices, permitted, session
 from dashboard.dialogs import answer, dialog
 from dashboard.drawing.retention import REACHED, Axis, newest_until
-from dashboard.views import changes, restore_plans
+from dashboard.views import acceptance, changes, restore_plans, verdicts
+from dashboard.views.acceptance import Accepted
 from dashboard.views.commands import folded
 from dashboard.widgets import error_box, errors_shown
 from pipelines.domain.access import Role
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.savepoints import RetainedBatch, Savepoint
+from pipelines.domain.verdicts import Outcome
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.jobs import ListRetained
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
-from pipelines.words import formats, plans, savepoints
+from pipelines.words import formats, savepoints
 
 STOPPED, SAVEPOINT, BATCH = "Where it stopped", "From a savepoint", "Go back to a batch"
 PREVIOUS = "With the previous code"
@@ -61,8 +64,8 @@ def ask_resume(job: str, detail: JobDetail, way: str = STOPPED) -> None:
             resume = Resume(job, version=before) if chosen == PREVIOUS else _resume(job, str(chosen), known, kept)
             if resume.version:
                 _taken_back(detail, resume.version)
-            ready = _planned(resume)
             own = resume.batch is None and not resume.version
+            resume, ready = _planned(resume)
             help = "Opens an upgrade of this job"
             if own and permitted.button(
                 "With other code, arguments or confs…", Role.AUTHOR, icon=":material/upgrade:", key="resume_upgrade", help=help
@@ -142,17 +145,25 @@ def batch_words(retained: RetainedBatch) -> str:
     return f"batch {retained.batch:,} · {formats.ago(retained.committed_ms, session.now_ms())}{watermark}"
 
 
-def _planned(resume: Resume) -> bool:
-    """Shows what a resume from elsewhere will do; whether it can begin."""
-    if not resume.from_savepoint and resume.batch is None and not resume.past_batch:
-        return True
+def _planned(resume: Resume) -> tuple[Resume, bool]:
+    """Shows what a resume will do, and asks for what has to be said of the state; the resume with that, and whether it can begin."""
     try:
         plan = session.workspace().plan(resume)
+        restore_plans.described(plan)
+        if plan.verdict is not None and plan.verdict.outcome is not Outcome.SAME:
+            verdicts.draw(plan.verdict)
+        accepted = acceptance.accepted(plan.verdict, f"{resume.job}_{resume.version}{resume.from_savepoint}")
+        if accepted != Accepted():
+            resume = replace(resume, drop=accepted.drop, map=dict(accepted.map) or None)
+            plan = session.workspace().plan(resume)
     except TidemarkError as error:
         error_box(error)
-        return False
-    restore_plans.draw(plan)
-    return not plans.refusal(plan)
+        return resume, False
+    restore_plans.refusal(plan)
+    forbidden = session.refusal(resume.needs())
+    if forbidden:
+        st.caption(forbidden)
+    return resume, plan.refusal is None and not forbidden
 
 
 def ask_rewind(job: str, batch: int | Mapping[str, int]) -> None:
@@ -169,16 +180,16 @@ def ask_past(job: str, batch: int) -> None:
 
 
 def _ask(title: str, says: str, resume: Resume, button: str, icon: str) -> None:
-    """Asks with the plan of a resume from elsewhere, and begins it."""
+    """Asks with the plan of the resume, and begins it."""
 
     @dialog(title, width="medium")
     def ask() -> None:
         with errors_shown():
             st.markdown(says)
-            ready = _planned(resume)
-            folded([resume])
+            change, ready = _planned(resume)
+            folded([change])
             if answer(button, "rewind", icon=icon, disabled=not ready):
-                changes.resume(resume)
+                changes.resume(change)
                 notices.put_away()
                 session.select(batch="")
                 st.rerun()

@@ -50,7 +50,8 @@ def ask_resume(savepoint: Savepoint) -> None:
     says = f"**{savepoint.job}** begins again at {words.points(savepoint)}, with the code it ran last and with its own query id.\n{sinks}"
     details = " · ".join(f"{name}: {value}" for name, value in plans.restore(plan))
     title = f"Resume {savepoint.job} from {formats.short_id(savepoint.id)}"
-    confirm(title, says, "Resume from here", lambda: _resume(savepoint), details=details)
+    refused = plan.refusal.error if plan.refusal else None
+    confirm(title, says, "Resume from here", lambda: _resume(savepoint), details=details, refused=refused)
 
 
 def _resume(savepoint: Savepoint) -> None:
