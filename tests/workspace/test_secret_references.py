@@ -157,6 +157,9 @@ def test_a_job_and_its_fork_have_them_and_no_file_does(tmp_path: Path, monkeypat
         (events / "1.json").write_text('{"word": "a"}\n')
         verdict = do(server.face, Check(saved.id, code=JOB.replace('"told"', '"told_again"')))
         assert str(verdict.outcome) == "same", verdict
+        kept = ".json(events).where(F.col('word') != given)"
+        (reason,) = do(server.face, Check(saved.id, code=JOB.replace(".json(events)", kept))).parts[0].reasons
+        assert reason == f"keeps rows where: nothing more before, (NOT (word = '{'*' * len(OF_FILE)}')) now"
         do(server.face, Fork(saved.id, name="b"))
         server.await_batches("b", 1)
         server.stop("b", savepoint=False)
