@@ -4,7 +4,7 @@ them."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from pipelines.domain.errors import Invalid
@@ -13,6 +13,8 @@ from pipelines.domain.references import within, without
 V = TypeVar("V")
 MASK = "*********(redacted)"
 """What Spark shows (`Utils.REDACTION_REPLACEMENT_TEXT`)."""
+ERRORS = "surrogatepass"
+"""Texts of the environment and of Java need not be Unicode."""
 LEAST_BYTES = 6
 """A value that is shorter is not looked for in texts: it stands there by chance."""
 KEPT = (
@@ -95,9 +97,11 @@ def _hidden(argument: str, shown_as: str) -> Iterator[str]:
         at = end + len(after)
 
 
-def of_version(conf: Mapping[str, str], args: Sequence[str]) -> tuple[bytes, ...]:
-    """The secret values of a version as they may stand in a text, the longest first."""
-    return tuple(sorted({*values(conf), *args_values(args)}, key=lambda value: (-len(value), value)))
+def hidden(conf: Mapping[str, str], args: Sequence[str], referred: Iterable[str]) -> tuple[bytes, ...]:
+    """What must not be shown of what code says that has these confs and arguments, the longest first: their literal secrets, and
+    `referred`, the values that they refer to."""
+    long = (value for text in referred if len(value := text.encode(errors=ERRORS)) >= LEAST_BYTES)
+    return tuple(sorted({*values(conf), *args_values(args), *long}, key=lambda value: (-len(value), value)))
 
 
 def unmasked_args(args: Sequence[str], before: Sequence[str]) -> tuple[str, ...]:
@@ -132,6 +136,26 @@ def starred(data: bytes, secret: Sequence[bytes]) -> bytes:
             covered[at : at + len(value)] = b"*" * len(value)
             at = data.find(value, at + 1)
     return bytes(covered)
+
+
+def starred_text(text: str, secret: Sequence[bytes]) -> str:
+    """The same of a text."""
+    return starred(text.encode(errors=ERRORS), secret).decode(errors=ERRORS)
+
+
+class Hidden:
+    """What a process must not show of what the code in it says."""
+
+    def __init__(self) -> None:
+        self._values: tuple[bytes, ...] = ()
+
+    def hide(self, values: Sequence[bytes]) -> None:
+        """From now on these are in no text, and what was hidden before is in none either."""
+        self._values = (*self._values, *values)
+
+    def shown(self, text: str) -> str:
+        """`text` as it may be shown; to be asked before it is cut, which may leave a part of a secret."""
+        return starred_text(text, self._values)
 
 
 def unmasked(conf: Mapping[str, str], before: Mapping[str, str]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.domain.errors import TidemarkError
+from pipelines.driver import secret_values
 
 MESSAGE_CHARS = 600
 _CONDITION = re.compile(r"(?:^|[\s:])\[([A-Z][A-Z0-9_]*(?:\.[A-Z0-9_]+)*)\] ")
@@ -57,11 +58,10 @@ def of_exit(error: SystemExit) -> Failure:
 def of_exception(error: BaseException, script: str) -> Failure:
     """Why the script ended with `error`."""
     if isinstance(error, TidemarkError):
-        return Failure(error.code, f"{error.message} {error.hint}".strip())
+        return Failure(error.code, secret_values.shown(f"{error.message} {error.hint}".strip()))
     if isinstance(error, SyntaxError):
-        return Failure(
-            type(error).__name__, f"{_inside(error.filename or '', script)}line {error.lineno}: {error.msg}: {(error.text or '').strip()}"
-        )
+        where = f"{_inside(error.filename or '', script)}line {error.lineno}"
+        return Failure(type(error).__name__, secret_values.shown(f"{where}: {error.msg}: {(error.text or '').strip()}"))
     throwable = getattr(error, "_origin", None) or getattr(error, "java_exception", None)
     if throwable is not None:
         return of_throwable(throwable)
@@ -84,10 +84,10 @@ def of_throwable(throwable: Any) -> Failure:
 
 
 def shorten(message: str) -> str:
-    """The first lines, without stack traces and without Spark's dump of the plan."""
+    """The first lines, without secrets, stack traces and Spark's dump of the plan."""
     lines: list[str] = []
     in_traceback = False
-    for line in message.strip().splitlines():
+    for line in secret_values.shown(message).strip().splitlines():
         if _END.match(line):
             break
         in_traceback = in_traceback or _TRACEBACK in line

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,7 @@ from pipelines.domain.runs import (
     Exit,
     QueryStarted,
 )
-from pipelines.domain.secrets import LEAST_BYTES, MASK
+from pipelines.driver import secret_values
 
 Clock = Callable[[], int]
 """Milliseconds since the epoch."""
@@ -39,14 +38,6 @@ class Records:
         self.folder = folder
         self.now_ms = now_ms
         self._last = threading.RLock()
-        self._hidden: tuple[str, ...] = ()
-
-    def hide(self, values: Iterable[str]) -> None:
-        """From now on these are in no message; short ones stand there by chance."""
-        self._hidden = tuple(sorted((value for value in values if len(value) >= LEAST_BYTES), key=len, reverse=True))
-
-    def _shown(self, message: str) -> str:
-        return reduce(lambda text, value: text.replace(value, MASK), self._hidden, message)
 
     def query(self, started: QueryStarted) -> None:
         self._append(QUERIES_FILE, _line(started.as_json()))
@@ -62,12 +53,13 @@ class Records:
 
     def event(self, kind: str, message: str, query: str = "") -> None:
         """Something people should know: on the page (events.jsonl) and in driver.log."""
-        message = self._shown(message)
+        message = secret_values.shown(message)
         self._append(EVENTS_FILE, _line(DriverEvent(kind, message, query, self.now_ms()).as_json()))
         say(f"{kind}: {message}")
 
     def plan(self, plan: QueryPlan) -> None:
         """Replaces the query's plan."""
+        plan = replace(plan, nodes=tuple(replace(node, detail=secret_values.shown(node.detail)) for node in plan.nodes))
         (self.folder / PLANS_FOLDER).mkdir(exist_ok=True)
         replace_whole(self.folder / PLANS_FOLDER / f"{folder_of(plan.query)}.json", _line(plan.as_json()))
 
@@ -90,7 +82,7 @@ class Records:
     def exit(self, ending: Exit) -> None:
         """The driver's last act."""
         self.begin_exit()
-        replace_whole(self.folder / EXIT_FILE, _line(replace(ending, message=self._shown(ending.message)).as_json()))
+        replace_whole(self.folder / EXIT_FILE, _line(replace(ending, message=secret_values.shown(ending.message)).as_json()))
 
     def _append(self, name: str, line: str) -> None:
         data = line.replace("\n", " ").encode() + b"\n"

@@ -72,7 +72,7 @@ class Conductor:
 
     def run(self) -> Exit:
         """1. Prepare the process. 2. The script. 3. Its queries to their end. 4. Their last progress. 5. Spark's end. 6. Their lease."""
-        self._records.hide(secret_values.of(self._spec))
+        secret_values.hide(self._spec)
         lease.refuse_away(self._spec)
         outside.check(self._spec.outside)
         self._stop.listen(self._queries)

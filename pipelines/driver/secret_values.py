@@ -5,13 +5,18 @@ A JVM is told them when it runs already, as its system properties: on its comman
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from collections.abc import Mapping
 from typing import Any
 
-from pipelines.domain import references
+from pipelines.domain import references, secrets
 from pipelines.domain.run_specs import RunSpec
+
+_HIDDEN = secrets.Hidden()
+_KEY = os.urandom(16)
+"""Of this process alone: nobody else can try what a secret may be."""
 
 
 def put_in(text: str) -> str:
@@ -24,9 +29,22 @@ def confs(conf: Mapping[str, str]) -> dict[str, str]:
     return {name: put_in(value) for name, value in conf.items()}
 
 
-def of(spec: RunSpec) -> tuple[str, ...]:
-    """All values that the run's arguments and confs refer to."""
-    return tuple(references.values((*spec.args, *spec.conf.values()), os.environ, read))
+def hide(spec: RunSpec) -> None:
+    """From now on the secrets of `spec` are in no text that is `shown`; raises what `put_in` raises."""
+    _HIDDEN.hide(secrets.hidden(spec.conf, spec.args, references.values((*spec.args, *spec.conf.values()), os.environ, read)))
+
+
+def shown(text: str) -> str:
+    """`text` as this process may say it: a message before it is shortened, which may leave a part of a secret."""
+    return _HIDDEN.shown(text)
+
+
+def told_apart(text: str) -> str:
+    """`text` as it may be shown, where two texts with other secrets stay two."""
+    plain = shown(text)
+    return (
+        text if plain == text else f"{plain} ({hashlib.blake2b(text.encode(errors=secrets.ERRORS), digest_size=4, key=_KEY).hexdigest()})"
+    )
 
 
 def tell(conf: Mapping[str, str]) -> None:

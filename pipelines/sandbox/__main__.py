@@ -98,7 +98,7 @@ def _failure(error: Exception) -> dict[str, Any]:
     """`error` as JSON. Only for an error of Spark's it says whether the state is damaged."""
     if _is_sparks(error):
         return asdict(counting.refusal(error))
-    return {"error_class": type(error).__name__, "message": str(error).strip()[:2000]}
+    return {"error_class": type(error).__name__, "message": counting.HIDDEN.shown(str(error).strip())[:2000]}
 
 
 def _is_sparks(error: Exception) -> bool:

@@ -22,9 +22,8 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pipelines.domain import references
+from pipelines.domain import references, secrets
 from pipelines.domain.operators import JOIN
-from pipelines.domain.secrets import SECRET
 from pipelines.sandbox.cluster_copies import CopyTask
 from pipelines.sandbox.conversions import ConversionTask
 from pipelines.sandbox.counts import CountTask, Refusal, Store, StoreRows
@@ -48,6 +47,8 @@ NOT_THE_STATES_FAULT = ("OutOfMemoryError", "ClassNotFoundException", "NoClassDe
 MESSAGE_CHARS = 600
 TRANSFORM = "transformWithState"
 DEFAULT_STORE = "default"
+HIDDEN = secrets.Hidden()
+"""The secrets of the tasks that this process has had."""
 
 
 def count(spark: Any, task: CountTask) -> Iterator[StoreRows]:
@@ -67,7 +68,8 @@ def session(task: CountTask | ReadTask | LookUpTask | ExampleTask | RewriteTask 
 
     builder = SparkSession.builder.master(task.master).appName(task.app)
     secret = references.referring(task.conf)
-    for key, value in {**task.conf, **references.redaction(task.conf, SECRET.pattern), **QUIET}.items():
+    HIDDEN.hide(secrets.hidden(task.conf, (), references.values(secret.values(), os.environ, file_rights.read_for_job)))
+    for key, value in {**task.conf, **references.redaction(task.conf, secrets.SECRET.pattern), **QUIET}.items():
         builder = builder if key in secret else builder.config(key, value)
     spark = builder.getOrCreate()
     for key, text in secret.items():
@@ -122,7 +124,7 @@ def refusal(error: Any) -> Refusal:
     words = [text for text in chain if text]
     error_class = _condition(error) or words[-1].partition(":")[0]
     blameless = error_class.startswith(NOT_THE_STATE) or any(name in text for name in NOT_THE_STATES_FAULT for text in words)
-    return Refusal(error_class, words[-1][:MESSAGE_CHARS], damaged=not blameless)
+    return Refusal(error_class, HIDDEN.shown(words[-1])[:MESSAGE_CHARS], damaged=not blameless)
 
 
 def _condition(error: Any) -> str:

@@ -92,7 +92,7 @@ class History:
             watch()
             if self.pid is None or time.monotonic() > deadline:
                 assert self._folder is not None
-                message = f"Spark's history server {what}. Its last words:\n{processes.tail(self._folder / LOG_FILE)}"
+                message = f"Spark's history server {what}. Its last words:\n{processes.tail(self._folder / LOG_FILE, ())}"
                 raise Unavailable(code, message, "Try again; `about` says which Java and Spark there are.")
             time.sleep(POLL_S)
         return seen

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -121,7 +121,7 @@ class Member:
             return sum(node.memory_info().rss for node in (process, *process.children(recursive=True)))
         return 0
 
-    def run(self, request: Request, log: Path, watch: Callable[[], None], timeout_s: float) -> int:
+    def run(self, request: Request, log: Path, watch: Callable[[], None], timeout_s: float, hidden: Sequence[bytes]) -> int:
         """Does the request; what it writes meanwhile is in `log` afterwards. Whatever is raised leaves a process that has to be ended."""
         handover.prepare(log.parent)
         processes.appending(log).close()
@@ -129,7 +129,7 @@ class Member:
         (self.home / CODE_FILE).unlink(missing_ok=True)
         self._write(request.as_line())
         try:
-            return processes.followed(self._code, request.module, self.home / LOG, watch, timeout_s)
+            return processes.followed(self._code, request.module, self.home / LOG, watch, timeout_s, hidden)
         finally:
             with (self.home / LOG).open("rb") as output, processes.appending(log) as copy:
                 output.seek(begun)

@@ -10,7 +10,7 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,6 +59,8 @@ class Work:
     conf: Mapping[str, str]
     is_last: bool
     """Whether its process is given nothing else: it runs a user's code, or leaves something behind."""
+    hidden: Sequence[bytes]
+    """What must not be shown of what it says (`secret_values.hidden`)."""
 
 
 class Pool:
@@ -119,10 +121,10 @@ class Pool:
         member = self._taken(kind, work.module)
         if member is None:
             command = environment.command(kind.runtime.python, work.module)
-            return processes.run(command, folder, dict(kind.environ), log, watch, timeout_s, self._niceness)
+            return processes.run(command, folder, dict(kind.environ), log, watch, timeout_s, self._niceness, work.hidden)
         is_kept = False
         try:
-            code = member.run(Request(work.module, str(folder), work.is_last), folder / log, watch, timeout_s)
+            code = member.run(Request(work.module, str(folder), work.is_last), folder / log, watch, timeout_s, work.hidden)
             is_kept = not code and not work.is_last
         finally:
             self._put_back(member, is_kept)

@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 import psutil
 
+from pipelines.domain import secrets
 from pipelines.domain.errors import Unavailable
 from pipelines.sandbox import temporary
 from pipelines.sandbox.requests import MARK
@@ -35,9 +36,11 @@ def run(
     watch: Callable[[], None],
     timeout_s: float,
     niceness: int = 0,
+    hidden: Sequence[bytes] = (),
 ) -> int:
     """Runs `command` with `folder` as its last argument and its output in `log`; answers with its exit code. `niceness` is that of the
-    process and of all that it starts: 0 is this process's, more leaves more to others.
+    process and of all that it starts: 0 is this process's, more leaves more to others. `hidden` is in no message of what it
+    says.
 
     `watch` is called until it ends; what that raises ends the process and is passed on. Nothing that it started is left when this
     returns or raises. Raises Unavailable (`sandbox.start`, `sandbox.timeout`).
@@ -46,19 +49,21 @@ def run(
     try:
         if niceness:
             os.setpriority(os.PRIO_PROCESS, child.pid, os.getpriority(os.PRIO_PROCESS, 0) + niceness)
-        return followed(child.poll, command[-1], folder / log, watch, timeout_s)
+        return followed(child.poll, command[-1], folder / log, watch, timeout_s, hidden)
     finally:
         end(folder)
         child.wait()
 
 
-def followed(code: Callable[[], int | None], name: str, log: Path, watch: Callable[[], None], timeout_s: float) -> int:
+def followed(
+    code: Callable[[], int | None], name: str, log: Path, watch: Callable[[], None], timeout_s: float, hidden: Sequence[bytes]
+) -> int:
     """The exit code of a piece of work, when there is one; `watch` is called until then. Raises Unavailable (`sandbox.timeout`)."""
     deadline = time.monotonic() + timeout_s
     while (ended := code()) is None:
         watch()
         if time.monotonic() > deadline:
-            raise _late(name, timeout_s, log)
+            raise _late(name, timeout_s, tail(log, hidden))
         time.sleep(POLL_S)
     return ended
 
@@ -83,10 +88,11 @@ def end(folder: Path) -> None:
     temporary.remove(folder)
 
 
-def tail(log: Path) -> str:
-    """The last lines of a log, for a message."""
+def tail(log: Path, hidden: Sequence[bytes]) -> str:
+    """The last lines of a log, for a message, without what is `hidden`."""
     data = log.read_bytes() if log.is_file() else b""
-    return "\n".join(data[-TAIL_BYTES:].decode(errors="replace").splitlines()[-5:])
+    around = max(map(len, hidden), default=0)
+    return "\n".join(secrets.starred(data[-TAIL_BYTES - around :], hidden)[-TAIL_BYTES:].decode(errors="replace").splitlines()[-5:])
 
 
 def start(
@@ -133,8 +139,8 @@ def started(
         raise Unavailable("sandbox.start", message, "The version's Python interpreter has to be on this machine.") from error
 
 
-def _late(name: str, timeout_s: float, log: Path) -> Unavailable:
-    message = f"{name} did not end within {timeout_s:g} s and was ended. Its last words:\n{tail(log)}"
+def _late(name: str, timeout_s: float, last_words: str) -> Unavailable:
+    message = f"{name} did not end within {timeout_s:g} s and was ended. Its last words:\n{last_words}"
     return Unavailable(
         "sandbox.timeout", message, "Give it more time with TIDEMARK_SANDBOX_TIMEOUT_S, or more resources with the job's confs."
     )

@@ -101,9 +101,10 @@ def _in_sandbox(context: Context, plan: InputRowsPlan, task: InputTask, folder: 
     (folder / SPEC_FILE).write_bytes(documents.encode(spec))
     (folder / TASK_FILE).write_bytes(documents.encode(task))
     ticket.step("reading the input rows")
-    context.sparks.run(rehearsals.work(READER, runtime, spec), folder, LOG_FILE, ticket.check, timeout_s())
+    work = rehearsals.work(READER, runtime, spec)
+    context.sparks.run(work, folder, LOG_FILE, ticket.check, timeout_s())
     answer = folder / RESULT_FILE
     if not answer.is_file():
-        message = f"The sandbox ended without an answer. Its last words:\n{processes.tail(folder / LOG_FILE)}"
+        message = f"The sandbox ended without an answer. Its last words:\n{processes.tail(folder / LOG_FILE, work.hidden)}"
         raise Unavailable("sandbox.failed", message, "Look at the job's confs and interpreter; then try again.")
     return documents.decode(InputsRead, answer.read_bytes(), RESULT_FILE)

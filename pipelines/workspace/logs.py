@@ -12,8 +12,9 @@ from pipelines.domain.ids import RunId
 from pipelines.domain.jobs import LogChunk
 from pipelines.domain.logs import LogSearch, Wanted
 from pipelines.domain.runs import LOG_FILE
+from pipelines.sandbox import secret_values
 from pipelines.verbs.jobs import ReadLog, SearchLog
-from pipelines.workspace import runs, secret_values
+from pipelines.workspace import runs
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
 
@@ -70,7 +71,7 @@ def _log(context: Context, job: str, run: str) -> tuple[RunId, Path, Sequence[by
     if chosen is None:
         raise NotFound("run.not_found", f"Job {name} never ran", "Resume it to start a run.")
     version = context.files.version(chosen.version)
-    return chosen.id, context.layout.run(name, chosen.id) / LOG_FILE, secret_values.hidden(version) if version else ()
+    return chosen.id, context.layout.run(name, chosen.id) / LOG_FILE, secret_values.hidden(version.conf, version.args) if version else ()
 
 
 def _cut(run: RunId, data: bytes, start: int, size: int, *, from_end: bool) -> LogChunk:

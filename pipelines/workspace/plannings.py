@@ -31,9 +31,10 @@ def asked(context: Context, folder: Path, task: PlanTask, specs: Mapping[str, Ru
     for side, spec in specs.items():
         (folder / side / SPEC_FILE).write_text(json.dumps(spec.as_json()))
     (folder / TASK_FILE).write_text(json.dumps(task.as_json()))
-    context.sparks.run(rehearsals.work(PLANNING, runtime, specs[NEW]), folder, LOG_FILE, ticket.check, timeout_s())
+    work = rehearsals.work(PLANNING, runtime, specs[NEW], *specs.values())
+    context.sparks.run(work, folder, LOG_FILE, ticket.check, timeout_s())
     if not (folder / RESULT_FILE).is_file():
-        message = f"The sandbox ended without a plan. Its last words:\n{processes.tail(folder / LOG_FILE)}"
+        message = f"The sandbox ended without a plan. Its last words:\n{processes.tail(folder / LOG_FILE, work.hidden)}"
         raise Unavailable("sandbox.failed", message, "Look at the job's confs and interpreter; then try again.")
     return Planning.from_json(read_json((folder / RESULT_FILE).read_text()))
 

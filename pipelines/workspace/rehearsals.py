@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from pipelines.domain.runtimes import Runtime
 from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.domain.trust import Damage, ScratchBatch
 from pipelines.domain.versions import Version
-from pipelines.sandbox import processes
+from pipelines.sandbox import processes, secret_values
 from pipelines.sandbox.pool import Work
 from pipelines.sandbox.states import timeout_s
 from pipelines.savepoint import layout
@@ -98,14 +98,16 @@ def rehearse(
         ticket.advance(done - reported)
         reported = done
 
-    context.sparks.run(work(DRIVER, runtime, spec), home, LOG_FILE, watch, timeout_s())
-    return _outcome(manifest, folder, checkpoints)
+    driver = work(DRIVER, runtime, spec)
+    context.sparks.run(driver, home, LOG_FILE, watch, timeout_s())
+    return _outcome(manifest, folder, checkpoints, driver.hidden)
 
 
-def work(module: str, runtime: Runtime, spec: RunSpec) -> Work:
-    """`module` of the driver's, with the Spark that `spec` asks for."""
+def work(module: str, runtime: Runtime, spec: RunSpec, *others: RunSpec) -> Work:
+    """`module` of the driver's, with the Spark that `spec` asks for; it runs the code of `others`, too."""
     conf = {**spec.conf, **s3_conf(spec.checkpoints, spec.conf, os.environ)}
-    return Work(module, runtime, spec.master, conf, is_last=True)
+    hidden = (value for each in (spec, *others) for value in secret_values.hidden(each.conf, each.args))
+    return Work(module, runtime, spec.master, conf, is_last=True, hidden=tuple(hidden))
 
 
 def scratch_spec(
@@ -146,7 +148,7 @@ def beginning_spec(context: Context, job: JobName, version: Version, folder: Pat
     )
 
 
-def _outcome(manifest: Manifest, folder: Path, checkpoints: str) -> Rehearsed:
+def _outcome(manifest: Manifest, folder: Path, checkpoints: str, hidden: Sequence[bytes]) -> Rehearsed:
     home = folder / RUN
     progress = [read_progress(raw) for raw in _lines(home / PROGRESS_FILE)]
     batches = tuple(batch for image in manifest.begun if (batch := _batch(image, folder / REHEARSAL, checkpoints, progress)))
@@ -157,7 +159,7 @@ def _outcome(manifest: Manifest, folder: Path, checkpoints: str) -> Rehearsed:
     missing = [image.query for image in manifest.begun if image.query not in {batch.query for batch in batches}]
     idle = _idle(home, missing)
     failed = ending is None or ending.reason == "failed" or len(idle) < len(missing)
-    return Rehearsed(batches, note=_note(home, ending, missing, idle), failed=failed)
+    return Rehearsed(batches, note=_note(home, ending, missing, idle, hidden), failed=failed)
 
 
 def _batch(image: QueryImage, rehearsal: Path, checkpoints: str, progress: list[Progress]) -> ScratchBatch | None:
@@ -189,10 +191,10 @@ def _idle(home: Path, missing: list[QueryName]) -> list[QueryName]:
     return [query for query in missing if query in waiting]
 
 
-def _note(home: Path, ending: Exit | None, missing: list[QueryName], idle: list[QueryName]) -> str:
+def _note(home: Path, ending: Exit | None, missing: list[QueryName], idle: list[QueryName], hidden: Sequence[bytes]) -> str:
     """Why not every query ran a batch, and what to do; empty where all did."""
     if ending is None:
-        return f"The job's code ended without a word. Its last lines:\n{processes.tail(home / LOG_FILE)}"
+        return f"The job's code ended without a word. Its last lines:\n{processes.tail(home / LOG_FILE, hidden)}"
     if ending.reason == "failed":
         return f"The state was read, but the job's code failed before its batch was done: {ending.error_class}: {ending.message}"
     if ending.reason == "killed":

@@ -15,9 +15,10 @@ from pipelines.domain.requirements import refuse
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version, version
 from pipelines.domain.watch import Watch
+from pipelines.sandbox import secret_values
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.revision import Revision
-from pipelines.workspace import environments, hadoop, large_files, runtimes, secret_values
+from pipelines.workspace import environments, hadoop, large_files, runtimes
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
 

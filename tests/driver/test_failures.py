@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from pipelines.domain import secrets
 from pipelines.domain.errors import Conflict
+from pipelines.domain.ids import JobName, RunId, VersionId
+from pipelines.domain.run_specs import SPEC_FORMAT, RunSpec
+from pipelines.driver import secret_values
 from pipelines.driver.failures import BATCH_SKIPPED, Failure, of_exception, of_throwable, shorten
 
 FOREACH_BATCH = """[FOREACH_BATCH_USER_FUNCTION_ERROR] Reason: Return Message: Traceback (most recent call last):
@@ -73,3 +77,13 @@ def test_a_python_stack_is_left_out_and_its_last_line_kept() -> None:
 
 def test_our_own_errors_keep_their_code_and_hint() -> None:
     assert of_exception(Conflict("sink.taken", "No.", "Use {output}."), "") == Failure("sink.taken", "No. Use {output}.")
+
+
+def test_two_secrets_stay_two_and_neither_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secret_values, "_HIDDEN", secrets.Hidden())
+    for value in ("of-argument-5523", "of-argument-5524"):
+        spec = RunSpec(SPEC_FORMAT, RunId("r"), JobName("a"), VersionId("v"), "job.py", ("--password", value), {}, "", "", "")
+        secret_values.hide(spec)
+    one, other = (secret_values.told_apart(f"a{value}b") for value in ("of-argument-5523", "of-argument-5524"))
+    assert one.startswith(f"a{'*' * 16}b (") and other.startswith(f"a{'*' * 16}b (") and one != other
+    assert one == secret_values.told_apart("aof-argument-5523b") and secret_values.told_apart("plain") == "plain"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -11,8 +14,8 @@ import pytest
 
 from pipelines.checkpoint.offsets import BY_NAME
 from pipelines.domain.ids import JobName, QueryName, RunId, VersionId
-from pipelines.domain.input_rows import MOST_CHARS, InputTask, SourceRows, SourceTask
-from pipelines.domain.run_specs import SPEC_FORMAT, RunSpec
+from pipelines.domain.input_rows import MOST_CHARS, RESULT_FILE, TASK_FILE, InputTask, SourceRows, SourceTask
+from pipelines.domain.run_specs import SPEC_FILE, SPEC_FORMAT, RunSpec
 from pipelines.driver.input_rows import reader
 from pipelines.driver.input_rows.reader import Reader
 from pipelines.driver.input_rows.values import FILE
@@ -20,6 +23,7 @@ from pipelines.driver.intercept import Asked
 from pipelines.driver.planning.sides import Over
 from pipelines.savepoint import source_checkpoints
 from pipelines.storage.addresses import open_storage
+from tests.driver.process import ROOT
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -67,6 +71,18 @@ def read(frame: Any, folder: Path, limit: int, keys: tuple[str, ...] = ("0", "1"
     with pytest.raises(Over):
         reading.started(frame.writeStream, Asked(name="both"), lambda: None)
     return reading.sources
+
+
+def test_code_that_fails_before_tells_no_secret(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text("import sys\nraise ValueError(f'refused: {sys.argv}')\n")
+    args = ("--password", "of-argument-5523", "{env:TOLD}")
+    spec = RunSpec(SPEC_FORMAT, RunId("r"), JobName("a"), VersionId("v"), str(tmp_path / "job.py"), args, {}, "local[1]", "", "")
+    (tmp_path / SPEC_FILE).write_text(json.dumps(spec.as_json()))
+    (tmp_path / TASK_FILE).write_text(json.dumps({"query": "both", "limit": 1, "sources": []}))
+    environment = {**os.environ, "TOLD": "of-variable-7301"}
+    subprocess.run([sys.executable, "-m", "pipelines.driver.input_rows", str(tmp_path)], env=environment, cwd=ROOT, check=True)
+    problem = json.loads((tmp_path / RESULT_FILE).read_text())["problem"]
+    assert problem.endswith(f"'--password', '{'*' * 16}', '{'*' * 16}']"), problem
 
 
 @pytest.mark.spark

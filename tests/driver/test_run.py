@@ -10,6 +10,7 @@ import pytest
 
 from pipelines.domain.ids import folder_of
 from pipelines.domain.installed import INSTALLED_FILE, Installed, is_same
+from pipelines.domain.plans import PLANS_FOLDER
 from pipelines.domain.runtimes import OWN
 from pipelines.sandbox import installed
 from pipelines.storage import documents
@@ -58,6 +59,23 @@ import argparse
 parser = argparse.ArgumentParser()
 parser.add_argument("--rows", required=True)
 parser.parse_args()
+"""
+TELLING = """
+import os, sys
+from pyspark.sql import SparkSession, functions as F
+
+spark = SparkSession.builder.getOrCreate()
+given = [*sys.argv[2:], spark.conf.get("spark.my.password"), spark._jsc.hadoopConfiguration().get("my.password")]
+told = "/".join(given)
+print(told, flush=True)
+
+def fail(frame, batch):
+    frame.collect()
+    if os.path.exists("plans"):
+        raise ValueError(told + 40 * given[0])
+
+rows = spark.readStream.format("rate").option("rowsPerSecond", 5).load().withColumn("secret", F.lit(given[0]))
+rows.writeStream.option("checkpointLocation", "/nowhere/" + "/".join(given[:2])).foreachBatch(fail).start().awaitTermination()
 """
 STUBBORN = """
 import time
@@ -153,6 +171,23 @@ def test_a_failed_script_says_why(drivers: Drivers, code: str, error_class: str,
     driver = drivers.start("run-1", code)
     assert driver.wait() == 1
     assert (driver.exit["reason"], driver.exit["error_class"], driver.exit["message"]) == ("failed", error_class, message)
+
+
+@pytest.mark.spark
+def test_secrets_are_in_no_record_of_a_run(drivers: Drivers) -> None:
+    args = ("--password", "of-argument-5523", "{env:TOLD}", f"{{file:{drivers.folder / 'told'}}}")
+    (drivers.folder / "told").write_text("of-file-8412\nhas-two-lines")
+    conf = {"spark.my.password": "of-conf-6634", "spark.hadoop.my.password": "{env:TOLD_TOO}"}
+    told = {"TOLD": "of-variable-7301", "TOLD_TOO": "of-variable-9045"}
+    driver = drivers.start("run-1", TELLING, *args, conf=conf, environment=told)
+    assert driver.wait() == 1
+    values = ("of-argument", "of-variable", "of-file", "two-lines", "of-conf")
+    assert all(value in driver.log for value in values), "the code was given them"
+    exit, (plan,) = driver.exit["message"], (driver.folder / PLANS_FOLDER).iterdir()
+    assert [event["kind"] for event in driver.events] == ["checkpoint.replaced"]
+    for text in (driver.events[0]["message"], exit, plan.read_text()):
+        assert "*" * 16 in text and not [value for value in values if value in text]
+    assert exit.endswith("***…"), "nor is a part of one there where it is cut"
 
 
 def test_a_script_that_ends_has_finished(drivers: Drivers) -> None:

@@ -45,7 +45,7 @@ class Asked:
         """What a session sees; nothing where its process died."""
         folder = self.new_folder()
         (folder / "does.json").write_text(json.dumps(does))
-        work = Work("tests.sandbox.told", OWN, "local[2]", {}, is_last)
+        work = Work("tests.sandbox.told", OWN, "local[2]", {}, is_last, ())
         self.pool.run(work, folder, "told.log", lambda: None, PATIENCE_S)
         path = folder / "said.json"
         return dict(json.loads(path.read_text())) if path.exists() else {}
@@ -191,7 +191,7 @@ def test_a_session_that_needs_another_jvm_gets_one_and_a_users_process_is_given_
 def test_a_task_that_dies_or_is_cancelled_ends_its_process_and_no_other(asked: Asked) -> None:
     warm.one_environment()
     (pid,) = asked.pids()
-    other = Work("tests.sandbox.told", OWN, "local[1]", {"spark.driver.memory": "700m"}, is_last=False)
+    other = Work("tests.sandbox.told", OWN, "local[1]", {"spark.driver.memory": "700m"}, is_last=False, hidden=())
     asked.pool.expect(other.runtime, other.master, other.conf)
     assert asked.told(dies=True) == {}
     assert pid not in asked.pids() and len(asked.pids()) == 1

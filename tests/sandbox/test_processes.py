@@ -51,7 +51,15 @@ def gone(pid: int) -> bool:
 def test_the_exit_code_and_nothing_else_is_left(tmp_path: Path) -> None:
     assert run(tmp_path, 0.2, lambda: None) == 3
     assert gone(child(tmp_path))
-    assert processes.tail(tmp_path / "log") == "last words"
+    assert processes.tail(tmp_path / "log", ()) == "last words"
+
+
+def test_no_tail_has_a_part_of_a_secret(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("x" * 100 + "hunter2hunter2" + "y" * (processes.TAIL_BYTES - 10) + "\nhunter2hunter2\n")
+    tail = processes.tail(log, (b"hunter2hunter2",))
+    assert len(tail) < processes.TAIL_BYTES and tail.startswith("y") and tail.endswith("\n**************")
+    assert processes.tail(log, (b"hunter2hunter2" + b"y" * 20,)).startswith("***")
 
 
 def test_what_it_starts_has_its_niceness_too(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ class Left:
             file.write(json.dumps(content) + "\n")
 
     def outcome(self) -> Rehearsed:
-        return rehearsals._outcome(self.manifest, self.folder, str(self.folder / "checkpoints"))
+        return rehearsals._outcome(self.manifest, self.folder, str(self.folder / "checkpoints"), (b"out of memory",))
 
 
 def progress(query: str) -> dict[str, object]:
@@ -119,4 +119,4 @@ def test_without_code_there_is_no_batch(house: House, left: Left) -> None:
 
 def test_a_driver_that_died_is_told_by_its_last_lines(left: Left) -> None:
     (left.folder / "run" / "driver.log").write_text("one\nout of memory\n")
-    assert left.outcome().note == "The job's code ended without a word. Its last lines:\none\nout of memory"
+    assert left.outcome().note == "The job's code ended without a word. Its last lines:\none\n*************"

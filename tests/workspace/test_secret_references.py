@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain import references, secrets
-from pipelines.domain.errors import TidemarkError
+from pipelines.domain.errors import TidemarkError, Unavailable
 from pipelines.domain.runs import LOG_FILE
 from pipelines.verbs.check import Check
 from pipelines.verbs.experiments import ShowVersion
@@ -105,6 +105,34 @@ def test_a_plan_warns_of_a_literal(house: House) -> None:
     assert "spark.my.password" in remark and "{env:NAME}" in remark and "hunter2" not in remark
 
 
+FAILING = """
+import os, sys
+print(*sys.argv, flush=True)
+if "--dies" in sys.argv:
+    os._exit(1)
+raise ValueError(f"these were refused: {sys.argv[1:]}")
+"""
+
+
+def test_what_is_tried_tells_none_of_them(house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, OF_VARIABLE)
+    (tmp_path / "secret").write_text(OF_FILE)
+    args = (f"{{env:{VARIABLE}}}", f"{{file:{tmp_path}/secret}}", "--password", "of-argument-5523")
+    saved = do(house.face, Take(house.lay(house.begin(args=args)).job))
+    verdict = do(house.face, Check(saved.id, code=FAILING, args=args))
+    ((reason, *_),) = (part.reasons for part in verdict.parts)
+    assert "ValueError: line 6: these were refused: ['*" in reason
+    with pytest.raises(Unavailable) as dead:
+        do(house.face, Check(saved.id, code=FAILING, args=(*args, "--dies")))
+    assert dead.value.code == "sandbox.failed" and "--dies" in dead.value.message
+    dies = do(house.face, TryCode(saved.id, code=FAILING, args=(*args, "--dies")))
+    assert "Its last lines" in dies.note and "--dies" in dies.note
+    kept = [path.read_text() for path in house.face.layout.verdicts.glob("*.json")]
+    assert any("these were refused" in text for text in kept), "the verdict is kept"
+    for text in (reason, dead.value.message, dies.note, *kept):
+        assert not any(secret in text for secret in (OF_VARIABLE, OF_FILE, "of-argument-5523"))
+
+
 def test_event_logs_hide_such_confs_by_their_names() -> None:
     conf = {**CONF, "spark.hadoop.mine.key": "{env:X}", "spark.x": "1"}
     assert references.redaction(conf, "a|b") == {"spark.redaction.regex": r"(?:a|b)|mine\.key|spark\.mine\.key"}
@@ -129,6 +157,9 @@ def test_a_job_and_its_fork_have_them_and_no_file_does(tmp_path: Path, monkeypat
         (events / "1.json").write_text('{"word": "a"}\n')
         verdict = do(server.face, Check(saved.id, code=JOB.replace('"told"', '"told_again"')))
         assert str(verdict.outcome) == "same", verdict
+        kept = ".json(events).where(F.col('word') != given)"
+        (reason,) = do(server.face, Check(saved.id, code=JOB.replace(".json(events)", kept))).parts[0].reasons
+        assert reason == f"keeps rows where: nothing more before, (NOT (word = '{'*' * len(OF_FILE)}')) now"
         do(server.face, Fork(saved.id, name="b"))
         server.await_batches("b", 1)
         server.stop("b", savepoint=False)

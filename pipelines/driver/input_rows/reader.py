@@ -17,7 +17,7 @@ from typing import Any
 from pipelines.domain.ids import folder_of
 from pipelines.domain.input_rows import RESULT_FILE, TASK_FILE, InputsRead, InputTask, SourceRows, SourceTask
 from pipelines.domain.run_specs import RunSpec
-from pipelines.driver import failures, intercept, outside, queries, records, rehearsal, run, sql_script, submit
+from pipelines.driver import failures, intercept, outside, queries, records, rehearsal, run, secret_values, sql_script, submit
 from pipelines.driver.connect import importing
 from pipelines.driver.input_rows.values import first_rows
 from pipelines.driver.intercept import Asked, Launch
@@ -36,6 +36,7 @@ def read(folder: Path) -> int:
     """Answers the task in `folder`; the exit code."""
     task = InputTask.from_json(json.loads((folder / TASK_FILE).read_text()))
     spec = run.read_spec(folder)
+    secret_values.hide(spec)
     outside.check(spec.outside)
     submit.prepare(spec, os.environ, folder)
     submit.enter(spec)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from pipelines.driver import secret_values
 from pipelines.driver.planning.forms import items
 
 STATEFUL = {
@@ -86,7 +87,7 @@ def _facts(node: Any) -> Iterator[tuple[str, str]]:
 
 
 def sql(expression: Any) -> str:
-    text = str(expression.sql()).replace("`", "")
+    text = secret_values.shown(str(expression.sql()).replace("`", ""))
     return text if len(text) <= MOST_CHARS else text[: MOST_CHARS - 1] + "…"
 
 

@@ -12,7 +12,7 @@ from pipelines.domain.operators import JOIN
 from pipelines.domain.plannings import CONTRACT, Failure, PlannedOperator, PlannedQuery, QueryCheckpoint
 from pipelines.domain.references import referring
 from pipelines.domain.run_specs import RunSpec
-from pipelines.driver import failures, queries
+from pipelines.driver import failures, queries, secret_values
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.planning import aggregates, deduplications, facts, joins, origins, sources, trees, trial
 from pipelines.driver.planning.doors import Doors
@@ -93,7 +93,7 @@ class Planner:
         folder = self._folder / CONTRACT / folder_of(name)
         analyzed = frame._jdf.queryExecution().analyzed()
         _, confs = trees.of(spark._jvm).read(spark._jsparkSession.conf().getAll())
-        conf = {key: value for key, value in confs if key.startswith(SQL)}
+        conf = {key: secret_values.told_apart(value) for key, value in confs if key.startswith(SQL)}
         conf.update({key: value for key, value in referring(self._spec.conf).items() if key in conf})
         query = PlannedQuery(name, (), tuple(source.planned for source in read), frame.schema.simpleString(), facts.varying(analyzed), conf)
         plan, failure = _asked(lambda: opened.beginning(frame, mode, folder, pinned, point.batch if point else 0, self._now_ms))  # 1
@@ -165,7 +165,7 @@ def _operators(
                 str(node.shortName()),
                 digested,
                 operator_facts,
-                reading.parts,
+                {name: secret_values.shown(text) for name, text in reading.parts.items()},
                 (*reading.gaps, *gaps),
                 {**reading.packages, **_of_the_columns(kinds)},
                 form.has_functions,

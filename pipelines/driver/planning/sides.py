@@ -71,7 +71,7 @@ def plan(folder: Path) -> int:
             takes_apart = planner.takes_apart
             answer = replace(answer, sides={**answer.sides, side: planned})
     except Unknown as unknown:
-        answer = replace(answer, unsupported=str(unknown))
+        answer = replace(answer, unsupported=secret_values.shown(str(unknown)))
     answer = replace(answer, spark_version=_spark_version(), python_version=platform.python_version())
     answer = replace(answer, java_version=_java_version())
     records.replace_whole(folder / RESULT_FILE, json.dumps(answer.as_json()))
@@ -125,6 +125,7 @@ class Stage:
 
     def _played(self, spec: RunSpec) -> Failure | None:
         try:
+            secret_values.hide(spec)
             outside.check(spec.outside)
             submit.enter(spec)
             sql_script.execute(spec)

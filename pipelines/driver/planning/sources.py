@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.domain.plannings import PlannedSource
+from pipelines.driver import secret_values
 from pipelines.driver.planning.forms import items
 from pipelines.driver.planning.functions import digest
 
@@ -70,7 +71,7 @@ def _source(leaf: Any, kind: str, options: Mapping[str, str], more: list[Any], g
     form = [kind, rows, more]
     place = next((options[key] for key in PLACES if key in options), "")
     columns = tuple(int(column.exprId().id()) for column in items(leaf.output()))
-    return Source(columns, form, PlannedSource(kind, place, digest(form), _name(leaf)), gap)
+    return Source(columns, form, PlannedSource(kind, secret_values.told_apart(place), digest(form), _name(leaf)), gap)
 
 
 def _name(leaf: Any) -> str:

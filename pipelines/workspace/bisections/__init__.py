@@ -20,6 +20,7 @@ from pipelines.domain.errors import Conflict, Invalid, NotFound, Unsupported
 from pipelines.domain.ids import BisectionId, QueryName, folder_of
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.states import StateTable
+from pipelines.sandbox import secret_values
 from pipelines.savepoint import leads
 from pipelines.savepoint import states as state_tables
 from pipelines.storage.addresses import open_storage
@@ -135,13 +136,19 @@ def _plan(stretch: Stretch, points: Points, over: Over, table: StateTable | None
     return BisectPlan(stretch.job, stretch.query, over, title, good, bad, bisections.at_most(good, bad), ways)
 
 
+def _hidden(stretch: Stretch) -> tuple[bytes, ...]:
+    """The secrets of the code that wrote the rows: a script may say what is in them, and has the variables of the server."""
+    version = stretch.bad.version
+    return secret_values.hidden(version.conf, version.args)
+
+
 def _bisect(context: Context, asked: Asked, ticket: Ticket) -> Bisection:
     began = time.monotonic()
     change, stretch = asked.change, asked.stretch
     judge = (
         judges.by_sql(context, change.sql, change.examples, ticket)
         if change.sql
-        else judges.by_script(context, change.script, stretch.query, ticket)
+        else judges.by_script(context, change.script, stretch.query, _hidden(stretch), ticket)
     )
     try:
         search = Search(stretch, asked.points, judge, ticket)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,29 +66,29 @@ def _light(rows: Rows, folder: Path) -> Rows:
     return light
 
 
-def by_script(context: Context, script: str, query: str, ticket: Ticket) -> Judge:
-    """As the script's exit code says (`bisections.answer_of`)."""
+def by_script(context: Context, script: str, query: str, hidden: Sequence[bytes], ticket: Ticket) -> Judge:
+    """As the script's exit code says (`bisections.answer_of`); what it says otherwise is told without what is `hidden`."""
 
     def judge(rows: Rows, batch: int) -> Judged:
         folder = context.layout.sandbox_folder(ticket.operation)
         folder.mkdir(parents=True)
         try:
-            return Judged(_ran(folder, rows, script, {"TIDEMARK_BATCH": str(batch), "TIDEMARK_QUERY": query}, ticket))
+            return Judged(_ran(folder, rows, script, {"TIDEMARK_BATCH": str(batch), "TIDEMARK_QUERY": query}, hidden, ticket))
         finally:
             shutil.rmtree(folder)
 
     return judge
 
 
-def _ran(folder: Path, rows: Rows, script: str, environ: dict[str, str], ticket: Ticket) -> Answer:
+def _ran(folder: Path, rows: Rows, script: str, environ: dict[str, str], hidden: Sequence[bytes], ticket: Ticket) -> Answer:
     (folder / SCRIPT).write_text(script)
     file_rights.let_read_rows(rows.files)  # to a script that cannot read them all would be wrong
     _lay(folder / rows.view, rows.files)
     command = [sys.executable, str(folder / SCRIPT)]
-    code = processes.run(command, folder, {**os.environ, **environ}, LOG, ticket.check, timeout_s())
+    code = processes.run(command, folder, {**os.environ, **environ}, LOG, ticket.check, timeout_s(), hidden=hidden)
     answer = answer_of(code)
     if answer is None:
-        message = f"The script ended with {code}, which is no answer. Its last words:\n{processes.tail(folder / LOG)}"
+        message = f"The script ended with {code}, which is no answer. Its last words:\n{processes.tail(folder / LOG, hidden)}"
         raise Conflict("bisect.script", message, "0 means right, 125 cannot say, any other code below 128 wrong.")
     return answer
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from pipelines.domain import references, secrets
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.versions import Version
@@ -15,15 +17,15 @@ def refuse(version: Version) -> None:
         _values(text)
 
 
-def hidden(version: Version) -> tuple[bytes, ...]:
-    """What must not be shown of the driver's log: literal secrets, and the values that are there now, the longest first."""
-    found = set(secrets.of_version(version.conf, version.args))
-    for text in (*version.args, *version.conf.values()):
+def hidden(conf: Mapping[str, str], args: Sequence[str] = ()) -> tuple[bytes, ...]:
+    """What must not be shown of the log of code that has these: literal secrets, and the values that are there now, the longest first."""
+    found: list[str] = []
+    for text in (*args, *conf.values()):
         try:
-            found.update(value.encode() for value in _values(text))
+            found += _values(text)
         except Unavailable:
             continue  # no value is there, so none can be looked for
-    return tuple(sorted((value for value in found if len(value) >= secrets.LEAST_BYTES), key=lambda value: (-len(value), value)))
+    return secrets.hidden(conf, args, found)
 
 
 def _values(text: str) -> tuple[str, ...]:
