@@ -12,7 +12,7 @@ import pytest
 from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Invalid, NotFound, TidemarkError, Unavailable
 from pipelines.domain.findings import Finding, Problem, Urgency
 from pipelines.domain.home_leases import LeaseSeen
-from pipelines.domain.ids import JobName, OperationId, RunId
+from pipelines.domain.ids import JobName, OperationId, RunId, SavepointId
 from pipelines.domain.jobs import LogChunk
 from pipelines.domain.logs import LogEntry, LogLevel, LogSearch
 from pipelines.domain.masters import Cluster
@@ -68,6 +68,18 @@ def test_run_waits_until_it_runs(tidemark: Door, script: Path) -> None:
     _starting(tidemark, until_ticks=4, then=RunState.RUNNING)
     assert tidemark("run", script, "--wait").exit_code == 0
     assert tidemark.ticks == 4
+
+
+@pytest.mark.parametrize("words", [("example",), ("experiment", FIRST, "--name", "e", "--variant", "c")], ids=lambda words: words[0])
+@pytest.mark.parametrize(("origin", "ticks"), [(None, 7), (SavepointId(FIRST), 3)], ids=["by itself", "from a savepoint"])
+def test_what_runs_is_waited_for_until_a_savepoint_can_be_taken(
+    tidemark: Door, words: tuple[str, ...], origin: SavepointId | None, ticks: int
+) -> None:
+    _starting(tidemark, until_ticks=3, then=RunState.RUNNING, first_batch=7, origin=origin)
+    assert tidemark(*words).exit_code == 0 and tidemark.ticks == 1
+    tidemark.ticks = 0
+    assert tidemark(*words, "--wait").exit_code == 0
+    assert tidemark.ticks == ticks
 
 
 def test_run_that_fails_while_waited_for_says_why(tidemark: Door, script: Path) -> None:
@@ -668,13 +680,14 @@ def test_the_workspace_is_the_option_then_the_environment_then_the_repository(ti
     assert tidemark.paths == [tmp_path / "a", tmp_path / "b", repository]
 
 
-def _starting(tidemark: Door, *, until_ticks: int, then: RunState) -> None:
-    """Makes every run look as if it still started, until the supervisor has acted so often."""
+def _starting(tidemark: Door, *, until_ticks: int, then: RunState, first_batch: int = 0, origin: SavepointId | None = None) -> None:
+    """Makes every run look as if it still started, and had no batch, until the supervisor has acted so often."""
     detail = tidemark.face.ask(ShowJob(JOB))
 
     def job(question: ShowJob) -> object:
         state = then if tidemark.ticks >= until_ticks else RunState.STARTING
         how = Exit("failed", 1, "BAD_STATE", "no luck", NOW_MS) if state is RunState.FAILED else None
-        return replace(detail, runs=(replace(detail.runs[0], id=RunId(changes.RUN), state=state, exit=how),))
+        run = replace(detail.runs[0], id=RunId(changes.RUN), state=state, exit=how, from_savepoint=origin)
+        return replace(detail, runs=(run,), batches=detail.batches if tidemark.ticks >= first_batch else {})
 
     tidemark.face.answers(ShowJob, job)

@@ -26,7 +26,9 @@ from pipelines.verbs.savepoints import ReadManifest
 from pipelines.verbs.verb import Change
 
 UP = (RunState.RUNNING, RunState.FINISHED, RunState.WATCHED)
-WAIT = Parameter(bool, typer.Option("--wait", help="Wait until it runs; exit code 1 if it fails before."), False)
+WAIT = "Wait until it runs and each of its queries has a batch (one that began from a savepoint has); exit code 1 if it fails before."
+WAITS = {"wait": Parameter(bool, typer.Option("--wait", help=WAIT), False), "timeout": within(300)}
+"""The parameters of what begins runs."""
 
 excludes(Resume, "from_savepoint", "batch")
 
@@ -56,20 +58,27 @@ def _resume(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**asked, **({"conf": {**_newest_conf(here, values["job"]), **asked["conf"]}} if "conf" in asked else {})}
 
 
-@shows(Run, wait=WAIT, timeout=within(300))
+@shows(Run, **WAITS)
 def _begun(here: Here, change: Change[Run, Any], begun: Run) -> Shown:
     """The run, with `--wait` once it is up."""
-    run = begun
-    if here.words["wait"]:
-        run = here.session.until(lambda: up(here, begun), here.words["timeout"], f"the start of {begun.job}")
+    run = awaited(here, begun)
     return Shown(run, change.prints.format(run))
 
 
-def up(here: Here, begun: Run) -> Run | None:
-    """The run once it runs, or finished; None before. BegunThenFailed where it ended otherwise."""
-    run = next(run for run in here.face.ask(ShowJob(begun.job)).runs if run.id == begun.id)
+def awaited(here: Here, begun: Run) -> Run:
+    """The run as it is, with `--wait` once it is up. BegunThenFailed where it failed before, Unavailable where it takes too long."""
+    if not here.words["wait"]:
+        return begun
+    return here.session.until(lambda: _up(here, begun), here.words["timeout"], f"the start of {begun.job}")
+
+
+def _up(here: Here, begun: Run) -> Run | None:
+    """The run once a savepoint of it can be taken, or it finished; None before. BegunThenFailed where it ended otherwise."""
+    job = here.face.ask(ShowJob(begun.job))
+    run = next(run for run in job.runs if run.id == begun.id)
     if run.state in UP:
-        return run
+        has_batches = run.from_savepoint or all(query.query in job.batches for query in job.queries)
+        return run if has_batches or run.state is not RunState.RUNNING else None
     if run.state.live:
         return None
     why = f"{run.exit.error_class} {run.exit.message}".strip() if run.exit else "no reason is known"

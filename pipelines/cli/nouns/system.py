@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from pipelines.cli import output
-from pipelines.cli.additions import defaults, group, shows
+from pipelines.cli.additions import Shown, defaults, group, shows
+from pipelines.cli.nouns.runs import WAITS, awaited
 from pipelines.cli.session import Here
 from pipelines.domain.jobs import Event, Run
 from pipelines.verbs.examples import ListExamples, ShownExample
@@ -34,11 +35,11 @@ def _examples(here: Here, question: ListExamples, examples: Sequence[ShownExampl
     return output.Table(("NAME", "WHAT IT DOES", "READS", "MADE BY", "SECOND VERSION", "VERDICT"), rows)
 
 
-@shows(StartExample)
-def _example(here: Here, change: StartExample, begun: Sequence[Run]) -> str:
+@shows(StartExample, **WAITS)
+def _example(here: Here, change: StartExample, begun: Sequence[Run]) -> Shown:
     if not begun:
         output.tell("The example runs already.")
-    return "\n".join(f"{run.job} {run.id}" for run in begun)
+    return Shown([awaited(here, run) for run in begun], "\n".join(f"{run.job} {run.id}" for run in begun))
 
 
 @shows(RebuildCatalog)
