@@ -96,7 +96,7 @@ def summary(face: FakeFace, job: str) -> JobSummary:
 def job(face: FakeFace, asked: ShowJob) -> JobDetail:
     shown = summary(face, asked.job)
     queries = face.attached.get(asked.job) or {samples.QUERY: samples.query_seen(asked.job)}
-    batches = {query: shown.batch or 0 for query in queries}
+    batches = dict.fromkeys(queries, shown.batch or 0)
     return JobDetail(shown, tuple(queries.values()), tuple(reversed(face.runs[asked.job])), batches)
 
 
