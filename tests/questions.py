@@ -96,7 +96,8 @@ def summary(face: FakeFace, job: str) -> JobSummary:
 def job(face: FakeFace, asked: ShowJob) -> JobDetail:
     shown = summary(face, asked.job)
     queries = face.attached.get(asked.job) or {samples.QUERY: samples.query_seen(asked.job)}
-    return JobDetail(shown, tuple(queries.values()), tuple(reversed(face.runs[asked.job])))
+    batches = dict.fromkeys(queries, shown.batch or 0)
+    return JobDetail(shown, tuple(queries.values()), tuple(reversed(face.runs[asked.job])), batches)
 
 
 def lease(face: FakeFace, asked: ShowLease) -> LeaseSeen | None:

@@ -15,10 +15,10 @@ from pipelines.verbs.connectors import ShowConnectors
 from pipelines.verbs.system import ShowAbout
 from pipelines.words.connectors import need
 
+_USES = r"""\bformat\s*(?:\(\s*(?:source\s*=\s*)?|=\s*)["']{name}["']|\bUSING\s+{name}\b"""
 USES = {
-    KAFKA: re.compile(r"""format\(\s*["']kafka["']"""),
-    DELTA: re.compile(r"""format\(\s*["']delta["']|USING\s+delta""", re.IGNORECASE),
-    ICEBERG: re.compile(r"""format\(\s*["']iceberg["']|USING\s+iceberg""", re.IGNORECASE),
+    system: re.compile(_USES.format(name=name), re.IGNORECASE)
+    for system, name in ((KAFKA, "kafka"), (DELTA, "delta"), (ICEBERG, "iceberg"))
 }
 """System -> what code says that uses it."""
 _Runtime = tuple[str, str, Sequence[Connector]]

@@ -126,6 +126,8 @@ class Connector:
     """The releases of Spark for which there is one, oldest first; none where there is one for each."""
     misfit: str = ""
     """A jar of it that was found and is for another release of Spark; empty where there is none."""
+    is_unfetchable: bool = False
+    """Whether the misfit is for this Spark, but Maven's repository lacks it or a jar that it needs."""
 
     @property
     def is_to_load(self) -> bool:
@@ -164,14 +166,19 @@ def of_spark(spark_version: str, jars: Jars) -> tuple[Connector, ...]:
 
 
 def kafka(spark_version: str, jars: Jars) -> Connector:
-    """Kafka's connector."""
+    """Kafka's connector. What Spark fetches has to be of its own release and Scala, and is nowhere where jars are given by hand."""
     by_hand = BY_HAND.get(release(spark_version), ())
+    found, names = jars.beginning(KAFKA_JAR)
+    own = f"{KAFKA_JAR}{_scala(spark_version)}-{release(spark_version)}."
+    misfit = next((name for name in names if by_hand or not name.startswith(own)), "") if found is Found.PACKAGES else ""
     return Connector(
         system=KAFKA,
         artifacts=by_hand or (f"org.apache.spark:{KAFKA_JAR}{_scala(spark_version)}:{spark_version}",),
-        found=jars.beginning(KAFKA_JAR)[0],
+        found=found,
         is_by_hand=bool(by_hand),
         is_tried=bool(by_hand),
+        misfit=misfit,
+        is_unfetchable=misfit.startswith((own, *(package_jars({PACKAGES: by_hand[0]}) if by_hand else ()))),
     )
 
 

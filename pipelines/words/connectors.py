@@ -24,7 +24,8 @@ def need(connector: Connector) -> str:
         return f"{LOADS[connector.found]}{confs.replace(', and', '; a job needs')}"
     needs = _from_maven(connector, confs)
     if connector.misfit:
-        return f"has {connector.misfit} {AMONG[connector.found]}, which is for another Spark: take it away. Then it {needs}"
+        why = "which Maven's repository does not have with all that it needs" if connector.is_unfetchable else "which is for another Spark"
+        return f"has {connector.misfit} {AMONG[connector.found]}, {why}: take it away. Then it {needs}"
     if connector.problem:
         return f"is {AMONG[connector.found]}, but this Spark does not load it: {connector.problem}. It {needs}"
     return needs

@@ -70,6 +70,17 @@ def test_run_waits_until_it_runs(tidemark: Door, script: Path) -> None:
     assert tidemark.ticks == 4
 
 
+@pytest.mark.parametrize(("words", "ticks"), [(("example",), 7), (("experiment", FIRST, "--name", "e", "--variant", "c"), 3)])
+def test_the_example_is_waited_for_until_a_savepoint_can_be_taken_and_forks_until_they_run(
+    tidemark: Door, words: tuple[str, ...], ticks: int
+) -> None:
+    _starting(tidemark, until_ticks=3, then=RunState.RUNNING, first_batch=7)
+    assert tidemark(*words).exit_code == 0 and tidemark.ticks == 1
+    tidemark.ticks = 0
+    assert tidemark(*words, "--wait").exit_code == 0
+    assert tidemark.ticks == ticks
+
+
 def test_run_that_fails_while_waited_for_says_why(tidemark: Door, script: Path) -> None:
     _starting(tidemark, until_ticks=2, then=RunState.FAILED)
     done = tidemark("run", script, "--wait")
@@ -668,13 +679,14 @@ def test_the_workspace_is_the_option_then_the_environment_then_the_repository(ti
     assert tidemark.paths == [tmp_path / "a", tmp_path / "b", repository]
 
 
-def _starting(tidemark: Door, *, until_ticks: int, then: RunState) -> None:
-    """Makes every run look as if it still started, until the supervisor has acted so often."""
+def _starting(tidemark: Door, *, until_ticks: int, then: RunState, first_batch: int = 0) -> None:
+    """Makes every run look as if it still started, and had no batch, until the supervisor has acted so often."""
     detail = tidemark.face.ask(ShowJob(JOB))
 
     def job(question: ShowJob) -> object:
         state = then if tidemark.ticks >= until_ticks else RunState.STARTING
         how = Exit("failed", 1, "BAD_STATE", "no luck", NOW_MS) if state is RunState.FAILED else None
-        return replace(detail, runs=(replace(detail.runs[0], id=RunId(changes.RUN), state=state, exit=how),))
+        run = replace(detail.runs[0], id=RunId(changes.RUN), state=state, exit=how)
+        return replace(detail, runs=(run,), batches=detail.batches if tidemark.ticks >= first_batch else {})
 
     tidemark.face.answers(ShowJob, job)

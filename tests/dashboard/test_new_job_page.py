@@ -9,9 +9,10 @@ import pytest
 
 from dashboard import gallery
 from dashboard.views import new_job
+from dashboard.views.connectors import USES
 from dashboard.views.new_job import form
 from pipelines.domain.about import Runtime
-from pipelines.domain.connectors import Connectors, Jars, delta, of_spark, package_jars
+from pipelines.domain.connectors import DELTA, ICEBERG, KAFKA, Connectors, Jars, delta, of_spark, package_jars
 from pipelines.domain.errors import AlreadyExists, Invalid, NotFound, Unsupported
 from pipelines.verbs.connectors import ShowConnectors
 from pipelines.verbs.run import RunScript
@@ -70,6 +71,21 @@ def test_code_that_uses_delta_is_told_on_which_runtime_it_has_it_and_with_which_
     next(field for field in app.text_input if field.label == "Runtime").set_value("/opt/41/bin/python").run()
     (needed,) = [caption.value for caption in app.caption if caption.value.startswith("Delta Lake")]
     assert needed.startswith("Delta Lake on Spark 4.1.4 needs the conf spark.jars.packages=io.delta:delta-spark_4.1_2.13:4.4.0 (tried)")
+
+
+@pytest.mark.parametrize(
+    ("code", "systems"),
+    [
+        ('spark.readStream.format("kafka")', [KAFKA]),
+        ("spark.readStream.load(format='kafka', **options)", [KAFKA]),
+        ('frame.writeStream.start(format = "kafka")\nspark.readStream.format(source="delta")', [KAFKA, DELTA]),
+        ("CREATE TEMPORARY VIEW clicks\nUSING kafka OPTIONS (subscribe 'clicks')", [KAFKA]),
+        ("create table a using Iceberg; create table b USING\n delta", [DELTA, ICEBERG]),
+        ("about kafka: using kafkaesque names, reformat('kafka')", []),
+    ],
+)
+def test_code_says_which_systems_it_uses(code: str, systems: list[str]) -> None:
+    assert [system for system, pattern in USES.items() if pattern.search(code)] == systems
 
 
 def test_sinks_of_sparks_metrics_are_asked_for_as_typed(opened: Opener) -> None:

@@ -5,7 +5,12 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +82,45 @@ def test_a_batch_without_rows_takes_back_what_came_after(url: str) -> None:
     write(url, 1, schema="empty")
     write(url, 0, schema="empty", what=[])
     assert table(url, "empty") == []
+
+
+def test_first_batches_of_several_queries_at_once_are_all_written(url: str) -> None:
+    tables, gate = [f"t{number}" for number in range(8)], threading.Barrier(8)
+
+    def first(name: str) -> None:
+        gate.wait()
+        script("exactly_once")["write_batch"](url, "at_once", name, COLUMNS, f"query-{name}", 0, rows(0))
+
+    with ThreadPoolExecutor(len(tables)) as queries:
+        list(queries.map(first, tables))
+    assert [table(url, "at_once", name) for name in tables] == [expected(0)] * len(tables)
+
+
+def test_moments_are_utc_whatever_the_drivers_zone_and_decimals_and_dates_are_kept(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    helper, columns = script("exactly_once"), "clock TIMESTAMP, moment TIMESTAMP WITH TIME ZONE, local TIMESTAMP, price TEXT, day DATE"
+    dtypes = [("clock", "timestamp"), ("moment", "timestamp"), ("local", "timestamp_ntz"), ("price", "decimal(10,2)"), ("day", "date")]
+    noon = datetime(2026, 3, 1, 12)
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        given = helper["in_utc"](dtypes, [(noon, noon, noon, Decimal("1.50"), noon.date()), (None,) * 5])
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    helper["write_batch"](url, "typed", "typed", columns, "query-a", 0, given)
+    place = '"typed"' if url.startswith("sqlite") else '"typed"."typed"'
+    with helper["transaction"](url) as database:
+        *empty, kept = sorted(database.execute(f"SELECT * FROM {place}").fetchall(), key=lambda row: row[0] is not None)
+    assert [tuple(row) for row in empty] == [(None, None, None, None, None, 0)]
+    clock, moment, local, price, day, _ = kept
+    assert datetime.fromisoformat(str(clock)).replace(tzinfo=None) == datetime(2026, 3, 1, 3)
+    assert datetime.fromisoformat(str(moment)) == datetime(2026, 3, 1, 3, tzinfo=UTC)
+    assert (str(local), price, str(day)) == ("2026-03-01 12:00:00", "1.50", "2026-03-01")
+
+
+def test_nested_columns_are_refused() -> None:
+    with pytest.raises(ValueError, match="column 'tags' is array<string>: make it a text with to_json"):
+        script("exactly_once")["refuse_nested"]([("post", "string"), ("tags", "array<string>")])
 
 
 def test_what_is_no_database_is_refused() -> None:

@@ -45,6 +45,37 @@ def test_what_spark_fetches_as_a_job_begins_is_known_by_its_name() -> None:
     assert need(connectors.kafka("4.1.4", jars)).startswith("needs the conf spark.jars.packages=org.apache.spark:")
 
 
+@pytest.mark.parametrize(
+    ("spark", "fetched", "said"),
+    [
+        ("4.1.4", "2.13:4.1.0", "is fetched as the job begins"),
+        ("3.5.8", "2.12:3.5.1", "is fetched as the job begins"),
+        (
+            "4.1.4",
+            "2.12:4.1.0",
+            "has spark-sql-kafka-0-10_2.12-4.1.0.jar in spark.jars.packages, which is for another Spark: take it away. ",
+        ),
+        (
+            "4.1.4",
+            "2.13:4.2.0",
+            "has spark-sql-kafka-0-10_2.13-4.2.0.jar in spark.jars.packages, which is for another Spark: take it away. ",
+        ),
+        (
+            "4.3.0",
+            "2.12:3.5.1",
+            "has spark-sql-kafka-0-10_2.12-3.5.1.jar in spark.jars.packages, which is for another Spark: take it away. ",
+        ),
+        ("4.3.0", "2.13:4.3.0", "has spark-sql-kafka-0-10_2.13-4.3.0.jar in spark.jars.packages, which Maven's repository does not have "),
+        ("4.3.0", "2.13:4.2.0", "has spark-sql-kafka-0-10_2.13-4.2.0.jar in spark.jars.packages, which Maven's repository does not have "),
+    ],
+)
+def test_kafkas_connector_that_spark_fetches_is_for_its_scala_and_release(spark: str, fetched: str, said: str) -> None:
+    conf = {"spark.jars.packages": f"org.apache.spark:spark-sql-kafka-0-10_{fetched}"}
+    connector = connectors.kafka(spark, Jars(packages=connectors.package_jars(conf)))
+    assert need(connector).startswith(said)
+    assert connector.is_ready is ("is fetched" in said) and (connector.is_ready or "Then it needs" in need(connector))
+
+
 def test_only_files_of_this_machine_are_jars_to_load() -> None:
     conf = {
         "spark.jars": "/a/one.jar, file:///a/two.jar,file:/a/three.jar,s3a://b/four.jar,{code}/five.jar",

@@ -13,13 +13,14 @@ from pipelines.cli import output
 from pipelines.cli.additions import Parameter, command, completes, shows
 from pipelines.cli.nouns import code
 from pipelines.cli.nouns.differences import section_text
-from pipelines.cli.nouns.runs import tell_verdict
+from pipelines.cli.nouns.runs import WAITS, awaited, tell_verdict
 from pipelines.cli.session import Here
 from pipelines.domain.experiments import Comparison, Experiment
 from pipelines.domain.intervals import Interval, Measure
 from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.experiments import Compare, Diff, ListExperiments, ShowIntervals
 from pipelines.verbs.fork import Variant
+from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.migrating import CHECK
 from pipelines.words import formats, lockstep, observed
 
@@ -51,11 +52,14 @@ def _variant(here: Here, text: str) -> Variant:
     return Variant(name=job, **code.of_script(here, {}, Path(file).expanduser()))
 
 
-@shows(StartExperiment)
+@shows(StartExperiment, **WAITS)
 def _started(here: Here, change: StartExperiment, experiment: Experiment) -> None:
+    """With `--wait` once all of its jobs are up."""
     for variant in change.variants:
         if variant.check:
             tell_verdict(here, variant.name)
+    for job in experiment.jobs if here.words["wait"] else ():
+        awaited(here, here.face.ask(ShowJob(job)).runs[0])
     output.tell(f"{experiment.name} began with {', '.join(experiment.jobs)}")
 
 

@@ -11,7 +11,7 @@ import typer
 from pipelines.cli import output
 from pipelines.cli.additions import Parameter, Shown, becomes, plans, shows
 from pipelines.cli.descriptions import text
-from pipelines.cli.nouns.runs import up
+from pipelines.cli.nouns.runs import awaited
 from pipelines.cli.session import Here
 from pipelines.domain.errors import Refusal, TidemarkError, refusal
 from pipelines.domain.operations import OperationState, sound
@@ -90,11 +90,8 @@ def _resumed(here: Here, change: ResumeJobs, begun: JobsResume) -> Shown:
 
 
 def _up(here: Here, outcome: ResumeOutcome) -> ResumeOutcome:
-    run = outcome.run
-    if run is None or not here.words["wait"]:
-        return outcome
     try:
-        return replace(outcome, run=here.session.until(lambda: up(here, run), here.words["timeout"], f"the start of {outcome.job}"))
+        return replace(outcome, run=awaited(here, outcome.run) if outcome.run else None)
     except TidemarkError as error:
         return replace(outcome, refusal=refusal(error))
 

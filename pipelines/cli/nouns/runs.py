@@ -29,7 +29,11 @@ from pipelines.verbs.verb import Change
 from pipelines.words.verdicts import CHECKED
 
 UP = (RunState.RUNNING, RunState.FINISHED, RunState.WATCHED)
-WAIT = Parameter(bool, typer.Option("--wait", help="Wait until it runs; exit code 1 if it fails before."), False)
+WAITS = {
+    "wait": Parameter(bool, typer.Option("--wait", help="Wait until it runs; exit code 1 if it fails before."), False),
+    "timeout": within(300),
+}
+"""The parameters of what begins runs."""
 
 excludes(Resume, "from_savepoint", "batch")
 defaults(Fork, check=True)
@@ -61,14 +65,12 @@ def _resume(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**asked, **({"conf": {**_newest_conf(here, values["job"]), **asked["conf"]}} if "conf" in asked else {})}
 
 
-@shows(Run, wait=WAIT, timeout=within(300))
+@shows(Run, **WAITS)
 def _begun(here: Here, change: Change[Run, Any], begun: Run) -> Shown:
     """The run, with `--wait` once it is up."""
     if isinstance(change, Fork | Resume) and change.check:
         tell_verdict(here, begun.job, begun.id)
-    run = begun
-    if here.words["wait"]:
-        run = here.session.until(lambda: up(here, begun), here.words["timeout"], f"the start of {begun.job}")
+    run = awaited(here, begun)
     return Shown(run, change.prints.format(run))
 
 
@@ -80,11 +82,21 @@ def tell_verdict(here: Here, job: str, run: str = "") -> None:
             output.tell(event.message)
 
 
-def up(here: Here, begun: Run) -> Run | None:
-    """The run once it runs, or finished; None before. BegunThenFailed where it ended otherwise."""
-    run = next(run for run in here.face.ask(ShowJob(begun.job)).runs if run.id == begun.id)
+def awaited(here: Here, begun: Run, *, with_batch: bool = False) -> Run:
+    """The run as it is, with `--wait` once it is up. BegunThenFailed where it failed before, Unavailable where it takes too long."""
+    if not here.words["wait"]:
+        return begun
+    return here.session.until(lambda: _up(here, begun, with_batch), here.words["timeout"], f"the start of {begun.job}")
+
+
+def _up(here: Here, begun: Run, with_batch: bool) -> Run | None:
+    """The run once it runs (`with_batch`: and a savepoint of it can be taken), or finished; None before. BegunThenFailed where it ended
+    otherwise."""
+    job = here.face.ask(ShowJob(begun.job))
+    run = next(run for run in job.runs if run.id == begun.id)
     if run.state in UP:
-        return run
+        is_early = with_batch and run.state is RunState.RUNNING and any(query.query not in job.batches for query in job.queries)
+        return None if is_early else run
     if run.state.live:
         return None
     why = f"{run.exit.error_class} {run.exit.message}".strip() if run.exit else "no reason is known"

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import typer
+
 from pipelines.cli import output
-from pipelines.cli.additions import defaults, group, shows
+from pipelines.cli.additions import Parameter, Shown, defaults, group, shows
+from pipelines.cli.nouns.runs import WAITS, awaited
 from pipelines.cli.session import Here
 from pipelines.domain.jobs import Event, Run
 from pipelines.verbs.examples import ListExamples, ShownExample
@@ -34,11 +37,14 @@ def _examples(here: Here, question: ListExamples, examples: Sequence[ShownExampl
     return output.Table(("NAME", "WHAT IT DOES", "READS", "MADE BY", "SECOND VERSION", "VERDICT"), rows)
 
 
-@shows(StartExample)
-def _example(here: Here, change: StartExample, begun: Sequence[Run]) -> str:
+WAIT = "Wait until each of its queries has a batch, so that a savepoint can be taken; exit code 1 if it fails before."
+
+
+@shows(StartExample, wait=Parameter(bool, typer.Option("--wait", help=WAIT), False), timeout=WAITS["timeout"])
+def _example(here: Here, change: StartExample, begun: Sequence[Run]) -> Shown:
     if not begun:
         output.tell("The example runs already.")
-    return "\n".join(f"{run.job} {run.id}" for run in begun)
+    return Shown([awaited(here, run, with_batch=True) for run in begun], "\n".join(f"{run.job} {run.id}" for run in begun))
 
 
 @shows(RebuildCatalog)
