@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from dataclasses import replace
 
 import pytest
 
@@ -13,9 +14,11 @@ from pipelines.domain.findings import Problem
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
 from pipelines.domain.operations import OperationState
+from pipelines.domain.resources import EXCEEDED
 from pipelines.domain.restart_strategies import Strategy
 from pipelines.domain.restarts import STUCK_AFTER
 from pipelines.domain.runs import RunState
+from pipelines.supervisor import restarts
 from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ShowJob
@@ -183,6 +186,10 @@ def test_a_driver_that_dies_in_the_middle_of_one_batch_again_and_again_is_not_be
     assert last.restart is not None and last.restart.poison == STUCK_AFTER
     (finding,) = house.workspace.ask(ShowJob("a")).summary.findings
     assert finding.words.startswith("counts failed 10 times in a row at batch 0: the driver ended with exit code 134")
+    for error_class, batch in ((EXCEEDED, 0), ("ValueError", None)):  # that of the script beside its queries says nothing of their batches
+        assert last.exit is not None
+        after = restarts.after(house.workspace.context, last, replace(last.exit, error_class=error_class), stopping=False)
+        assert after is not None and (after.batch.batch if after.batch else None) == batch
 
 
 def test_failures_at_other_batches_are_no_poison(house: House) -> None:
