@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pipelines.domain.errors import Invalid, Unavailable
 from pipelines.domain.masters import MASTER, is_afar, refuse_afar
 
+MISSING, UNREADABLE = "secret.missing", "secret.unreadable"
 LONGEST = 65_536
 """Bytes of a value."""
 Read = Callable[[str], bytes]
@@ -86,17 +87,17 @@ def _value(kind: str, name: str, environment: Mapping[str, str], read: Read) -> 
     try:
         text = read(name).decode().strip()
     except FileNotFoundError as error:
-        raise Unavailable("secret.missing", f"There is no file {name}, which a secret is in", "Write the secret into it.") from error
+        raise Unavailable(MISSING, f"There is no file {name}, which a secret is in", "Write the secret into it.") from error
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no text"
         hint = "It has to be a file of text that the user who runs the job's code may read."
-        raise Unavailable("secret.unreadable", f"The secret in {name} cannot be read: {reason}", hint) from error
+        raise Unavailable(UNREADABLE, f"The secret in {name} cannot be read: {reason}", hint) from error
     return _given(text, f"The file {name}", "Write the secret into it.")
 
 
 def _given(value: str, place: str, hint: str) -> str:
     if not value:
-        raise Unavailable("secret.missing", f"{place}, which a secret is in, is not there or empty", hint)
+        raise Unavailable(MISSING, f"{place}, which a secret is in, is not there or empty", hint)
     if len(value.encode(errors="replace")) > LONGEST:
-        raise Unavailable("secret.unreadable", f"{place} is longer than the {LONGEST} bytes of a secret", "Have it hold the secret alone.")
+        raise Unavailable(UNREADABLE, f"{place} is longer than the {LONGEST} bytes of a secret", "Have it hold the secret alone.")
     return value

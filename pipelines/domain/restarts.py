@@ -8,21 +8,28 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from pipelines.domain.bounds import Count, Moment
 from pipelines.domain.home_leases import LEASED, LOST, NO_LEASE
 from pipelines.domain.homes import AWAY
 from pipelines.domain.hosts import LOST as HOST_LOST
 from pipelines.domain.ids import QueryName, VersionId
+from pipelines.domain.references import MISSING, UNREADABLE
 from pipelines.domain.restart_strategies import RestartStrategy, Strategy, initial_backoff_ms, max_backoff_ms
 
 POISON_AFTER = 3
 """So many failures of the same batch with the same error class are a poison batch."""
+STUCK_AFTER = 10
+"""So many failures of the same batch are one, too, whatever each failed with. It is more, as a driver may be killed by anybody."""
 MISFIT = r"STATE_STORE_.*SCHEMA|STATEFUL_OPERATOR|STATE_SCHEMA"
 """Spark's error classes of code that does not fit its state, which no restart mends."""
 _REFUSED = re.compile(r"[a-z_]+\.[a-z_]+")
 """Codes of refusals of our own; Spark's error classes and Python's exceptions have capitals."""
-_PASSES = {LEASED, LOST, NO_LEASE, AWAY}
+_PASSES = {
+    *(LEASED, LOST, NO_LEASE, AWAY, MISSING, UNREADABLE),
+    *("storage.failed", "storage.unreachable", "storage.busy", "master.kubernetes_away", "master.yarn_away"),
+}
 """Refusals that end by themselves."""
 
 
@@ -38,6 +45,8 @@ class SourceSpan:
     """`rows` or `files`."""
     files: tuple[str, ...] = ()
     """The first of its files."""
+    at_most: bool = False
+    """Whether `amount` counts partitions from 0 that came with this batch: Spark reads them from the first row that they still have."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +56,15 @@ class FailedBatch:
     query: QueryName
     batch: Count
     sources: tuple[SourceSpan, ...] = ()
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the query has no state before it."""
+        return self.batch == 0
+
+    def is_that(self, other: FailedBatch | None) -> bool:
+        """Whether both are the same batch of the same query."""
+        return other is not None and (self.query, self.batch) == (other.query, other.batch)
 
 
 @dataclass(frozen=True)
@@ -62,7 +80,7 @@ class RestartDecision:
     backoff_ms: Count = 0
     """The delay before chance changed it, from which the next one grows."""
     why: str = ""
-    """Why there is none, or why the job goes back."""
+    """Why there is none, why it begins later than it was to, or why the job goes back."""
     batch: FailedBatch | None = None
     poison: Count = 0
     """How often the batch failed, where it is a poison batch; else 0."""
@@ -78,7 +96,7 @@ class Failure:
     ran_ms: int
     """How long it had run."""
     error_class: str
-    """Empty where the driver was killed."""
+    """Empty where the driver was killed, or ended without a word."""
     attempt: int = 0
     """Which restart in a row the run was; 0: somebody began it."""
     backoff_ms: int = 0
@@ -117,18 +135,17 @@ def decide(strategy: RestartStrategy, failures: Sequence[Failure], *, ends: bool
 
 
 def _poison(strategy: RestartStrategy, failures: Sequence[Failure]) -> int:
-    """How often in a row the last failure was at the same batch with the same error class, where that is often enough; else 0. A driver
-    that was killed says nothing of its batch."""
+    """How often in a row the last failure was at the same batch, where that is often enough; else 0. A failure at no batch says nothing:
+    the batch that is not committed now was not committed then."""
     last, most = failures[0], strategy.poison_after or POISON_AFTER
-    if last.batch is None or not last.error_class:
+    at = last.batch
+    if at is None:
         return 0
-    same = 0
-    for failure in failures:
-        batch = failure.batch
-        if batch is None or (batch.query, batch.batch, failure.error_class) != (last.batch.query, last.batch.batch, last.error_class):
-            break
-        same += 1
-    return same if same >= most else 0
+    same = list(takewhile(lambda failure: at.is_that(failure.batch), (failure for failure in failures if failure.batch is not None)))
+    alike = sum(1 for _ in takewhile(lambda failure: failure.error_class == last.error_class, same))
+    if last.error_class and alike >= most:
+        return alike
+    return len(same) if len(same) >= max(most, STUCK_AFTER) else 0
 
 
 def _fixed(strategy: RestartStrategy, last: Failure) -> RestartDecision:

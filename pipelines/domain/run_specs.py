@@ -65,6 +65,8 @@ class RunSpec:
     """The job's warehouse (`tables/`, `metastore/`, `tables.json`): where tables go that name no place. Empty: Spark's own."""
     attempt: Count = 0
     """Which restart in a row it is; 0 for a run that somebody began."""
+    is_scheduled: bool = False
+    """Whether the job's schedule began it, and nobody."""
     lead: Lead | None = None
     """Whose offsets its batches have; None for a run that plans its batches itself."""
     taken_topics: tuple[str, ...] = ()
@@ -109,6 +111,7 @@ class RunSpec:
             locations=dict(raw.get("locations", {})),
             warehouse=raw.get("warehouse", ""),
             attempt=raw.get("attempt", 0),
+            is_scheduled=raw.get("is_scheduled", False),
             lead=Lead.from_json(raw.get("lead")),
             taken_topics=tuple(raw.get("taken_topics", ())),
             own_tables=dict(raw.get("own_tables", {})),

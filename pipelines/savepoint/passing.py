@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pipelines.checkpoint import closure, offsets
 from pipelines.checkpoint.listing import listed
 from pipelines.domain.errors import Conflict, NotFound
-from pipelines.domain.ids import QueryName
-from pipelines.domain.restarts import FailedBatch
+from pipelines.domain.ids import JobName, QueryName
+from pipelines.domain.restarts import FailedBatch, RestartDecision
 from pipelines.savepoint.rescaling import CUT_OR_AGAIN
 from pipelines.savepoint.source import QueryLocation
 from pipelines.savepoint.take import Look
@@ -40,6 +40,22 @@ class Passing:
         return sum(map(len, self.written.values()))
 
 
+def failed_batch(job: JobName, restart: RestartDecision | None) -> FailedBatch:
+    """The batch that the job can go on past; raises Conflict (`resume.no_failed_batch`) where none is known, and for a query's first."""
+    failed = restart.batch if restart is not None else None
+    if failed is None:
+        message = f"It is not known at which batch job {job} failed, if it did"
+        raise Conflict(NO_BATCH, message, "Resume it; where it fails again, show the job: it names the batch.")
+    if failed.is_first:
+        raise _first(failed)
+    return failed
+
+
+def _first(failed: FailedBatch) -> Conflict:
+    hint = "Resume the job with changed code, which does this batch again; or mend its input, and resume it."
+    return Conflict(NO_BATCH, f"Batch {failed.batch} of query {failed.query} is its first: there is no state to go on with", hint)
+
+
 def passing(place: QueryLocation, look: Look, failed: FailedBatch) -> Passing:
     """Reads it from the job's own checkpoint, at `place`, whose newest committed batch is that of `look`.
 
@@ -47,8 +63,7 @@ def passing(place: QueryLocation, look: Look, failed: FailedBatch) -> Passing:
     """
     image = next(query.image for query in look.gathered if query.image.query == failed.query)
     if not image.begun:
-        hint = "Fix its input, or begin the job anew without it (run)."
-        raise Conflict(NO_BATCH, f"Batch {failed.batch} of query {failed.query} is its first: there is no state to go on with", hint)
+        raise _first(failed)
     storage = open_storage(place.checkpoint)
     try:
         planned = storage.read(offsets.path(failed.batch))

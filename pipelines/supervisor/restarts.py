@@ -8,12 +8,15 @@ the checkpoint: this one is gone with its whole session before (1), and the driv
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from pipelines.domain import restarts
-from pipelines.domain.errors import TidemarkError
+from pipelines.domain.errors import TidemarkError, Unavailable
 from pipelines.domain.jobs import Run
+from pipelines.domain.resources import EXCEEDED
 from pipelines.domain.restarts import FailedBatch, Failure, RestartDecision
+from pipelines.domain.run_specs import SPEC_FILE, RunSpec
 from pipelines.domain.runs import RESTART_FILE, Exit
 from pipelines.supervisor import probations
 from pipelines.workspace import events, failures, repairs, resumes, runs, sources
@@ -35,30 +38,55 @@ def after(context: Context, run: Run, ended: Exit, *, stopping: bool) -> Restart
 
 
 def _decide(context: Context, run: Run, ended: Exit) -> RestartDecision:
-    started = list(sources.started_queries(context, run.job, run.id))
-    why = restarts.worth(ended.error_class, ran=bool(started) or run.attempt > 0)
+    started = any(sources.started_queries(context, run.job, run.id))
+    why = restarts.worth(ended.error_class, ran=started or run.attempt > 0)
     if why:
         return RestartDecision(None, why=why)
-    batch = failures.batch_of(context, run.job, run.id, ended.query) if ended.query else None
     chain = _chain(context, run)
-    before = [_failure(past, past.exit, past.restart.batch) for past in chain if past.exit and past.restart]
+    batch = _batch(context, run, ended, chain)
     last = _failure(run, ended, batch, chain[0].restart.backoff_ms if chain and chain[0].restart else 0)
+    return _decided(context, run, [last, *_failures(chain)])
+
+
+def _decided(context: Context, run: Run, failed: Sequence[Failure]) -> RestartDecision:
+    started = list(sources.started_queries(context, run.job, run.id))
     ends = bool(started) and all(query.trigger is not None and query.trigger.ends for query in started)
     chance = int.from_bytes(context.entropy(2), "big") / (_CHANCES - 1)
     strategy = repairs.known_job(context, run.job).restarts
-    return restarts.decide(strategy, [last, *before], ends=ends, chance=chance)
+    return restarts.decide(strategy, failed, ends=ends, chance=chance)
+
+
+def _batch(context: Context, run: Run, ended: Exit, chain: Sequence[Run]) -> FailedBatch | None:
+    """The batch of the query that failed; of a driver that was killed, or ended without a word, the one that it was in the middle of."""
+    if ended.query:
+        return failures.batch_of(context, run.job, run.id, ended.query)
+    if ended.error_class not in ("", EXCEEDED):
+        return None
+    before = next((past.restart.batch for past in chain if past.restart and past.restart.batch), None)
+    return failures.died_in(context, run.job, run.id, before)
 
 
 def _chain(context: Context, run: Run) -> list[Run]:
-    """The failed runs before `run` since somebody began the job, newest first."""
-    chain, attempt = [], run.attempt
+    """The failed runs before `run` since somebody began the job, newest first. A schedule that begins it is nobody."""
+    chain: list[Run] = []
     for past in runs.of_job(context, run.job):
         if past.id != run.id and past.created_ms <= run.created_ms:
-            if attempt == 0 or past.exit is None or past.restart is None:
+            if past.exit is None or past.restart is None or not _follows(context, chain[-1] if chain else run):
                 break
             chain.append(past)
-            attempt = past.attempt
     return chain
+
+
+def _follows(context: Context, run: Run) -> bool:
+    """Whether the run was begun by itself, after another."""
+    if run.attempt:
+        return True
+    spec = context.files.find(RunSpec, context.layout.run(run.job, run.id) / SPEC_FILE)
+    return spec is not None and spec.is_scheduled
+
+
+def _failures(chain: Sequence[Run]) -> list[Failure]:
+    return [_failure(past, past.exit, past.restart.batch) for past in chain if past.exit and past.restart]
 
 
 def _failure(run: Run, ended: Exit, batch: FailedBatch | None, backoff_ms: int = 0) -> Failure:
@@ -73,7 +101,9 @@ def say(context: Context, run: Run, decision: RestartDecision) -> None:
     elif decision.at_ms is not None:
         of = f" of {decision.most}" if decision.most is not None else ""
         delay_s = max(0, decision.at_ms - context.now_ms()) / 1_000
-        events.say(context, "restart.planned", run.job, run.id, f"{run.job} restarts in {delay_s:.1f} s, attempt {decision.attempt}{of}")
+        why = f": {decision.why}" if decision.why else ""
+        message = f"{run.job} restarts in {delay_s:.1f} s, attempt {decision.attempt}{of}{why}"
+        events.say(context, "restart.planned", run.job, run.id, message)
     elif decision.poison and decision.batch is not None:
         batch = decision.batch
         message = f"{run.job} is stopped: {batch.query} failed {decision.poison} times in a row at batch {batch.batch}"
@@ -83,13 +113,22 @@ def say(context: Context, run: Run, decision: RestartDecision) -> None:
 
 
 def begin(context: Context, run: Run) -> None:
-    """Begins the next run of a job whose time has come. Where that is refused the job stays failed, and says why."""
+    """Begins the next run of a job whose time has come. Where something outside is away it is tried again, as a restart that failed; where
+    it is refused otherwise the job stays failed. Both say why."""
     decision = run.restart
     if decision is None:
         return
     try:
         resumes.restart(context, run.job, decision.attempt)
     except TidemarkError as error:
-        given_up = replace(decision, at_ms=None, why=f"its restart was refused: {error.message}")
-        decisions.keep(context, run, given_up)
-        say(context, run, given_up)
+        anew = _put_off(context, run, decision, error.message) if isinstance(error, Unavailable) else None
+        anew = anew or replace(decision, at_ms=None, why=f"its restart was refused: {error.message}")
+        decisions.keep(context, run, anew)
+        say(context, run, anew)
+
+
+def _put_off(context: Context, run: Run, decision: RestartDecision, why: str) -> RestartDecision | None:
+    """The restart after one that could not begin; None where the strategy has no other."""
+    failed = Failure(context.now_ms(), 0, "", decision.attempt, decision.backoff_ms)
+    anew = _decided(context, run, [failed, *_failures([run, *_chain(context, run)])])
+    return None if anew.at_ms is None else replace(anew, batch=decision.batch, why=f"attempt {decision.attempt} could not begin: {why}")

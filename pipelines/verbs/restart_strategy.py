@@ -52,7 +52,7 @@ class SetRestartStrategy(Change[Job, RestartStrategyPlan]):
     failures: int | None = _number("Most restarts in an interval of failure-rate (1).", "--max-failures-per-interval")
     interval_ms: int | None = _time("That interval (1m).", "--failure-rate-interval")
     poison_after: int | None = _number(
-        "So many failures in a row at the same batch with the same error stop the job, whatever the strategy (3)."
+        "So many failures in a row at the same batch with the same error stop the job, whatever the strategy (3); ten do with any."
     )
 
     call, topic = "set_restart_strategy", "jobs"

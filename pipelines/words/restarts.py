@@ -14,6 +14,11 @@ MENDS = (
     "input had not been there."
 )
 """What can be done about a poison batch."""
+FIRST_MENDS = (
+    "It is the first batch of its query, so that there is no state before it to fork or to go on from. Resume the job with changed code, "
+    "which does this batch again: have it leave out the rows that it cannot process. Or mend its input, and resume the job as it is."
+)
+"""What can be done where it is the first batch of its query."""
 
 
 def strategy(job: Job) -> str:
@@ -64,12 +69,14 @@ def next_step(run: Run, now_ms: float) -> str:
         return f"not restarted: {decision.why}"
     if not run.state.goes_on:
         return f"restarted, {attempt(decision)}"
-    return f"{waits(decision.at_ms, now_ms)}, {attempt(decision)}"
+    why = f": {decision.why}" if decision.why else ""
+    return f"{waits(decision.at_ms, now_ms)}, {attempt(decision)}{why}"
 
 
 def span(source: SourceSpan) -> str:
     """What a batch reads of a source: `entry 6 of the file log → entry 7 of the file log, 1 file`."""
-    amount = "" if source.amount is None else f", {formats.plural(source.amount, source.unit.removesuffix('s'))}"
+    most = "at most " if source.at_most else ""
+    amount = "" if source.amount is None else f", {most}{formats.plural(source.amount, source.unit.removesuffix('s'))}"
     return f"{offsets.words(source.before)} → {offsets.words(source.offset)}{amount}"
 
 
@@ -86,6 +93,17 @@ def passed(job: str, batch: FailedBatch) -> str:
     return f"{job} left out batch {batch.batch:,} of {batch.query}" + (f": {spans}" if spans else "")
 
 
+def mends(batch: FailedBatch) -> str:
+    """What can be done about a poison batch."""
+    return FIRST_MENDS if batch.is_first else MENDS
+
+
+def _commands(job: str, batch: FailedBatch) -> str:
+    if batch.is_first:
+        return f"resume {job} --code FILE; or resume {job}"
+    return f"savepoint {job}, then fork SAVEPOINT --name NAME --code FILE; or resume {job} --code FILE; or resume {job} --past-batch"
+
+
 def poison(run: Run | None) -> list[tuple[str, str]]:
     """The batch that a job was stopped at, and what it reads of each source; empty for any other job."""
     decision = run.restart if run else None
@@ -93,6 +111,5 @@ def poison(run: Run | None) -> list[tuple[str, str]]:
         return []
     spans = [(f"it reads of {source.source}", span(source)) for source in decision.batch.sources]
     job = run.job if run else ""
-    commands = f"savepoint {job}, then fork SAVEPOINT --name NAME --code FILE; or resume {job} --code FILE; or resume {job} --past-batch"
-    rows = ("its input rows", f"input-rows {job}")
-    return [("poison batch", failed_at(decision)), *spans, rows, ("what to do", MENDS), ("commands", commands)]
+    ways = [("what to do", mends(decision.batch)), ("commands", _commands(job, decision.batch))]
+    return [("poison batch", failed_at(decision)), *spans, ("its input rows", f"input-rows {job}"), *ways]

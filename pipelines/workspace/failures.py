@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 from pathlib import PurePosixPath
 
@@ -33,6 +34,14 @@ def batch_of(context: Context, job: JobName, run: str, query: str) -> FailedBatc
     except TidemarkError as error:
         events.say(context, "restart.batch_unknown", job, run, f"the batch that {query} was at cannot be told: {error.message}")
         return None
+
+
+def died_in(context: Context, job: JobName, run: RunId, before: FailedBatch | None) -> FailedBatch | None:
+    """The batch in whose middle a run ended that names no query which failed: `before`, at which the run before it failed, where that is
+    not committed yet; else the one of its first query that is at one. None where no query that came up in this run is."""
+    started = dict.fromkeys(query.query for query in sources.started_queries(context, job, run))
+    batches = [batch for query in started if (batch := batch_of(context, job, run, query)) is not None]
+    return next((batch for batch in batches if batch.is_that(before)), next(iter(batches), None))
 
 
 def under_way(context: Context, job: JobName, run: RunId, at_ms: int) -> tuple[Took, ...]:
@@ -71,7 +80,7 @@ def _spans(storage: Storage, batch: int, names: tuple[str, ...]) -> tuple[Source
 def _span(storage: Storage, key: str, name: str, before: str, offset: str) -> SourceSpan:
     entry = source_log.offset_of(offset)
     if entry is None:
-        return SourceSpan(name, before, offset, _rows(before, offset))
+        return _rows(SourceSpan(name, before, offset))
     files = _files(storage, f"sources/{key}", source_log.offset_of(before or None), entry)
     return SourceSpan(name, before, offset, len(files), "files", tuple(islice(files, MOST_FILES)))
 
@@ -83,10 +92,14 @@ def _files(storage: Storage, folder: str, before: int | None, entry: int) -> lis
     return [file.path for file in log.entries if before is None or file.batch > before]
 
 
-def _rows(before: str, offset: str) -> int | None:
-    """The rows between two offsets that count rows by topic and partition, as Kafka's do; None for any other."""
-    first, last = _places(before), _places(offset)
-    return None if first is None or last is None else sum(max(0, place - first.get(name, place)) for name, place in last.items())
+def _rows(span: SourceSpan) -> SourceSpan:
+    """With the rows between its offsets where these count rows by topic and partition, as Kafka's do. A partition that came after the
+    batch before is read from its first row (`KafkaOffsetReader.getOffsetRangesFromResolvedOffsets`), which nothing here knows."""
+    first, last = _places(span.before), _places(span.offset)
+    if first is None or last is None:
+        return span
+    amount = sum(max(0, place - first.get(name, 0)) for name, place in last.items())
+    return replace(span, amount=amount, at_most=not last.keys() <= first.keys())
 
 
 def _places(offset: str) -> dict[str, int] | None:

@@ -46,7 +46,8 @@ def cancel(context: Context, run: Run) -> None:
 
 
 def keep(context: Context, run: Run, decision: RestartDecision) -> None:
-    """Keeps that a run is not restarted after all: first the file, then the index."""
+    """Keeps that a run which waits for its restart is restarted later, or not after all: first the file, then the index."""
     context.files.write(context.layout.run(run.job, run.id) / RESTART_FILE, decision)
+    state = RunState.FAILED if decision.at_ms is None else RunState.RESTARTING
     with context.catalog.writing() as writer:
-        run_rows.save(writer, [replace(run, state=RunState.FAILED, restart=decision)])
+        run_rows.save(writer, [replace(run, state=state, restart=decision)])

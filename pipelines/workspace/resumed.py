@@ -39,6 +39,7 @@ class Going:
     version: Version
     new_queries: tuple[str, ...]
     attempt: int = 0
+    is_scheduled: bool = False
     partitions: int | None = None
     """Of the state, where a savepoint's copy is to be rescaled."""
     force: bool = False
@@ -121,7 +122,8 @@ def begin(
     place = job_places.of_job(context, job)
     listed, before = context.files.job(job), context.files.spec(job, going.newest.id)
     lead = listed.lead if listed else None
-    begins = Beginning(job, run, frozen, names, going.taken, lead, before.taken_topics, before.own_tables, going.attempt)
+    begun_by = (going.attempt, going.is_scheduled)
+    begins = Beginning(job, run, frozen, names, going.taken, lead, before.taken_topics, before.own_tables, *begun_by)
     spec = runs.make_spec(context, begins, checkpoints, sink_logs, savepoint, place)
     runs.write_spec(context, spec)
     if going.probation is not None:

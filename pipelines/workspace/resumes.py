@@ -77,11 +77,12 @@ def planned(
     *,
     run: RunId | None = None,
     attempt: int = 0,
+    is_scheduled: bool = False,
     partitions: int | None = None,
     adopts: Mapping[QueryName, Adopting] | None = None,
 ) -> Planned[Run, RestorePlan]:
-    """Plans the new run, `run` where that has its id already, of a job that is not running: somebody's, or the restart number `attempt`;
-    where `partitions` are given, from a savepoint whose state is rescaled; where it `adopts` a variant's, from one of that.
+    """Plans the new run, `run` where that has its id already, of a job that is not running: somebody's, its schedule's, or the restart
+    number `attempt`; where `partitions` are given, from a savepoint whose state is rescaled; where it `adopts` a variant's, from that's.
 
     Raises Conflict (`job.running`, `resume.other_job`), Invalid (two points; a batch number of several queries), NotFound
     (`savepoint.not_retained`, `version.not_run`) and what taking and restoring a savepoint raise; what is not forced and known not to start
@@ -93,13 +94,13 @@ def planned(
     attachments.refuse(context, name, "resumed")
     told = () if attempt else home_leases.told(context, name)  # a restart's driver looks itself, and is begun again
     newest = resumable.ended(context, name)
-    version = versions.changed(
-        versions.get(context, resumable.base(context, name, change.version) or newest.version), change, context.now_ms()
-    )
+    base = versions.get(context, resumable.base(context, name, change.version) or newest.version)
+    version = versions.changed(base, change, context.now_ms())
     versions.check_here(context, version)
     begins, migrate = run or RunId(context.new_id("r")), migrations.asked(change, change.new_queries)
     taken = job_resources.asked(may_take := repairs.known_job(context, name).resources, change, version)
-    going = Going(name, newest, begins, version, change.new_queries, attempt, partitions, change.force, migrate, adopts, taken)
+    begun_by = (attempt, is_scheduled)
+    going = Going(name, newest, begins, version, change.new_queries, *begun_by, partitions, change.force, migrate, adopts, taken)
     shown, go = _way(context, going, change)
     refused = shown.refusal or refusal(shown.verdict, change, is_forced=change.force)
     shown = replace(shown, run=going.run, version=version.id, builds=is_missing(context, version), refusal=refused)
@@ -175,10 +176,7 @@ def _to_batch(context: Context, going: Going, batch: int | Mapping[str, int]) ->
 
 def _past_batch(context: Context, going: Going) -> tuple[RestorePlan, Go]:
     """Plans to go on after the batch at which it failed, through a savepoint of the one before it."""
-    failed = going.newest.restart.batch if going.newest.restart else None
-    if failed is None:
-        message = f"It is not known at which batch job {going.job} failed, if it did"
-        raise Conflict(passing.NO_BATCH, message, "Resume it; where it fails again, show the job: it names the batch.")
+    failed = passing.failed_batch(going.job, going.newest.restart)
     label = f"before batch {failed.batch} was left out"
     take = savepoints.planned_take(context, going.job, Take(going.job, label=label), Reason.BEFORE_RESUME)
     place = next(query for query in take.source.queries if query.query == failed.query)

@@ -55,6 +55,7 @@ class Beginning:
     taken_topics: tuple[str, ...] = ()
     own_tables: Mapping[str, str] = field(default_factory=dict)
     attempt: int = 0
+    is_scheduled: bool = False
 
 
 def prepare(
@@ -149,6 +150,7 @@ def make_spec(
         taken_topics=begins.taken_topics,
         own_tables=begins.own_tables,
         attempt=begins.attempt,
+        is_scheduled=begins.is_scheduled,
     )
 
 

@@ -72,6 +72,14 @@ def test_a_poison_batch_is_named_with_what_it_reads_and_the_ways_on(opened: Open
     assert "Fork post_engagement" in texts(clicked(app, "poison_fork")) or app.button(key="fork_now")
 
 
+def test_a_poison_batch_that_is_its_querys_first_offers_what_works(opened: Opener) -> None:
+    decision = RestartDecision(None, why="it failed", batch=FailedBatch(QueryName("counts"), 0), poison=3)
+    app = opened(failed(decision, RunState.FAILED), "job", job=JOB)
+    assert "no state before it to fork or to go on from" in texts(app) and "leave the whole batch out" not in texts(app)
+    offered = {button.key: button.proto.type for button in app.button if str(button.key).startswith("poison_")}
+    assert offered == {"poison_upgrade": "primary"}
+
+
 def test_the_input_rows_of_a_poison_batch_are_read_when_they_are_asked_for(opened: Opener) -> None:
     face = failed(RestartDecision(None, why="it failed", batch=BATCH, poison=3), RunState.FAILED)
     app = opened(face, "job", job=JOB)

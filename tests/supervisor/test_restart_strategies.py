@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,16 +26,18 @@ def life(
     chance: float = 0.5,
     ends: bool = False,
     error: str = "",
-    batches: list[int] | None = None,
+    batches: Sequence[int | None] | None = None,
 ) -> list[RestartDecision]:
-    """The decisions on a job whose runs last so long each, until it is restarted no more."""
+    """The decisions on a job whose runs last so long each, until it is restarted no more; they fail with `error`, or with one of several
+    that a blank stands between, in turn."""
     now_ms, attempt, backoff_ms = 1_000_000, 0, 0
     failures: list[Failure] = []
     decisions: list[RestartDecision] = []
     for index, lasted_ms in enumerate(ran_ms):
         now_ms += lasted_ms
-        batch = FailedBatch(QueryName("counts"), batches[index]) if batches else None
-        failures.insert(0, Failure(now_ms, lasted_ms, error, attempt, backoff_ms, batch))
+        number, errors = batches[index] if batches else None, error.split(" ")
+        batch = None if number is None else FailedBatch(QueryName("counts"), number)
+        failures.insert(0, Failure(now_ms, lasted_ms, errors[index % len(errors)], attempt, backoff_ms, batch))
         decisions.append(decide(strategy, failures, ends=ends, chance=chance))
         at_ms = decisions[-1].at_ms
         if at_ms is None:
@@ -137,11 +141,28 @@ def test_what_is_usual() -> None:
         ([7, 7, 7], "DIVIDE_BY_ZERO", None, 3),
         ([7, 7], "DIVIDE_BY_ZERO", 2, 2),
         ([6, 7, 7], "DIVIDE_BY_ZERO", None, 0),
-        ([7, 7, 7], "", None, 0),
+        ([7, 7, None, 7], "DIVIDE_BY_ZERO", None, 3),
+        ([7] * 9, "", None, 0),
+        ([7] * 10, "", None, 10),
+        ([7] * 9, "DIVIDE_BY_ZERO CAST_INVALID_INPUT", None, 0),
+        ([7] * 10, "DIVIDE_BY_ZERO CAST_INVALID_INPUT ", None, 10),
+        ([7] * 11, "", 11, 11),
+        ([6, *[7] * 9], "", None, 0),
     ],
-    ids=["three times", "twice where that is enough", "another batch before", "killed drivers say nothing of their batch"],
+    ids=[
+        "three times",
+        "twice where that is enough",
+        "another batch before",
+        "a failure at no batch between",
+        "drivers are killed",
+        "more often than anybody kills drivers",
+        "with other errors",
+        "again and again with other errors, and killed",
+        "as often as was asked for, where that is more",
+        "killed in another batch before",
+    ],
 )
-def test_poison(batches: list[int], error: str, after: int | None, poison: int) -> None:
+def test_poison(batches: list[int | None], error: str, after: int | None, poison: int) -> None:
     strategy = RestartStrategy(poison_after=after)
     decision = life(strategy, [DRIVER_MS] * len(batches), error=error, batches=batches)[-1]
     assert (decision.poison, decision.at_ms is None) == (poison, poison > 0)
@@ -159,6 +180,9 @@ def test_poison(batches: list[int], error: str, after: int | None, poison: int) 
         ("checkpoint.leased", True, True),
         ("checkpoint.no_lease", True, True),
         ("home.away", True, True),
+        ("secret.missing", True, True),
+        ("secret.missing", False, False),
+        ("storage.unreachable", True, True),
     ],
 )
 def test_what_is_worth_a_restart(error: str, ran: bool, is_worth: bool) -> None:

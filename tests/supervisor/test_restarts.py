@@ -5,22 +5,29 @@ from __future__ import annotations
 import json
 import os
 import signal
+from dataclasses import replace
 
 import pytest
 
 from pipelines.domain.errors import Conflict, Invalid
 from pipelines.domain.findings import Problem
+from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
 from pipelines.domain.operations import OperationState
+from pipelines.domain.resources import EXCEEDED
 from pipelines.domain.restart_strategies import Strategy
+from pipelines.domain.restarts import STUCK_AFTER
 from pipelines.domain.runs import RunState
+from pipelines.supervisor import restarts
 from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.operations import ShowOperation
 from pipelines.verbs.restart_strategy import SetRestartStrategy
 from pipelines.verbs.resume import Resume
+from pipelines.verbs.schedule import SetSchedule
 from pipelines.verbs.system import ListEvents, RebuildCatalog
+from pipelines.workspace.schedules.job_runs import Runs
 from tests.supervisor.conftest import House, until
 
 HOUR_MS = 3_600_000
@@ -165,6 +172,24 @@ def test_a_batch_that_fails_three_times_stops_the_job_and_is_named(house: House)
     assert (finding.problem, finding.code) == (Problem.POISON, "DIVIDE_BY_ZERO")
     assert finding.words.startswith("counts failed 3 times in a row at batch 0")
     assert kinds(house)[0] == "restart.poisoned"
+    with pytest.raises(Conflict, match="is its first: there is no state to go on with"):
+        house.workspace.plan(Resume("a", past_batch=True))
+    assert house.workspace.plan(Resume("a", code=f"{STREAM}mended = True\n")).refusal is None
+
+
+def test_a_driver_that_dies_in_the_middle_of_one_batch_again_and_again_is_not_begun_for_ever(house: House) -> None:
+    house.begin("die", code=STREAM)
+    strategy(house, Strategy.FIXED_DELAY, attempts=100, delay_ms=1)
+    until(lambda: house.run().state is RunState.FAILED)
+    *before, last = reversed(runs(house))
+    assert [run.restart.batch.batch for run in before if run.restart and run.restart.batch] == [0] * (STUCK_AFTER - 1)
+    assert last.restart is not None and last.restart.poison == STUCK_AFTER
+    (finding,) = house.workspace.ask(ShowJob("a")).summary.findings
+    assert finding.words.startswith("counts failed 10 times in a row at batch 0: the driver ended with exit code 134")
+    for error_class, batch in ((EXCEEDED, 0), ("ValueError", None)):  # that of the script beside its queries says nothing of their batches
+        assert last.exit is not None
+        after = restarts.after(house.workspace.context, last, replace(last.exit, error_class=error_class), stopping=False)
+        assert after is not None and (after.batch.batch if after.batch else None) == batch
 
 
 def test_failures_at_other_batches_are_no_poison(house: House) -> None:
@@ -174,7 +199,10 @@ def test_failures_at_other_batches_are_no_poison(house: House) -> None:
     newest = house.run()
     assert newest.attempt == 4 and newest.restart is not None and newest.restart.poison == 0
     assert newest.restart.batch is not None and newest.restart.batch.batch == 4
-    assert newest.restart.batch.sources[0].amount == 10
+    assert (newest.restart.batch.sources[0].amount, newest.restart.batch.sources[0].at_most) == (17, True)
+    before = runs(house)[1].restart
+    assert before is not None and before.batch is not None
+    assert (before.batch.sources[0].amount, before.batch.sources[0].at_most) == (10, False)
 
 
 def test_a_restart_that_is_refused_is_not_tried_again(house: House) -> None:
@@ -185,6 +213,65 @@ def test_a_restart_that_is_refused_is_not_tried_again(house: House) -> None:
     decision = house.run().restart
     assert decision is not None and decision.why.startswith("its restart was refused: ")
     assert len(runs(house)) == 1 and kinds(house)[0] == "restart.refused"
+
+
+def test_a_restart_that_something_away_keeps_back_is_tried_again_as_its_strategy_says(house: House) -> None:
+    run = waiting(house)
+    version = house.workspace.layout.version_file(run.version)
+    aside = version.with_name("aside")
+    version.rename(aside)
+    version.symlink_to(version.name)  # as a disk that fails: it is there, and cannot be read
+    house.ahead_ms = HOUR_MS
+    until(lambda: (decision := house.run().restart) is not None and decision.attempt == 2)
+    assert (house.run().state, kinds(house)[0]) == (RunState.RESTARTING, "restart.planned")
+    version.unlink()
+    aside.rename(version)
+    house.reopen()
+    do(house.workspace, RebuildCatalog())
+    decision = house.run().restart
+    assert house.run().state is RunState.RESTARTING
+    assert decision is not None and decision.why.startswith("attempt 1 could not begin: ")
+    house.ahead_ms = 3 * HOUR_MS
+    until(lambda: house.run().attempt == 2)
+    assert runs(house)[1].state is RunState.FAILED
+
+
+def test_one_that_stays_away_ends_the_attempts(house: House) -> None:
+    run = waiting(house)
+    version = house.workspace.layout.version_file(run.version)
+    version.unlink()
+    version.symlink_to(version.name)
+    for attempt in (2, 3):
+        house.ahead_ms += HOUR_MS + 10_000
+        until(lambda: (decision := house.run().restart) is not None and decision.attempt == attempt)  # noqa: B023  asked before the next one
+    house.ahead_ms += HOUR_MS + 10_000
+    until(lambda: house.run().state is RunState.FAILED)
+    decision = house.run().restart
+    assert decision is not None and decision.why.startswith("its restart was refused: ") and len(runs(house)) == 1
+
+
+def test_a_job_that_fails_at_one_batch_at_each_time_of_its_schedule_is_stopped_until_somebody_resumes_it(house: House) -> None:
+    house.begin("crash-once", code=STREAM)
+    until(lambda: house.run().state is RunState.FAILED)
+    do(house.workspace, SetSchedule("a", run_at="0 0 1 1 *"))
+    times = Runs(house.workspace.context)
+    for number in (2, 3):
+        times.attend(JobName("a"), house.workspace.context.now_ms())
+        until(lambda: house.run().state is RunState.FAILED)
+        assert len(runs(house)) == number
+    decision = house.run().restart
+    assert decision is not None and decision.poison == 3
+    times.attend(JobName("a"), house.workspace.context.now_ms())
+    assert len(runs(house)) == 3 and kinds(house)[0] == "run.unbegun"
+    findings = house.workspace.ask(ShowJob("a")).summary.findings
+    assert [finding.problem for finding in findings] == [Problem.POISON, Problem.UNBEGUN]
+    assert "a poison batch stopped a: counts failed 3 times in a row at batch 0" in findings[1].words
+    do(house.workspace, Resume("a"))
+    until(lambda: house.run().state is RunState.FAILED)
+    times.attend(JobName("a"), house.workspace.context.now_ms())
+    until(lambda: house.run().state is RunState.FAILED)
+    decision = house.run().restart
+    assert len(runs(house)) == 5 and decision is not None and decision.poison == 0
 
 
 def test_refusals_of_the_verb(house: House) -> None:

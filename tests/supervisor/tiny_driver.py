@@ -44,7 +44,7 @@ def start_query(folder: Path, spec: dict, trigger: str = "") -> None:
 
 
 def plan_batch(spec: dict, *, commits: bool) -> None:
-    """One more batch in the query's offset log; with `commits` those before it are in the commit log."""
+    """One more batch in the query's offset log; with `commits` those before it are in the commit log. Batch 4 reads a new partition."""
     checkpoint = Path(spec["checkpoints"], "counts")
     for log in ("offsets", "commits"):
         (checkpoint / log).mkdir(parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ def plan_batch(spec: dict, *, commits: bool) -> None:
     if commits and planned > done:
         (checkpoint / "commits" / str(done)).write_text("v1\n{}")
     if commits or planned == done:
-        offset = {"clicks": {"0": 10 * (planned + 1), "1": 5}}
+        offset = {"clicks": {"0": 10 * (planned + 1), "1": 5, **({"2": 7} if planned == 4 else {})}}
         (checkpoint / "offsets" / str(planned)).write_text("v1\n" + json.dumps({"batchWatermarkMs": 0}) + "\n" + json.dumps(offset))
 
 
@@ -78,6 +78,10 @@ def main() -> None:
         start_query(folder, spec, "available-now" if deed == "crash-once" else "")
         plan_batch(spec, commits=deed == "crash-on")
         write_exit(folder, "failed", 1, "DIVIDE_BY_ZERO", "query counts: Division by zero", "counts")
+    if deed == "die":  # in the middle of a batch, without a word
+        start_query(folder, spec)
+        plan_batch(spec, commits=False)
+        os._exit(134)
     if deed == "parent":
         child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
         (folder / "child.pid").write_text(str(child.pid))

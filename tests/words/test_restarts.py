@@ -32,6 +32,7 @@ def failed(decision: RestartDecision | None, state: RunState = RunState.FAILED) 
         (failed(RestartDecision(NOW_MS - 1, 2, 5)), "restarted, attempt 2 of 5"),
         (failed(RestartDecision(NOW_MS + 40_000, 3), RunState.RESTARTING), "restarting in 40.0 s, attempt 3"),
         (failed(RestartDecision(NOW_MS - 1, 3), RunState.RESTARTING), "restarting now, attempt 3"),
+        (failed(RestartDecision(NOW_MS - 1, 3, why="it is away"), RunState.RESTARTING), "restarting now, attempt 3: it is away"),
     ],
 )
 def test_what_came_of_a_failure(run: Run, words: str) -> None:
@@ -54,6 +55,7 @@ def test_what_a_batch_reads() -> None:
     assert restarts.span(FILES) == "the beginning → entry 0 of the file log, 2 files"
     assert restarts.span(KAFKA) == "clicks: 15 in 2 partitions → clicks: 27 in 2 partitions, 12 rows"
     assert restarts.span(OTHER) == "4 → 5"
+    assert restarts.span(replace(KAFKA, at_most=True)).endswith(", at most 12 rows")
 
 
 def test_a_poison_batch_is_said_with_what_can_be_done() -> None:
@@ -63,3 +65,5 @@ def test_a_poison_batch_is_said_with_what_can_be_done() -> None:
     assert "resume clicks --code FILE" in fields["commands"] and fields["commands"].endswith("or resume clicks --past-batch")
     assert "leave the whole batch out" in fields["what to do"]
     assert restarts.poison(failed(RestartDecision(NOW_MS, 1, batch=POISON.batch))) == []
+    first = dict(restarts.poison(failed(replace(POISON, batch=FailedBatch(QueryName("counts"), 0)))))
+    assert first["commands"] == "resume clicks --code FILE; or resume clicks" and "no state before it" in first["what to do"]

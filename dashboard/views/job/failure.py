@@ -111,7 +111,8 @@ def _advice(detail: JobDetail, run: Run, code: str, message: str, reason: str) -
     if decision is not None and decision.at_ms is not None:
         return "The job restarts by itself from its checkpoint, and nothing is lost. Resume restarts it at once; Stop ends the wait."
     if decision is not None and decision.poison:
-        return "All committed batches are safe. Resumed unchanged, the job does this batch again."
+        why = f"{hint(code, message, reason)} " if reason == "killed" or code == EXCEEDED else ""
+        return f"{why}All committed batches are safe. Resumed unchanged, the job does this batch again."
     words = NONE_FITS if _misfits(detail) and not way_back(detail) else hint(code, message, reason)
     given_up = decision is not None and decision.why and (run.attempt or decision.attempt)
     return words + (f" It is not restarted any more: {escape(decision.why)}." if decision and given_up else "")

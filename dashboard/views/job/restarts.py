@@ -17,7 +17,7 @@ from pipelines.domain.errors import TidemarkError
 from pipelines.domain.jobs import JobDetail, Run
 from pipelines.domain.moments import duration_ms, spelt_duration
 from pipelines.domain.restart_strategies import OPTIONS, RestartStrategy, Strategy, changed
-from pipelines.domain.restarts import SourceSpan
+from pipelines.domain.restarts import FailedBatch, SourceSpan
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.restart_strategy import SetRestartStrategy
 from pipelines.words import formats
@@ -86,19 +86,27 @@ def poison(name: str, run: Run) -> None:
     decision = run.restart
     if decision is None or decision.batch is None:
         return
-    spans = "".join(_source(source) for source in decision.batch.sources)
-    message_box(f"Poison batch: {words.failed_at(decision)}", words.MENDS, tone="orange")
+    batch = decision.batch
+    spans = "".join(map(_source, batch.sources))
+    message_box(f"Poison batch: {words.failed_at(decision)}", words.mends(batch), tone="orange")
     if spans:
         st.html(f'<div class="tm-hint">This batch reads<ul>{spans}</ul></div>')
     with st.container(horizontal=True):
-        if permitted.button("Fork with changed code…", Role.AUTHOR, type="primary", icon=":material/call_split:", key="poison_fork"):
-            actions.ask_fork(name)
-        if permitted.button("Resume with changed code…", Role.AUTHOR, icon=":material/upgrade:", key="poison_upgrade"):
-            navigation.go("upgrade", job=name)
-        if permitted.button("Leave it out…", Role.OPERATOR, icon=":material/skip_next:", key="poison_past"):
-            resume.ask_past(name, decision.batch.batch)
+        _ways_on(name, batch)
         begins = input_rows.button()
     input_rows.draw(name, run.id, begins=begins)
+
+
+def _ways_on(name: str, batch: FailedBatch) -> None:
+    """Buttons of what can be done; before the first batch of a query there is no state to fork, or to go on from."""
+    fork, upgrade, past = "Fork with changed code…", "Resume with changed code…", "Leave it out…"
+    if not batch.is_first and permitted.button(fork, Role.AUTHOR, type="primary", icon=":material/call_split:", key="poison_fork"):
+        actions.ask_fork(name)
+    rank = "primary" if batch.is_first else "secondary"
+    if permitted.button(upgrade, Role.AUTHOR, type=rank, icon=":material/upgrade:", key="poison_upgrade"):
+        navigation.go("upgrade", job=name)
+    if not batch.is_first and permitted.button(past, Role.OPERATOR, icon=":material/skip_next:", key="poison_past"):
+        resume.ask_past(name, batch.batch)
 
 
 def _source(source: SourceSpan) -> str:

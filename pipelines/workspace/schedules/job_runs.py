@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import JobName
-from pipelines.domain.jobs import Job
+from pipelines.domain.jobs import Job, Run
 from pipelines.domain.runs import RunState
 from pipelines.domain.schedules import Attempt, Outcome, Schedule, of_runs
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.verb import Works
+from pipelines.words import restarts as words
 from pipelines.workspace import events, resumes, runs
 from pipelines.workspace.schedules.work import ScheduledWork
 from pipelines.workspace.tickets import Ticket
 
+POISONED = "run.poisoned"
+
 
 class Runs(ScheduledWork):
-    """Begins a job that has ended."""
+    """Begins a job that has ended, unless a poison batch stopped it: then somebody has to."""
 
     at_once, needs_run = 4, False
     noun, counted, made_up = "run", "run", "one run is begun now"
@@ -40,7 +44,9 @@ class Runs(ScheduledWork):
             return Attempt(due_ms, self.context.now_ms(), Outcome.BEGUN, run=newest.id)
         if newest is not None and (newest.state.live or newest.state is RunState.RESTARTING):
             return Attempt(due_ms, self.context.now_ms(), Outcome.BUSY, run=newest.id)
-        run = resumes.plan(self.context, Resume(job)).do(ticket)
+        if newest is not None and newest.restart is not None and newest.restart.poison:
+            raise _stopped(newest)
+        run = resumes.planned(self.context, Resume(job), is_scheduled=True).do(ticket)
         return Attempt(due_ms, self.context.now_ms(), Outcome.BEGUN, run=run.id)
 
     def settled(self, job: JobName, failed: Attempt) -> Attempt | None:
@@ -57,3 +63,9 @@ class Runs(ScheduledWork):
 
     def say_failed(self, job: JobName, attempt: Attempt) -> None:
         events.say(self.context, "run.unbegun", job, job, f"no scheduled run of {job}: {attempt.message}")
+
+
+def _stopped(run: Run) -> Conflict:
+    why = words.failed_at(run.restart) if run.restart is not None else ""
+    message = f"a poison batch stopped {run.job}: {why}"
+    return Conflict(POISONED, message, "Its schedule goes on once somebody has resumed it: with changed code, past that batch, or as it is")
