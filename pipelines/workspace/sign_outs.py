@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.domain.bounds import Moment
-from pipelines.domain.sign_ins import Session
+from pipelines.domain.sign_outs import Session
 from pipelines.storage.errors import typed_errors
 from pipelines.storage.layout import SIGN_OUTS
 from pipelines.workspace.context import Context
