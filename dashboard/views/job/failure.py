@@ -93,7 +93,12 @@ def draw(name: str, detail: JobDetail) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.html(f'<p class="tm-hint">{_advice(detail, run, code, message, reason)}</p>', width="stretch")
             permitted.button(
-                "Examine the checkpoint", Role.OPERATOR, icon=":material/stethoscope:", key="failed_examine", on_click=_examine, args=("yes",)
+                "Examine the checkpoint",
+                Role.OPERATOR,
+                icon=":material/stethoscope:",
+                key="failed_examine",
+                on_click=_examine,
+                args=("yes",),
             )
             st.button("Read the log", icon=":material/article:", key="failed_log", on_click=_read_log)
         if re.search(NOT_INSTALLED, f"{code} {reason} {message}", re.IGNORECASE):
