@@ -13,8 +13,7 @@ from typing import Any
 from itsdangerous import BadData, URLSafeTimedSerializer
 
 from pipelines.domain.access import Access, Caller
-from pipelines.domain.sign_ins import Session, session_of
-from pipelines.domain.sign_outs import TokenSession
+from pipelines.domain.sessions import Session, TokenSession, session_of
 
 MAX_AGE_S = 90 * 86_400
 """A browser shows its token again after so long; a session has its own end."""

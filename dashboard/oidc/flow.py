@@ -25,8 +25,8 @@ from pipelines.domain.access import Access
 from pipelines.domain.audit import Call, Record, Result
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, TidemarkError, Unauthenticated, Unavailable
 from pipelines.domain.events import PAGE
-from pipelines.domain.sign_ins import Admission, NoRole, Session
-from pipelines.domain.sign_outs import TokenSession
+from pipelines.domain.sessions import Session, TokenSession
+from pipelines.domain.sign_ins import Admission, NoRole
 
 LEAVE = "leave"
 """A sign-out, as the audit calls it."""

@@ -8,15 +8,12 @@ import hmac
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 from pipelines.domain.bounds import Moment
 from pipelines.domain.errors import Forbidden, Invalid
 from pipelines.domain.events import COMMAND, DRIVER, PAGE, REST, SUPERVISOR
-from pipelines.domain.sign_outs import Ended, SignOuts, TokenSession
-
-if TYPE_CHECKING:
-    from pipelines.domain.sign_ins import Session
+from pipelines.domain.sessions import Ended, Session, SignOuts, TokenSession
 
 USUAL_DAYS = 90
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")

@@ -6,44 +6,17 @@ A session is what a browser's signed cookie says. Its role is decided anew at ea
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from pipelines.domain.access import Caller, Role
 from pipelines.domain.errors import Forbidden, Unauthenticated
+from pipelines.domain.sessions import Session
 
 LONGEST_SUBJECT, LONGEST_NAME = 255, 100
 """The first is OpenID Connect's own bound (Core, 2)."""
 E_MAIL = "email"
-
-
-@dataclass(frozen=True)
-class Session:
-    """Somebody who signed in, as his browser's cookie has it."""
-
-    id: str
-    issuer: str
-    client: str
-    """The client id that he signed in to."""
-    subject: str
-    """The provider's own id of him, the one thing that never changes."""
-    name: str
-    value: str
-    """Of the claim that names roles, the value that let him in; empty for the default role."""
-    until_ms: int
-
-    def as_json(self) -> dict[str, Any]:
-        """What the cookie says."""
-        return asdict(self)
-
-
-def session_of(content: Mapping[str, Any]) -> Session | None:
-    """The session that a cookie says; None for one that another Tidemark wrote."""
-    try:
-        return Session(**content)
-    except TypeError:
-        return None
 
 
 @dataclass(frozen=True)
