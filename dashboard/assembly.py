@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from starlette.concurrency import run_in_threadpool
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dashboard import session
@@ -20,13 +21,13 @@ from dashboard.oidc.provider import Provider
 from dashboard.oidc.settings import Oidc
 from dashboard.reach import ONLY_HERE, Reach
 from dashboard.readiness import Readiness
-from dashboard.strangers import Strangers
+from dashboard.strangers import ENTER, Strangers
 from pipelines.api.push.settings import NOWHERE, Chosen
-from pipelines.domain.access import Access
-from pipelines.domain.audit import Record, unrecorded
+from pipelines.domain.access import Access, Caller
+from pipelines.domain.audit import Call, Record, Result, unrecorded
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Unavailable
-from pipelines.domain.events import COMMAND, SUPERVISOR
-from pipelines.domain.sign_ins import Sessions, SignOuts
+from pipelines.domain.events import COMMAND, PAGE, SUPERVISOR
+from pipelines.domain.sign_ins import Admission
 from pipelines.storage.layout import Layout
 from pipelines.verbs.face import do
 from pipelines.verbs.system import StartExample
@@ -83,7 +84,7 @@ class Api:
         """Writes sign-ins into the audit."""
         self.provider: Provider | None = None
         """What people sign in with, besides tokens."""
-        self.sessions: Sessions | None = None
+        self.admission: Admission | None = None
         """Whom it lets in."""
         self.bearers: Bearers | None = None
         """Whom its tokens let in over REST; None where none of them does."""
@@ -97,13 +98,13 @@ class Api:
     def signs_in(self, oidc: Oidc | None) -> None:
         """From now on people sign in with this provider; with tokens alone where there is none."""
         self.provider = Provider(oidc) if oidc else None
-        self.sessions = Sessions(oidc.admission) if oidc else None
+        self.admission = oidc.admission if oidc else None
         self.bearers = Bearers(self.provider, oidc.audience) if self.provider and oidc and oidc.audience else None
 
-    def remembers(self, sign_outs: SignOuts) -> None:
-        """From now on who signs out stays out, whichever server of the workspace he asks."""
-        if self.sessions is not None:
-            self.sessions.sign_outs = sign_outs
+    async def entered(self, caller: Caller, origin: str) -> None:
+        """A browser came in with a token."""
+        call = Call(ENTER, "", Result.DONE, by=caller.acting(PAGE), token=caller.entered_as, origin=origin)
+        await run_in_threadpool(self.record, call)
 
     async def refused(self, code: str, origin: str) -> None:
         """A request that nobody let in; see `Strangers.refused`."""
@@ -150,14 +151,12 @@ def active(settings: Settings, api: Api, workspace: Workspace, rest: Rest) -> It
     from pipelines.client.servers import Tenure
     from pipelines.supervisor.loop import SupervisorLoop
     from pipelines.workspace.pushes import note
-    from pipelines.workspace.sign_outs import KeptSignOuts
     from pipelines.workspace.tokens import access_to, kept
 
     try:
         workspace.background = True
-        settings.reach.check_tokens(kept(workspace.context), workspace.context.now_ms(), signs_in=api.sessions is not None)
-        api.remembers(KeptSignOuts(workspace.context))
-        api.access, api.strangers = access_to(workspace.context, api.sessions), Strangers(workspace.record)
+        settings.reach.check_tokens(kept(workspace.context), workspace.context.now_ms(), signs_in=api.admission is not None)
+        api.access, api.strangers = access_to(workspace.context, api.admission), Strangers(workspace.record)
         api.record = workspace.record
         tenure = Tenure(workspace.layout)
         supervisor = SupervisorLoop(workspace.acting(SUPERVISOR), check=lambda: _end_if_taken(tenure))

@@ -4,20 +4,23 @@ server knows them again."""
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Mapping
+from dataclasses import asdict, fields
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 from itsdangerous import BadData, URLSafeTimedSerializer
 
 from pipelines.domain.access import Access, Caller
-from pipelines.domain.sign_ins import Session, session_of
+from pipelines.domain.sessions import Session, TokenSession, session_of
 
 MAX_AGE_S = 90 * 86_400
 """A browser shows its token again after so long; a session has its own end."""
 BEGUN_AGE_S = 600
 """A sign-in has to be finished within so long."""
 _CALLER, _BEGUN = "tidemark.cookie", "tidemark.sign-in"
+_OF_TOKEN = {field.name for field in fields(TokenSession)}
 
 
 def name_of(access: Access) -> str:
@@ -27,7 +30,8 @@ def name_of(access: Access) -> str:
 
 def made(access: Access, caller: Caller, *, secure: bool) -> str:
     """The value of `Set-Cookie` for a token's caller; only this server's own pages send it back, and no script reads it."""
-    return _strict(access, caller.id, MAX_AGE_S, secure)
+    session = TokenSession(secrets.token_urlsafe(16), caller.id, access.now_ms() + MAX_AGE_S * 1_000)
+    return _strict(access, asdict(session), MAX_AGE_S, secure)
 
 
 def of_session(access: Access, session: Session, *, secure: bool) -> str:
@@ -42,10 +46,8 @@ def gone(access: Access, *, secure: bool) -> str:
 
 def caller_of(access: Access, cookie: str | None) -> Caller | None:
     """The caller whom a cookie's value is of; None for one that is not ours, too old, or of somebody who is let in no longer."""
-    content = _read(access, cookie, _CALLER, MAX_AGE_S)
-    if isinstance(content, dict):
-        return access.signed_in(content)
-    return access.known(content) if isinstance(content, str) else None
+    session = _session(access, cookie)
+    return access.signed_in(session) if session else None
 
 
 def in_header(access: Access, header: str) -> str | None:
@@ -53,10 +55,9 @@ def in_header(access: Access, header: str) -> str | None:
     return _in_header(header, name_of(access))
 
 
-def session_in(access: Access, header: str) -> Session | None:
-    """The session in a request's `Cookie` header, ended or not; None of who came in with a token."""
-    content = _read(access, in_header(access, header), _CALLER, MAX_AGE_S)
-    return session_of(content) if isinstance(content, dict) else None
+def session_in(access: Access, header: str) -> Session | TokenSession | None:
+    """The session in a request's `Cookie` header, ended or not."""
+    return _session(access, in_header(access, header))
 
 
 def begun(access: Access, content: Mapping[str, Any], *, secure: bool) -> str:
@@ -69,6 +70,13 @@ def begun_by(access: Access, header: str) -> dict[str, Any]:
     """What `begun` kept in the browser that sends this `Cookie` header; empty where that was nothing, or too long ago."""
     content = _read(access, _in_header(header, _begun_name(access)), _BEGUN, BEGUN_AGE_S)
     return content if isinstance(content, dict) else {}
+
+
+def _session(access: Access, cookie: str | None) -> Session | TokenSession | None:
+    content = _read(access, cookie, _CALLER, MAX_AGE_S)
+    if not isinstance(content, dict):
+        return None
+    return TokenSession(**content) if content.keys() == _OF_TOKEN else session_of(content)
 
 
 def _strict(access: Access, content: Any, age_s: int, secure: bool) -> str:

@@ -8,6 +8,7 @@ address at once. Who signs in with a provider gets one, too.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from urllib.parse import parse_qsl, quote, urlencode
 
 from starlette.datastructures import Headers
@@ -19,7 +20,7 @@ from dashboard.oidc import places
 from dashboard.oidc.bearer import Bearers
 from dashboard.sign_in import Link, page
 from pipelines.api import problems
-from pipelines.domain.access import CALLER, Access, Caller
+from pipelines.domain.access import CALLER, STILL, Access, Caller
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Forbidden, TidemarkError, Unauthenticated, Unavailable
 
 OPEN = frozenset({"/_stcore/health", readiness.PATH})
@@ -40,15 +41,17 @@ class Entrance:
         app: ASGIApp,
         *,
         access: Callable[[], Access | None],
+        entered: Callable[[Caller, str], Awaitable[None]],
         refused: Callable[[str, str], Awaitable[None]],
         provider: Callable[[], str] = str,
         bearers: Callable[[], Bearers | None] = lambda: None,
     ) -> None:
-        """`refused` is told of each request without a token that lets in: the error's code, and the client's address. `provider` answers
-        what people sign in with; empty where that is tokens alone. `bearers` is whom tokens of that provider let in."""
+        """`entered` is told of each browser that exchanges a token for a cookie: who, and its address; `refused` of each request that
+        nothing lets in: the error's code, and the client's address. `provider` answers what people sign in with; empty where that is
+        tokens alone. `bearers` is whom tokens of that provider let in."""
         self._app = app
         self._access = access
-        self._refused = refused
+        self._entered, self._refused = entered, refused
         self._provider, self._bearers = provider, bearers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -62,18 +65,32 @@ class Entrance:
                 Unavailable("server.starting", "The workspace is not open yet.", "Try again in a moment."), scope, receive, send
             )
         try:
-            exchanged, caller = _exchanged(access, scope), shown_by(access, Headers(scope=scope))
-            caller = caller or await self._of_provider(access, scope)
+            exchanged, caller = _exchanged(access, scope), await self._caller(access, scope)
         except TidemarkError as error:
             if isinstance(error, Unauthenticated | Forbidden):
-                await self._refused(error.code, (scope.get("client") or ("",))[0])
+                await self._refused(error.code, _origin(scope))
             return await self._refuse(error, scope, receive, send)
         if exchanged is not None:
-            return await exchanged(scope, receive, send)
+            entering, answer = exchanged
+            await self._entered(entering, _origin(scope))
+            return await answer(scope, receive, send)
         if caller is None:
-            await self._refused(NOBODY.code, (scope.get("client") or ("",))[0])
+            await self._refused(NOBODY.code, _origin(scope))
             return await self._refuse(NOBODY, scope, receive, send)
-        return await self._app({**scope, CALLER: caller}, receive, send)
+        return await self._app({**scope, CALLER: caller, STILL: partial(self._is_still, scope, caller)}, receive, send)
+
+    async def _caller(self, access: Access, scope: Scope) -> Caller | None:
+        """Who shows a token or a cookie that lets in."""
+        return shown_by(access, Headers(scope=scope)) or await self._of_provider(access, scope)
+
+    async def _is_still(self, scope: Scope, caller: Caller) -> bool:
+        """Whether the request would be let in now as the same caller, in the same role. Where that cannot be told it is not: whoever
+        asks again is told why."""
+        access = self._access()
+        try:
+            return access is not None and await self._caller(access, scope) == caller
+        except TidemarkError:
+            return False
 
     async def _of_provider(self, access: Access, scope: Scope) -> Caller | None:
         """Who shows a token that the provider issued, to what is for programs. Raises what `Bearers.caller` raises."""
@@ -112,8 +129,8 @@ def _bearer(headers: Mapping[str, str]) -> str | None:
     return token.strip() if kind.lower() == "bearer" else None
 
 
-def _exchanged(access: Access, scope: Scope) -> Response | None:
-    """The answer to a page's address with a right token in it: the cookie, and the same address without it."""
+def _exchanged(access: Access, scope: Scope) -> tuple[Caller, Response] | None:
+    """Who comes with a page's address with a right token in it, and the answer: the cookie, and the same address without it."""
     if not _is_page(scope):
         return None
     pairs = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
@@ -124,7 +141,11 @@ def _exchanged(access: Access, scope: Scope) -> Response | None:
     path = scope["path"].lstrip("/\\")  # after two slashes comes another site
     place = f"/{quote(path)}{f'?{rest}' if rest else ''}"
     cookie = cookies.made(access, caller, secure=scope["scheme"] == "https")
-    return RedirectResponse(place, 303, {**_KEPT_NOWHERE, "Set-Cookie": cookie})
+    return caller, RedirectResponse(place, 303, {**_KEPT_NOWHERE, "Set-Cookie": cookie})
+
+
+def _origin(scope: Scope) -> str:
+    return str((scope.get("client") or ("",))[0])
 
 
 def _is_page(scope: Scope) -> bool:

@@ -42,8 +42,7 @@ WORKSPACE_VARIABLE = "TIDEMARK_WORKSPACE"
 SWITCH_SECONDS = 0.0005
 """After so long a thread that computes (reading progress into the catalog) lets those go on that answer people: Python's own 5 ms would be
 waited for several times in each answer."""
-GRACE_SECONDS = 5
-INSIST_SECONDS = 30
+GRACE_SECONDS, INSIST_SECONDS = 5, 30
 """What has not ended so long after the server was told to is ended with it: a file system that hangs, a checksum of many gigabytes."""
 COLLECTED_AFTER = (20_000, 20, 20)
 """Python's collector looks at all that is kept in memory every so often; a page makes more objects than its defaults expect."""
@@ -140,6 +139,7 @@ app = App(
         Middleware(
             Entrance,
             access=lambda: api.access,
+            entered=api.entered,
             refused=api.refused,
             provider=lambda: api.provider_name,
             bearers=lambda: api.bearers,

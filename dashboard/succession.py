@@ -160,18 +160,16 @@ def standing_by(settings: assembly.Settings, api: assembly.Api) -> Iterator[Read
     from pipelines.supervisor.follower import FollowerLoop
     from pipelines.verbs.standby import Standby
     from pipelines.workspace.opening import open_standby
-    from pipelines.workspace.sign_outs import KeptSignOuts
     from pipelines.workspace.tokens import access_to, kept
 
     active = partial(active_address, Layout(settings.workspace))
     with open_standby(settings.workspace, assembly.announcement(settings, api)) as workspace:
         context, face, follower = workspace.context, Standby(workspace, active), FollowerLoop(workspace)
-        settings.reach.check_tokens(kept(context), context.now_ms(), signs_in=api.sessions is not None)
+        settings.reach.check_tokens(kept(context), context.now_ms(), signs_in=api.admission is not None)
         rest = create_api(face, workspace.layout, lambda: context.catalog.generation, _refused, ServerRole.STANDBY)
 
         def serve() -> None:
-            api.remembers(KeptSignOuts(context))
-            api.access, api.strangers, api.app = access_to(context, api.sessions), Strangers(_refused), rest
+            api.access, api.strangers, api.app = access_to(context, api.admission), Strangers(_refused), rest
             api.record = _refused
             api.readiness.looks(follower.silence_s, is_standby=True)
             session.open_with(face, api.access, _refused, active)

@@ -24,7 +24,9 @@ from dashboard.strangers import ENTER
 from pipelines.domain.access import Access
 from pipelines.domain.audit import Call, Record, Result
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, TidemarkError, Unauthenticated, Unavailable
-from pipelines.domain.sign_ins import NoRole, Session, Sessions
+from pipelines.domain.events import PAGE
+from pipelines.domain.sessions import Session, TokenSession
+from pipelines.domain.sign_ins import Admission, NoRole
 
 LEAVE = "leave"
 """A sign-out, as the audit calls it."""
@@ -37,7 +39,7 @@ class Server(Protocol):
     access: Access | None
     record: Record
     provider: Provider | None
-    sessions: Sessions | None
+    admission: Admission | None
 
     async def refused(self, code: str, origin: str) -> None:
         """Counts a request that nobody let in."""
@@ -73,19 +75,19 @@ class Flow:
 
     async def back(self, request: Request) -> Response:
         """Lets in who comes back from the provider, and leads to where he came to first."""
-        provider, access, sessions = self._server.provider, self._server.access, self._server.sessions
-        if provider is None or access is None or sessions is None:
+        provider, access, admission = self._server.provider, self._server.access, self._server.admission
+        if provider is None or access is None or admission is None:
             return _nothing_here(access)
         kept = cookies.begun_by(access, request.headers.get("cookie", ""))
         to = own_place(str(kept.get(TO, "")))
         try:
             claims = await provider.claims(_with(request, kept))
-            session = sessions.admission.session(claims, secrets.token_urlsafe(16), access.now_ms())
+            session = admission.session(claims, secrets.token_urlsafe(16), access.now_ms())
         except TidemarkError as error:
             await self._note_refusal(error, request)
             answer = _failed(error, provider, to)
         else:
-            await self._note(ENTER, session, request)
+            await self._note(ENTER, session.issuer, session.name, admission.identity(session.subject), request)
             answer = _led_on(to, session.name)
             answer.headers.append("set-cookie", cookies.of_session(access, session, secure=_is_secure(request)))
         answer.headers.append("set-cookie", cookies.begun(access, {}, secure=_is_secure(request)))
@@ -93,23 +95,21 @@ class Flow:
 
     async def out(self, request: Request) -> Response:
         """Ends the session of this browser, at the server as well, and takes its cookie away, whichever way it came in."""
-        provider, access, sessions = self._server.provider, self._server.access, self._server.sessions
+        provider, access = self._server.provider, self._server.access
         if access is None:
             return _nothing_here(access)
         session = cookies.session_in(access, request.headers.get("cookie", ""))
-        kept = ""
-        if session is not None and sessions is not None and access.signed_in(session.as_json()):
-            kept = await _ended(sessions, session, access.now_ms())
-            await self._note(LEAVE, session, request)
-        links = [Link("/", "Sign in again"), *(await _farewell(provider) if session and provider else [])]
+        issuer, kept = session.issuer if isinstance(session, Session) else "", ""
+        if session is not None and (caller := access.signed_in(session)):
+            kept = await _ended(access, session)
+            await self._note(LEAVE, issuer, caller.acting(PAGE), caller.entered_as, request)
+        links = [Link("/", "Sign in again"), *(await _farewell(provider) if issuer and provider else [])]
         answer = HTMLResponse(outcome("You are signed out", "This browser is let in no longer.", kept, links), headers=_HEADERS)
         answer.headers.append("set-cookie", cookies.gone(access, secure=_is_secure(request)))
         return answer
 
-    async def _note(self, verb: str, session: Session, request: Request) -> None:
-        assert self._server.sessions is not None
-        identity = self._server.sessions.admission.identity(session.subject)
-        await self._write(Call(verb, session.issuer, Result.DONE, by=session.name, token=identity, origin=_origin(request)))
+    async def _note(self, verb: str, issuer: str, name: str, entered_as: str, request: Request) -> None:
+        await self._write(Call(verb, issuer, Result.DONE, by=name, token=entered_as, origin=_origin(request)))
 
     async def _note_refusal(self, error: TidemarkError, request: Request) -> None:
         """Who is known has a line of his own; strangers are counted."""
@@ -124,10 +124,10 @@ class Flow:
         await run_in_threadpool(self._server.record, call)
 
 
-async def _ended(sessions: Sessions, session: Session, now_ms: int) -> str:
+async def _ended(access: Access, session: Session | TokenSession) -> str:
     """Ends the session; answers with why a copy of its cookie would count again after a restart, empty where it does not."""
     try:
-        await run_in_threadpool(sessions.end, session, now_ms)
+        await run_in_threadpool(access.ended.add, session, access.now_ms())
     except TidemarkError as error:
         return f"A copy of its cookie counts again once the server was restarted, for this could not be kept: {error.message}"
     return ""

@@ -24,7 +24,9 @@ MOST_WAITING = 256
 """Who is so many updates behind is let go: he comes back, and is told what is now."""
 MOST_KEPT = 1_000
 LONGEST_S = 600.0
-"""A stream ends after so long: who comes back shows his token again."""
+"""A stream ends after so long."""
+AGAIN_S = 1.0
+"""So often a stream that is told nothing asks whether its caller is let in still."""
 
 
 @dataclass(frozen=True)

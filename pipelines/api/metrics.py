@@ -66,7 +66,7 @@ def documented() -> Iterator[Documented]:
         yield Documented(name, name.removeprefix(METRIC), "job", figure.says)
     yield Documented(PREFIX + STATE[0], "", f"job, {PREFIX}{STATE[0]}", STATE[1])
     yield Documented(PREFIX + FINDING[0], "", f"job, {PREFIX}{FINDING[0]}", FINDING[1])
-    yield Documented(PREFIX + BACKLOG[0], "", "job, unit", BACKLOG[1])
+    yield Documented(PREFIX + BACKLOG[0], "backlog_UNIT", "job, unit", BACKLOG[1])
     yield Documented(PREFIX + OBSERVED_OF_JOBS[0], f"{OBSERVED}NAME.COLUMN", "job, query, metric", OBSERVED_OF_JOBS[1])
     yield from (Documented(PREFIX + of_all.name, "", "", of_all.says) for of_all in OF_WORKSPACE)
     yield Documented(PREFIX + ACTIVE[0], "", "", ACTIVE[1])

@@ -13,6 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from pipelines.api import feed
 from pipelines.api.bodies import face_of, refusals
 from pipelines.api.feed import Feed, Listener, Told
+from pipelines.domain.access import STILL, Still
 from pipelines.domain.errors import NotFound, Unavailable
 from pipelines.verbs.face import Face
 from pipelines.verbs.forget import JOB
@@ -52,10 +53,11 @@ async def _to_one(
     response_class=EventSourceResponse,
     responses=refusals(Unavailable),
     description=f"Updates as they happen: {KINDS}. First every job as it is now; with `Last-Event-ID` what came after that. A "
-    "comment every 15 s says that the stream lives. It ends after ten minutes, and where the client is too slow: connect again.",
+    "comment every 15 s says that the stream lives. It ends after ten minutes, where the client is too slow (connect again), "
+    "and within a second once the caller is let in no longer.",
 )
 async def stream(request: Request, listener: Annotated[Listener, Depends(_to_all)]) -> AsyncIterable[ServerSentEvent]:
-    async for update in _updates(request.app.state.feed, listener):
+    async for update in _updates(request.app.state.feed, listener, request.scope[STILL]):
         yield update
 
 
@@ -68,7 +70,7 @@ async def stream(request: Request, listener: Annotated[Listener, Depends(_to_all
     description=f"Like `/stream`, of one job alone: {KINDS}.",
 )
 async def job_stream(request: Request, listener: Annotated[Listener, Depends(_to_one)]) -> AsyncIterable[ServerSentEvent]:
-    async for update in _updates(request.app.state.feed, listener):
+    async for update in _updates(request.app.state.feed, listener, request.scope[STILL]):
         yield update
 
 
@@ -86,24 +88,30 @@ async def _listening(request: Request, job: str, last: str) -> AsyncIterator[Lis
         own.leave(listener)
 
 
-async def _updates(own: Feed, listener: Listener) -> AsyncIterator[ServerSentEvent]:
-    """What the listener is told, until it or its time ends. The time ends the wait alone: what is being sent goes out whole."""
+async def _updates(own: Feed, listener: Listener, still: Still) -> AsyncIterator[ServerSentEvent]:
+    """What the listener is told, until it or its time ends, or its caller is let in no longer. The time ends the wait alone: what is being
+    sent goes out whole."""
     until_s = asyncio.get_running_loop().time() + feed.LONGEST_S
     for told in listener.first:
         yield _sent(own, told)
-    while (later := await _next(listener, until_s)) is not None:
+    while (later := await _next(listener, until_s, still)) is not None:
         yield _sent(own, later)
 
 
-async def _next(listener: Listener, until_s: float) -> Told | None:
-    """What the listener is told next; None at the end of it, and of its time (of the loop's clock)."""
-    if asyncio.get_running_loop().time() >= until_s:
-        return None
-    try:
-        async with asyncio.timeout_at(until_s):
-            return await listener.queue.get()
-    except TimeoutError:
-        return None
+async def _next(listener: Listener, until_s: float, still: Still) -> Told | None:
+    """What the listener is told next; None at the end of it, of its time (of the loop's clock), and once its caller is let in no longer,
+    which is asked before each update and every `AGAIN_S`."""
+    clock = asyncio.get_running_loop().time
+    while clock() < until_s:
+        try:
+            async with asyncio.timeout_at(min(until_s, clock() + feed.AGAIN_S)):
+                told = await listener.queue.get()
+        except TimeoutError:
+            if not await still():
+                return None
+        else:
+            return told if await still() else None
+    return None
 
 
 def _sent(own: Feed, told: Told) -> ServerSentEvent:

@@ -6,13 +6,14 @@ import enum
 import hashlib
 import hmac
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol, TypeAlias
 
 from pipelines.domain.bounds import Moment
 from pipelines.domain.errors import Forbidden, Invalid
 from pipelines.domain.events import COMMAND, DRIVER, PAGE, REST, SUPERVISOR
+from pipelines.domain.sessions import Ended, Session, SignOuts, TokenSession
 
 USUAL_DAYS = 90
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
@@ -69,6 +70,10 @@ OWNER = Caller("", Role.ADMIN)
 """Whoever holds the workspace's key, or opens its files: nothing is kept from him."""
 CALLER = "caller"
 """Where a request's ASGI scope says who it is by."""
+STILL = "still"
+"""Where it has the question (a `Still`) that an answer without an end asks as it goes on."""
+Still: TypeAlias = Callable[[], Awaitable[bool]]
+"""Answers whether what a request showed lets in its caller still."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +101,10 @@ class Tokens:
 
 
 class SignIns(Protocol):
-    """Whom a provider's sign-in lets in (`sign_ins.Sessions`)."""
+    """Whom a provider's sign-in lets in (`sign_ins.Admission`)."""
 
-    def caller(self, session: Mapping[str, Any], now_ms: int) -> Caller | None:
-        """Who this session is of, as a cookie has it; None once it lets nobody in."""
+    def caller(self, session: Session, now_ms: int) -> Caller | None:
+        """Who this session is of; None once it lets nobody in."""
 
 
 class Access:
@@ -112,8 +117,9 @@ class Access:
         tokens: Callable[[], Sequence[Token]] = tuple,
         now_ms: Callable[[], int] = lambda: 0,
         sign_ins: SignIns | None = None,
+        sign_outs: SignOuts | None = None,
     ) -> None:
-        self.key, self.now_ms = key, now_ms
+        self.key, self.now_ms, self.ended = key, now_ms, Ended(sign_outs)
         self._kept, self._tokens, self._sign_ins = digest(key), tokens, sign_ins
 
     def caller(self, secret: str) -> Caller | None:
@@ -122,13 +128,17 @@ class Access:
             return OWNER
         return next((token.caller for token in self._valid() if is_same(secret, token.digest)), None)
 
+    def signed_in(self, session: Session | TokenSession) -> Caller | None:
+        """Who came in with a browser, by the session that its cookie has; None once it lets nobody in."""
+        if isinstance(session, TokenSession):
+            caller = self.known(session.token)
+        else:
+            caller = self._sign_ins.caller(session, self.now_ms()) if self._sign_ins else None
+        return None if caller is None or self.ended.has(session) else caller
+
     def known(self, id: str) -> Caller | None:
         """The caller of this id, as long as he is let in; the owner's is empty."""
         return OWNER if not id else next((token.caller for token in self._valid() if token.caller.id == id), None)
-
-    def signed_in(self, session: Mapping[str, Any]) -> Caller | None:
-        """Who signed in, by the session that his cookie has; None once it lets nobody in."""
-        return self._sign_ins.caller(session, self.now_ms()) if self._sign_ins else None
 
     def _valid(self) -> list[Token]:
         now_ms = self.now_ms()

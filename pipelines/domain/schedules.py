@@ -23,7 +23,7 @@ SAID = {"cron": "cron expression", "zone": "time zone", "prove_at": "time of pro
 
 @dataclass(frozen=True)
 class Times:
-    """By a cron expression, or every so many ms (counted from midnight UTC); neither is never."""
+    """By a cron expression, or every so many ms (counted from 1970-01-01 UTC); neither is never."""
 
     cron: str = ""
     every_ms: Count = 0

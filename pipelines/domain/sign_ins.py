@@ -6,44 +6,17 @@ A session is what a browser's signed cookie says. Its role is decided anew at ea
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 from pipelines.domain.access import Caller, Role
 from pipelines.domain.errors import Forbidden, Unauthenticated
+from pipelines.domain.sessions import Session
 
 LONGEST_SUBJECT, LONGEST_NAME = 255, 100
 """The first is OpenID Connect's own bound (Core, 2)."""
 E_MAIL = "email"
-
-
-@dataclass(frozen=True)
-class Session:
-    """Somebody who signed in, as his browser's cookie has it."""
-
-    id: str
-    issuer: str
-    client: str
-    """The client id that he signed in to."""
-    subject: str
-    """The provider's own id of him, the one thing that never changes."""
-    name: str
-    value: str
-    """Of the claim that names roles, the value that let him in; empty for the default role."""
-    until_ms: int
-
-    def as_json(self) -> dict[str, Any]:
-        """What the cookie says."""
-        return asdict(self)
-
-
-def session_of(content: Mapping[str, Any]) -> Session | None:
-    """The session that a cookie says; None for one that another Tidemark wrote."""
-    try:
-        return Session(**content)
-    except TypeError:
-        return None
 
 
 @dataclass(frozen=True)
@@ -112,39 +85,6 @@ class NoRole(Forbidden):
         hint = f"Ask an admin of this server: none of the values of your claim {role_claim!r} has a role here."
         super().__init__("oidc.no_role", f"{name} is known, but has no role on this server.", hint)
         self.name, self.identity = name, identity
-
-
-class SignOuts(Protocol):
-    """Sessions that were ended before their time, as the workspace keeps them."""
-
-    def has(self, session: Session) -> bool: ...
-
-    def add(self, session: Session, now_ms: int) -> None:
-        """Keeps it until its time; raises what the storage raises."""
-
-
-class Sessions:
-    """Whom a server lets in by its provider. A session that was ended stays ended: by itself for as long as the server runs, and for good,
-    and for every server of the workspace, where there are `sign_outs`."""
-
-    def __init__(self, admission: Admission, sign_outs: SignOuts | None = None) -> None:
-        self.admission, self.sign_outs = admission, sign_outs
-        self._ended: dict[str, int] = {}
-
-    def caller(self, session: Mapping[str, Any], now_ms: int) -> Caller | None:
-        """Who this session is of, as a cookie has it, while it lets in."""
-        kept = session_of(session)
-        if kept is None or kept.id in self._ended:
-            return None
-        caller = self.admission.caller(kept, now_ms)
-        return None if caller is None or (self.sign_outs is not None and self.sign_outs.has(kept)) else caller
-
-    def end(self, session: Session, now_ms: int) -> None:
-        """Lets nobody in by this session any more, whoever has its cookie. Raises what keeping that raises; for this server it has ended
-        all the same."""
-        self._ended = {id: until_ms for id, until_ms in self._ended.items() if now_ms < until_ms} | {session.id: session.until_ms}
-        if self.sign_outs is not None:
-            self.sign_outs.add(session, now_ms)
 
 
 def claim(claims: Mapping[str, Any], name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 
 from pipelines.catalog import jobs as job_rows
@@ -14,6 +15,7 @@ from pipelines.domain.errors import TidemarkError
 from pipelines.domain.holdings import ends_ms
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import JobSummary
+from pipelines.domain.savepoints import Savepoint
 from pipelines.words import alerts as words
 from pipelines.words.figures import Seen
 from pipelines.workspace import events
@@ -29,7 +31,7 @@ class Readings:
         self._context = context
         self._has_rules = Kept(context.catalog, lambda reader: any(job.alerts for job in job_rows.listed(reader)))
         self._late: dict[JobName, deque[tuple[int, int]]] = {}
-        self._best_before_ms: dict[JobName, int] = {}
+        self._best_before_ms: dict[JobName, float | None] = {}
         self._complained: set[tuple[JobName, Rule]] = set()
 
     def has_rules(self) -> bool:
@@ -41,8 +43,8 @@ class Readings:
         now_ms = self._context.now_ms()
         with self._context.catalog.reading() as reader:
             jobs = summary_rows.listed(reader, now_ms)
-            ends = [(savepoint.job, ends_ms(savepoint.holdings, savepoint.best_before_ms)) for savepoint in savepoint_rows.listed(reader)]
-        self._best_before_ms = {job: at_ms for job, at_ms in reversed(ends) if at_ms is not None}
+            newest = {savepoint.job: savepoint for savepoint in reversed(savepoint_rows.listed(reader))}
+        self._best_before_ms = {job: _end_ms(savepoint) for job, savepoint in newest.items()}
         for job in jobs:
             late = self._late.setdefault(job.job.name, deque())
             late.append((now_ms, job.late_rows))
@@ -61,3 +63,9 @@ class Readings:
                 self._complained.add((name, rule))
                 events.say(self._context, "supervisor.failed", name, rule.name, f"the alert {rule.name} cannot be read: {error.message}")
             return alert
+
+
+def _end_ms(savepoint: Savepoint) -> float | None:
+    """When it is worth nothing any more; infinite where nothing says that it ever ends, None while its sources were not asked."""
+    at_ms = ends_ms(savepoint.holdings, savepoint.best_before_ms)
+    return math.inf if at_ms is None and savepoint.holdings is not None else at_ms

@@ -38,7 +38,8 @@ class SetSchedule(Change[ScheduleState, SchedulePlan]):
     job: str = argument(OF_JOB, "")
     cron: str | None = option("A cron expression of five fields: '0 * * * *' is every hour.", None)
     every_ms: int | None = option(
-        "Every so often, counted from midnight UTC: 30m, 6h; at least 10s. 'usual' (0 over REST) is the workspace's.",
+        "Every so often: 30m, 6h; at least 10s. Counted from midnight UTC where it divides a day, else (7h) from that of 1970-01-01. "
+        "'usual' (0 over REST) is the workspace's.",
         None, flag="--every", metavar="DURATION", reads=Reads.DURATION, least=0,
     )  # fmt: skip
     off: bool = option("Take none by itself.", False, flag="--off")

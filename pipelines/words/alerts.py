@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -10,12 +11,10 @@ from pipelines.domain.alerts import Alert, AlertState, Channel, Silence
 from pipelines.domain.moments import spelt_duration
 from pipelines.domain.runs import RunState
 from pipelines.words import formats
-from pipelines.words.figures import Seen, metric_of, value_of
+from pipelines.words.figures import ALERTABLE, Seen, metric_of, value_of
 
 TEST_TITLE, TEST_BODY = "Test of Tidemark's alerts", "This channel works: alerts that name it are sent here."
 _ENDED = (None, RunState.STOPPED, RunState.FINISHED)
-"""A job that somebody ended has no figure that is of now, but that it is not up."""
-_UP = "up"
 
 
 @dataclass(frozen=True)
@@ -33,10 +32,11 @@ def reading(rule: Rule, seen: Seen) -> Reading:
     if rule_condition.problem is not None:
         finding = next((candidate for candidate in seen.job.findings if candidate.problem is rule_condition.problem), None)
         return Reading(finding is not None, finding is None, ": ".join(filter(None, (finding.title, finding.words))) if finding else "")
-    has_ended = seen.job.state in _ENDED and rule_condition.figure != _UP
-    value = None if has_ended else value_of(rule_condition, seen)
+    has_ended = seen.job.state in _ENDED
+    lasts = not has_ended or _lasts(rule_condition)
+    value = value_of(rule_condition, seen) if lasts or seen.job.job.schedule.run_at else None
     if value is None:
-        return Reading(holds=False, is_over=has_ended, words="")
+        return Reading(holds=False, is_over=not lasts, words="")
     return Reading(
         rule_condition.holds(value),
         rule_condition.is_over(value),
@@ -44,8 +44,16 @@ def reading(rule: Rule, seen: Seen) -> Reading:
     )
 
 
+def _lasts(rule_condition: Condition) -> bool:
+    """Whether the figure is of now for a job that has ended; between two runs that a schedule begins so is any that is known."""
+    figure = ALERTABLE.get(rule_condition.figure)
+    return figure is not None and figure.lasts
+
+
 def amount(figure: str, value: float) -> str:
     """`5m 12s` of seconds, `1.2 GB` of bytes, else the number."""
+    if math.isinf(value):
+        return "endless"
     if SECONDS in figure and "timestamp" not in figure:
         return formats.duration(value * 1_000) if value >= 0 else f"-{formats.duration(-value * 1_000)}"
     if figure.endswith("_bytes"):

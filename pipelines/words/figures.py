@@ -10,6 +10,7 @@ from pipelines.domain.alert_rules import METRIC, OBSERVED, Condition
 from pipelines.domain.holdings import Usable
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
+from pipelines.words.backlog import UNITS
 
 T = TypeVar("T")
 
@@ -21,6 +22,8 @@ class Figure(Generic[T]):
     name: str
     says: str
     of: Callable[[T], float | None]
+    lasts: bool = False
+    """Whether it goes on meaning something once somebody ended the job."""
 
 
 @dataclass(frozen=True)
@@ -29,8 +32,9 @@ class Seen:
 
     job: JobSummary
     now_ms: float
-    best_before_ms: int | None = None
-    """Of its newest savepoint that has an end: its date, or when its sources let go of what it needs."""
+    best_before_ms: float | None = None
+    """Of its newest savepoint: its date, or when its sources let go of what it needs; infinite where it has no end, None where nobody
+    knows."""
     late_before: int = 0
     """Late rows as they were ten minutes ago."""
 
@@ -49,7 +53,7 @@ def _seconds(ms: float | None) -> float | None:
 
 
 OF_JOBS: tuple[Figure[JobSummary], ...] = (
-    Figure("job_up", "1 while the job's driver runs, else 0; not known of a job that runs elsewhere", _up),
+    Figure("job_up", "1 while the job's driver runs, else 0; not known of a job that runs elsewhere", _up, lasts=True),
     Figure("job_queries", "Streaming queries of the newest run", lambda job: job.queries),
     Figure("job_batch", "Newest batch that was committed", lambda job: job.batch),
     Figure("job_batch_seconds_p50", "Median duration of a batch, last ten minutes", lambda job: _seconds(job.batch_ms_p50)),
@@ -76,9 +80,10 @@ OF_JOBS: tuple[Figure[JobSummary], ...] = (
         "job_last_savepoint_timestamp_seconds",
         "When the newest savepoint was taken, Unix time",
         lambda job: _seconds(job.last_savepoint_ms),
+        lasts=True,
     ),
-    Figure("job_savepoint_usable", "1 while the sources hold what the newest savepoint needs, 0 if not", _usable),
-    Figure("job_savepoints", "Savepoints that are kept", lambda job: job.savepoints),
+    Figure("job_savepoint_usable", "1 while the sources hold what the newest savepoint needs, 0 if not", _usable, lasts=True),
+    Figure("job_savepoints", "Savepoints that are kept", lambda job: job.savepoints, lasts=True),
     Figure("job_restarts", "How often the job began again, after a failure or by hand", lambda job: job.restarts),
 )
 
@@ -88,16 +93,26 @@ def _growth(seen: Seen) -> float | None:
     return now / before if now and before else None
 
 
-def _age(seen: Seen, at_ms: int | None) -> float | None:
+def _waiting(unit: str) -> Callable[[Seen], float | None]:
+    return lambda seen: next((waiting.amount for waiting in seen.job.backlog if waiting.unit == unit), None)
+
+
+def _age(seen: Seen, at_ms: float | None) -> float | None:
     return None if at_ms is None else (seen.now_ms - at_ms) / 1_000
 
 
 OF_ALERTS: tuple[Figure[Seen], ...] = (
-    Figure("savepoint_age_seconds", "How long ago the newest savepoint was taken", lambda seen: _age(seen, seen.job.last_savepoint_ms)),
+    Figure(
+        "savepoint_age_seconds",
+        "How long ago the newest savepoint was taken",
+        lambda seen: _age(seen, seen.job.last_savepoint_ms),
+        lasts=True,
+    ),
     Figure(
         "best_before_seconds",
         "Time left to the newest savepoint's best-before date, or until its sources no longer hold what it needs; below zero afterwards",
         lambda seen: None if seen.best_before_ms is None else -(_age(seen, seen.best_before_ms) or 0.0),
+        lasts=True,
     ),
     Figure("batch_age_seconds", "How long ago the last batch ended", lambda seen: _age(seen, seen.job.last_progress_ms)),
     Figure("checkpoint_growth_ratio", "Bytes of the checkpoint divided by those of a day ago", _growth),
@@ -107,15 +122,16 @@ OF_ALERTS: tuple[Figure[Seen], ...] = (
         lambda seen: seen.job.recent_restarts,
     ),
     Figure("recent_late_rows", "Rows dropped as too late, last ten minutes", lambda seen: max(0, seen.job.late_rows - seen.late_before)),
+    *(Figure(f"backlog_{unit}", f"What the job's sources have not read yet, in {unit}", _waiting(unit)) for unit in UNITS),
 )
-"""What an alert may look at besides: all that needs the clock."""
+"""What an alert may look at besides: what needs the clock, and parts of what `/metrics` has under labels."""
 _OF_JOB = "job_"
 EXPOSED = frozenset(figure.name.removeprefix(_OF_JOB) for figure in OF_JOBS)
-"""Names that `/metrics` has, too, with `METRIC` before them; the others need the clock, and only alerts have them."""
+"""Names that `/metrics` has, too, with `METRIC` before them; only alerts have the others."""
 
 
 def _of_job(figure: Figure[JobSummary]) -> Figure[Seen]:
-    return Figure(figure.name.removeprefix(_OF_JOB), figure.says, lambda seen: figure.of(seen.job))
+    return Figure(figure.name.removeprefix(_OF_JOB), figure.says, lambda seen: figure.of(seen.job), figure.lasts)
 
 
 ALERTABLE: Mapping[str, Figure[Seen]] = {figure.name: figure for figure in (*map(_of_job, OF_JOBS), *OF_ALERTS)}

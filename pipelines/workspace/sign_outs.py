@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.domain.bounds import Moment
-from pipelines.domain.sign_ins import Session
+from pipelines.domain.sessions import Session, TokenSession
 from pipelines.storage.errors import typed_errors
 from pipelines.storage.layout import SIGN_OUTS
 from pipelines.workspace.context import Context
@@ -35,15 +35,15 @@ class KeptSignOuts:
         self._context = context
         self._folder = context.layout.root / SIGN_OUTS
 
-    def has(self, session: Session) -> bool:
+    def has(self, session: Session | TokenSession) -> bool:
         return self._file(session).is_file()
 
-    def add(self, session: Session, now_ms: int) -> None:
+    def add(self, session: Session | TokenSession, now_ms: int) -> None:
         with typed_errors(str(self._folder)):
             self._prune(now_ms)
             self._context.files.write(self._file(session), SignOut(session.until_ms))
 
-    def _file(self, session: Session) -> Path:
+    def _file(self, session: Session | TokenSession) -> Path:
         return self._folder / f"{session.until_ms}-{hashlib.sha256(session.id.encode()).hexdigest()[:32]}.json"
 
     def _prune(self, now_ms: int) -> None:

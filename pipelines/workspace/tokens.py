@@ -13,13 +13,14 @@ from pipelines.verbs.tokens import CreateToken, ListTokens, NewToken, RevokeToke
 from pipelines.workspace import events
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, answers, plans
+from pipelines.workspace.sign_outs import KeptSignOuts
 
 _CLAIM = "tokens"
 
 
 def access_to(context: Context, sign_ins: SignIns | None = None) -> Access:
     """Whom a server of this workspace lets in; the owner's key is made where there is none."""
-    return Access(keys.kept_key(context.layout.key_file), lambda: kept(context), context.now_ms, sign_ins)
+    return Access(keys.kept_key(context.layout.key_file), lambda: kept(context), context.now_ms, sign_ins, KeptSignOuts(context))
 
 
 def kept(context: Context) -> Sequence[Token]:

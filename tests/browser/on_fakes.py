@@ -94,7 +94,7 @@ def arrange(face: FakeFace, given: argparse.Namespace) -> None:
 def let_in(issuer: str) -> None:
     """Whom the server lets in: who has the token of all tests, and the viewers of a provider where one is named."""
     server.api.signs_in(Oidc(Admission(issuer, "tidemark", {"staff": Role.VIEWER}), "a-secret") if issuer else None)
-    server.api.access = Access(TOKEN, now_ms=lambda: int(time.time() * 1_000), sign_ins=server.api.sessions)
+    server.api.access = Access(TOKEN, now_ms=lambda: int(time.time() * 1_000), sign_ins=server.api.admission)
 
 
 def refuse(face: FakeFace) -> None:

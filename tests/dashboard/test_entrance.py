@@ -14,10 +14,12 @@ import pytest
 
 from dashboard import cookies, server
 from dashboard.entrance import NOBODY, OPEN
+from pipelines.api import feed
 from pipelines.api.app import create_api
 from pipelines.client.wire import bearer
 from pipelines.domain.access import OWNER, Access, Caller, Role, Token, digest
 from pipelines.storage import keys
+from pipelines.verbs.jobs import ListJobs
 from tests.entering import SHOWN, TOKEN
 from tests.faces import FakeFace
 
@@ -204,6 +206,34 @@ def test_a_browser_with_a_named_token_is_nobody_else(named: Access) -> None:
     kept = ask("/?token=tm_looker").headers["set-cookie"].partition(";")[0]
     assert ask("/api/v1/jobs", cookie=kept).status_code == 200
     assert ask("/api/v1/tokens", cookie=kept).status_code == 403
+
+
+@pytest.mark.parametrize("again_s", [0.05, 60.0], ids=["while nothing happens", "at the next update"])
+def test_a_stream_ends_once_what_was_shown_lets_in_no_longer(opened: Access, monkeypatch: pytest.MonkeyPatch, again_s: float) -> None:
+    monkeypatch.setattr(feed, "AGAIN_S", again_s)
+    monkeypatch.setattr(feed, "EVERY_S", 0.01)
+    tokens = [Token("looker", Role.VIEWER, digest("tm_looker"), 0, 2, "alice")]
+    face = FakeFace.sample()
+    api, access = create_api(face), Access(TOKEN, lambda: tokens, lambda: 1)
+    monkeypatch.setattr(server.api, "app", api)
+    monkeypatch.setattr(server.api, "access", access)
+    cookie = cookie_of(access, tokens[0].caller)
+
+    async def followed() -> list[httpx.Response]:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(server.app), base_url=ORIGIN) as client:
+            shown = (bearer("tm_looker"), cookie)
+            streams = [asyncio.create_task(client.get("/api/v1/stream", headers=headers)) for headers in shown]
+            while len(api.state.feed._listeners) < len(streams):
+                await asyncio.sleep(0.01)
+            done, _ = await asyncio.wait(streams, timeout=0.3)
+            assert not done
+            tokens.clear()
+            if again_s > 1:
+                face.ended("post_engagement")
+            return await asyncio.wait_for(asyncio.gather(*streams), 20)
+
+    for answer in asyncio.run(followed()):
+        assert answer.status_code == 200 and answer.text.count("event: job") == len(face.ask(ListJobs())), "and the update is not told"
 
 
 def test_an_answer_that_is_shared_is_not_another_roles(named: Access) -> None:

@@ -18,7 +18,7 @@ from dashboard import cookies, server, session
 from dashboard.oidc import provider as providers
 from dashboard.oidc.settings import Oidc
 from pipelines.api.app import create_api
-from pipelines.domain.access import Access, Role
+from pipelines.domain.access import Access, Role, Token, digest
 from pipelines.domain.audit import Call, Result, unrecorded
 from pipelines.domain.errors import Unauthenticated
 from pipelines.domain.sign_ins import Admission, NoRole
@@ -67,7 +67,7 @@ class Opened:
     def serves(self, admission: Admission) -> None:
         """A server (again), with these settings."""
         server.api.signs_in(Oidc(admission, SECRET))
-        self.access = Access(TOKEN, now_ms=lambda: self.now_ms, sign_ins=server.api.sessions)
+        self.access = Access(TOKEN, now_ms=lambda: self.now_ms, sign_ins=server.api.admission)
         server.api.access = self.access
 
 
@@ -103,7 +103,7 @@ def test_who_signs_in_has_the_role_of_his_group_and_comes_back_where_he_came_to(
     stopped = browser.open(STOP, "POST", **JSON)
     assert stopped.status_code == 202 and opened.face.actor == "ann@example.org"
     entered, stop = opened.calls
-    issuer = server.api.sessions.admission.issuer
+    issuer = server.api.admission.issuer
     assert (entered.verb, entered.result, entered.subject) == ("enter", Result.DONE, issuer)
     assert {(call.by, call.token) for call in (entered, stop)} == {("ann@example.org", f"1 of {issuer}")}
 
@@ -279,21 +279,21 @@ def test_who_signs_out_is_out_whoever_has_his_cookie(browser: Browser, opened: O
 
 def test_a_sign_out_is_remembered_by_the_next_server(browser: Browser, opened: Opened, admission: Admission, house: House) -> None:
     kept = KeptSignOuts(house.face.context)
-    server.api.remembers(kept)
+    opened.access.ended.sign_outs = kept
     browser.signs_in("1")
     stolen = Browser(server.app)
     stolen.cookies = httpx.Cookies(browser.cookies)
     assert browser.open("/sign-out", "POST").status_code == 200
     opened.serves(admission)
     assert stolen.open("/api/v1/jobs").status_code == 200, "a server that keeps nothing"
-    server.api.remembers(KeptSignOuts(house.face.context))
+    opened.access.ended.sign_outs = KeptSignOuts(house.face.context)
     assert stolen.open("/api/v1/jobs").status_code == 401
     assert stolen.signs_in("1").status_code == 200 and stolen.open("/api/v1/jobs").status_code == 200
 
 
 def test_what_could_not_be_kept_is_said_and_counts_here_all_the_same(browser: Browser, opened: Opened, house: House) -> None:
     (house.root / SIGN_OUTS).write_text("no folder")
-    server.api.remembers(KeptSignOuts(house.face.context))
+    opened.access.ended.sign_outs = KeptSignOuts(house.face.context)
     browser.signs_in("1")
     stolen = Browser(server.app)
     stolen.cookies = httpx.Cookies(browser.cookies)
@@ -310,11 +310,23 @@ def test_a_sign_out_hands_out_nothing(browser: Browser, opened: Opened) -> None:
     assert {browser.open(path, method).status_code for path in ("/sign-out", "/oidc/callback") for method in ("PUT", "HEAD")} == {401}
 
 
-def test_who_came_with_a_token_signs_out_as_well(browser: Browser) -> None:
-    browser.open(f"/?token={TOKEN}")
-    assert browser.open("/api/v1/jobs").status_code == 200
-    assert browser.open("/sign-out", "POST").status_code == 200
-    assert browser.open("/api/v1/jobs").status_code == 401
+def test_who_came_with_a_token_signs_out_as_well(browser: Browser, opened: Opened, house: House) -> None:
+    looker = Token("looker", Role.VIEWER, digest("tm_looker"), 0, 2_000_000, "alice")
+    opened.access = server.api.access = Access(TOKEN, lambda: [looker], lambda: opened.now_ms, None, KeptSignOuts(house.face.context))
+    for token in (TOKEN, "tm_looker"):
+        browser.open(f"/?token={token}")
+        stolen, other = Browser(server.app), Browser(server.app)
+        stolen.cookies = httpx.Cookies(browser.cookies)
+        other.open(f"/?token={token}")
+        assert stolen.open("/api/v1/jobs").status_code == 200
+        answer = browser.open("/sign-out", "POST")
+        assert answer.status_code == 200 and "too" not in answer.text and "copy" not in answer.text
+        assert [whose.open("/api/v1/jobs").status_code for whose in (browser, stolen, other)] == [401, 401, 200]
+        server.api.access = Access(TOKEN, lambda: [looker], lambda: opened.now_ms, None, KeptSignOuts(house.face.context))
+        assert [whose.open("/api/v1/jobs").status_code for whose in (stolen, other)] == [401, 200], "the next server knows it, too"
+    lines = [(call.verb, call.by, call.token, call.origin) for call in opened.calls]
+    owner, named = ("page", "", "127.0.0.1"), ("looker", "looker", "127.0.0.1")
+    assert lines == [(verb, *who) for who in (owner, named) for verb in ("enter", "enter", "leave")]
 
 
 def test_other_settings_let_in_nobody_of_before(browser: Browser, opened: Opened, admission: Admission) -> None:

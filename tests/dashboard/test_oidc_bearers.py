@@ -68,7 +68,7 @@ class Called:
         admission = Admission(provider.issuer, CLIENT, {"staff": Role.VIEWER, "sre": Role.OPERATOR})
         self.api = Api()
         self.api.signs_in(settings.Oidc(admission, SECRET, audience=audience))
-        access = Access(TOKEN, now_ms=lambda: self.now_s * 1_000, sign_ins=self.api.sessions)
+        access = Access(TOKEN, now_ms=lambda: self.now_s * 1_000, sign_ins=self.api.admission)
 
         async def said(request: Request) -> JSONResponse:
             caller = request.scope[CALLER]
@@ -78,7 +78,7 @@ class Called:
             self.refused.append(code)
 
         inside = Starlette(routes=[Route("/api/who", said), Route("/page", said)])
-        self.app = Entrance(inside, access=lambda: access, refused=refused, bearers=lambda: self.api.bearers)
+        self.app = Entrance(inside, access=lambda: access, entered=self.api.entered, refused=refused, bearers=lambda: self.api.bearers)
 
     def ask(self, token: str, path: str = "/api/who") -> httpx.Response:
         return Browser(self.app).open(path, authorization=f"Bearer {token}")

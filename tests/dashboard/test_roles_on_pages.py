@@ -10,12 +10,16 @@ import pytest
 from dashboard import navigation, session
 from pipelines.domain.access import Access, Caller, Role
 from pipelines.domain.errors import Forbidden, Unauthenticated
+from pipelines.domain.ids import SavepointId
+from pipelines.domain.trust import Trust
 from pipelines.storage import users
 from pipelines.storage.users import Other, User
+from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.face import do
 from pipelines.verbs.standby import Standby
 from pipelines.verbs.stop import Stop
 from pipelines.verbs.take import Take
+from tests import samples
 from tests.dashboard.opening import Opener, texts
 from tests.entering import TOKEN
 from tests.faces import FakeFace
@@ -34,6 +38,19 @@ def test_a_button_that_a_role_may_not_press(opened: Opener, monkeypatch: pytest.
     buttons = {key: app.button(key=key) for key in ("take", "fork", "stop")}
     assert {key for key, button in buttons.items() if button.disabled} == disabled
     assert all(buttons[key].help == f"Takes the role {'author' if key == 'fork' else 'operator'}; yours is {role}" for key in disabled)
+
+
+@pytest.mark.parametrize(("role", "examines"), [(Role.VIEWER, False), (Role.OPERATOR, True)])
+def test_what_is_damaged_is_examined_for_who_may(opened: Opener, monkeypatch: pytest.MonkeyPatch, role: Role, examines: bool) -> None:
+    face, savepoint = FakeFace.sample(), SavepointId("sp-000000000002")
+    face.verified(samples.verification(face.savepoints_by_id[savepoint], Trust.INTACT, damaged=True))
+    monkeypatch.setattr(session, "caller", lambda: Caller("ci", role))
+    failed = opened(face, "job", job="post_engagement_split", examine="yes")
+    button = failed.button(key="failed_examine")
+    assert (button.disabled, button.help) == (not examines, "" if examines else "Takes the role operator; yours is viewer")
+    opened(face, "savepoints", savepoint=savepoint)
+    assert [type(change) for change in face.begun] == [Diagnose, Diagnose] * examines
+    assert "may not do this" not in texts(failed)
 
 
 def test_a_file_of_the_servers_machine_is_read_for_whose_code_has_its_rights(

@@ -19,10 +19,13 @@ from pipelines.supervisor import alerts
 from pipelines.supervisor.alerts import ATTEMPTS, Alerter
 from pipelines.verbs.acknowledge import Acknowledge
 from pipelines.verbs.alerts import ShowAlerts
+from pipelines.verbs.annotate import Annotate
 from pipelines.verbs.channel import SetChannel
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
+from pipelines.verbs.holdings import AskHoldings
 from pipelines.verbs.jobs import ListJobs, ShowJob
+from pipelines.verbs.schedule import SetSchedule
 from pipelines.verbs.set_alert import SetAlert
 from pipelines.verbs.silence import SilenceAlerts
 from pipelines.verbs.system import ListEvents
@@ -31,6 +34,7 @@ from pipelines.verbs.try_channel import TryChannel
 from pipelines.workspace import ingestion
 from pipelines.workspace.alerts import states as alert_states
 from pipelines.workspace.context import Context
+from tests.sourced import lay_input
 from tests.supervisor.webhook import Webhook, webhook
 from tests.waiting import until
 from tests.workspace.conftest import House as Opened
@@ -149,6 +153,29 @@ def test_a_number_of_the_jobs_own_fires_and_is_over(house: House) -> None:
     assert observes(4, 1) == []
     with pytest.raises(Invalid, match="There is no figure 'observed'"):
         do(house.face, SetAlert("bad", job="a", when="observed>5"))
+
+
+def test_of_a_job_that_has_ended_its_newest_savepoint_is_looked_after(house: House, tmp_path: Path) -> None:
+    run = house.ran("a", state=RunState.STOPPED)
+    house.append(run, PROGRESS_FILE, progress_line(13, "2026-11-20T09:00:00.000Z") + "\n")
+    ingestion.follow(house.face.context, ingestion.of_run(house.face.context, run.job, run.id))
+    lay_input(Path(run.checkpoints) / "counts", tmp_path / "input")
+    first = do(house.face, Take("a"))
+    do(house.face, Annotate(first.path, best_before_ms=house.hand.now_ms + HOUR_MS))
+    do(house.face, SetAlert("ends", when="best_before_seconds < 2h"))
+    do(house.face, SetAlert("old", when="savepoint_age_seconds > 2h"))
+    do(house.face, SetAlert("slow", when="batch_age_seconds > 1m"))
+    assert states(house.after(MINUTE_MS)) == [("ends", "a", AlertState.FIRING)]
+    ends, old = [(rule, "a", AlertState.FIRING) for rule in ("ends", "old")]
+    assert states(house.after(2 * HOUR_MS)) == [ends, old]
+    do(house.face, SetSchedule("a", run_at="0 0 * * *"))
+    assert states(house.after(MINUTE_MS)) == [ends, old, ("slow", "a", AlertState.FIRING)], "it is to begin again"
+    do(house.face, SetSchedule("a", run_at="off"))
+    assert states(house.after(MINUTE_MS)) == [ends, old]
+    newest = do(house.face, Take("a"))
+    assert states(house.after(MINUTE_MS)) == [ends], "nobody knows yet whether the newest one ends"
+    do(house.face, AskHoldings(newest.id))
+    assert house.after(MINUTE_MS) == [], "it does not, whatever becomes of the one before it"
 
 
 def test_a_message_that_is_taken_while_the_states_are_read_is_sent_once(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import pytest
 
-from pipelines.domain.alert_rules import Rule, condition
+from pipelines.domain.alert_rules import Reading, Rule, condition
 from pipelines.domain.alerts import Alert, AlertState, advance
 from pipelines.domain.errors import Invalid
 from pipelines.domain.ids import JobName
 from pipelines.domain.observed import ObservedNow
 from pipelines.domain.runs import RunState
+from pipelines.domain.schedules import Schedule
+from pipelines.domain.sources import Waiting
 from pipelines.words import alerts
 from pipelines.words.figures import ALERTABLE, EXPOSED, OF_ALERTS, OF_JOBS, Seen, metric_of
 from tests.words.test_findings import summary
@@ -53,9 +58,37 @@ def test_two_thresholds_and_two_times(lags_s: list[float | None], states: list[s
     assert passes(LAGS, *(None if lag is None else lag * 1_000 for lag in lags_s)) == states
 
 
-def test_of_a_job_that_was_ended_every_figure_is_over_but_that_it_is_not_up() -> None:
-    assert alerts.reading(LAGS, seen(900_000, RunState.STOPPED)).is_over
-    assert alerts.reading(Rule("down", "up < 1"), seen(None, RunState.STOPPED)).holds
+@pytest.mark.parametrize("state", [RunState.STOPPED, RunState.FINISHED])
+def test_of_a_job_that_has_ended_figures_are_over_but_those_that_last(state: RunState) -> None:
+    ended = Seen(summary(state=state, lag_ms=900_000, last_savepoint_ms=0, last_progress_ms=0), 7_200_000.0, 7_200_000.0)
+    begun_again = replace(ended, job=replace(ended.job, job=replace(ended.job.job, schedule=Schedule(run_at="0 * * * *")), lag_ms=None))
+    lasting = ("up < 1", "savepoint_age_seconds > 1h", "best_before_seconds < 1h", "savepoints >= 0")
+    for when in lasting:
+        assert alerts.reading(Rule("r", when), ended).holds and alerts.reading(Rule("r", when), begun_again).holds, when
+    for when in ("batch_age_seconds > 1h", "state_rows > 0"):
+        assert alerts.reading(Rule("r", when), ended).is_over and alerts.reading(Rule("r", when), begun_again).holds, when
+    assert alerts.reading(LAGS, ended).is_over and alerts.reading(LAGS, begun_again).is_over
+
+
+def test_a_savepoint_without_an_end_is_over_and_one_that_nobody_was_asked_of_changes_nothing() -> None:
+    near = Rule("near", "best_before_seconds < 1h")
+    assert alerts.reading(near, Seen(summary(), 0.0, math.inf)).is_over
+    unknown = alerts.reading(near, Seen(summary(), 0.0, None))
+    assert not unknown.holds and not unknown.is_over
+    assert alerts.reading(Rule("far", "best_before_seconds > 1h"), Seen(summary(), 0.0, math.inf)).words.startswith(
+        "best_before_seconds is endless"
+    )
+
+
+@pytest.mark.parametrize("when", ["backlog_offsets > 1000", "tidemark_job_backlog_offsets > 1000"])
+def test_a_backlog_has_a_threshold_for_each_unit(when: str) -> None:
+    def reading(*waiting: Waiting) -> Reading:
+        return alerts.reading(Rule("behind", when), Seen(summary(backlog=waiting), 0.0))
+
+    many, few = Waiting("offsets", 1_001, None), Waiting("offsets", 10, None)
+    assert reading(Waiting("files", 3, None), many).holds and reading(few).is_over
+    assert reading(many).words == "backlog_offsets is 1,001; limit > 1,000"
+    assert not reading().holds and not reading().is_over
 
 
 def test_words() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipelines.domain.sign_ins import Session
+from pipelines.domain.sessions import Session
 from pipelines.storage.layout import SIGN_OUTS
 from pipelines.workspace import sign_outs
 from pipelines.workspace.sign_outs import KeptSignOuts

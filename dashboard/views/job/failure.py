@@ -92,14 +92,21 @@ def draw(name: str, detail: JobDetail) -> None:
         message_box(_title(reason, ended.code if ended else None), message.strip() or "The driver left no message.", tag=code)
         with st.container(horizontal=True, vertical_alignment="center"):
             st.html(f'<p class="tm-hint">{_advice(detail, run, code, message, reason)}</p>', width="stretch")
-            st.button("Examine the checkpoint", icon=":material/stethoscope:", key="failed_examine", on_click=_examine, args=("yes",))
+            permitted.button(
+                "Examine the checkpoint",
+                Role.OPERATOR,
+                icon=":material/stethoscope:",
+                key="failed_examine",
+                on_click=_examine,
+                args=("yes",),
+            )
             st.button("Read the log", icon=":material/article:", key="failed_log", on_click=_read_log)
         if re.search(NOT_INSTALLED, f"{code} {reason} {message}", re.IGNORECASE):
             version = session.workspace().ask(ShowVersion(run.version))
             connectors.draw(version.code, version.runtime, version.conf)
         if run.restart is not None and run.restart.poison:
             restarts.poison(name, run)
-        if session.selected("examine"):
+        if session.selected("examine") and not session.refusal(Role.OPERATOR):
             _doctor(name, detail)
 
 

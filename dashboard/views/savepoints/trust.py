@@ -26,7 +26,7 @@ from pipelines.words import trust as words
 from pipelines.words.savepoints import points
 
 AT_ONCE_BYTES = 500_000_000
-"""A damaged savepoint up to this size is examined without being asked."""
+"""A damaged savepoint up to this size is examined for whoever may, without being asked."""
 
 
 def alarm(savepoint: Savepoint, *, key: str) -> None:
@@ -36,7 +36,7 @@ def alarm(savepoint: Savepoint, *, key: str) -> None:
     verification = session.workspace().ask(ReadVerification(savepoint.id))
     hint = f"Found {formats.ago(savepoint.verified_ms, session.now_ms())}. Tidemark restores nothing from a damaged savepoint."
     message_box(words.damage(savepoint.id, savepoint.damaged_files), hint, tag=words.DAMAGED)
-    asked = savepoint.bytes <= AT_ONCE_BYTES or diagnosis.examined(savepoint.id)
+    asked = not session.refusal(Role.OPERATOR) and (savepoint.bytes <= AT_ONCE_BYTES or diagnosis.examined(savepoint.id))
     if not asked:
         asked = permitted.button("Examine savepoint", Role.OPERATOR, icon=":material/stethoscope:", key=f"examine_{key}")
     every = diagnosis.examine(savepoint.id, savepoint.verified_ms) if asked else None
