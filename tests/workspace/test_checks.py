@@ -149,6 +149,10 @@ def test_a_savepoints_own_version_is_the_same_without_any_spark(house: House, tm
     verdict = house.face.plan(Fork(savepoint.id, name="b")).verdict
     assert verdict is not None and verdict.parts[0].reasons == (verdicts.UNCHANGED,)
     assert house.face.plan(Fork(savepoint.id, name="b", code="print(1)\n")).verdict is None
+    manifest = house.face.ask(ReadManifest(savepoint.id))
+    of_a_jar = replace(manifest, version=replace(manifest.version, conf={"spark.driver.extraClassPath": "/a.jar"}))
+    assert known.known(house.face.context, manifest, manifest.version) == verdict
+    assert known.known(house.face.context, of_a_jar, of_a_jar.version) is None, "nobody noted what was in it"
 
 
 def test_going_on_from_the_present_state_has_the_verdict_on_the_savepoint_that_stands_for_it(house: House, tmp_path: Path) -> None:
