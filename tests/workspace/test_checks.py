@@ -107,6 +107,11 @@ def test_changed_code_is_judged_in_the_sandbox_and_the_forks_plan_says_it(kept_j
     greatest = do(house.face, Check(savepoint.id, code=CODE.replace('F.sum("n")', 'F.max("n")')))
     assert greatest.outcome is Outcome.NEEDS_REWRITING
     assert greatest.parts[0].reasons == ("default value: sum long before, max integer now",)
+    start = 'counted.writeStream.queryName("more").format("parquet").start(sys.argv[2] + "2")\nquery.awaitTermination()'
+    more = Check(savepoint.id, code=CODE.replace("query.awaitTermination()", start))
+    refused = do(house.face, more)
+    assert refused.outcome is Outcome.CANNOT_START and [part.query for part in refused.parts] == ["counts", "more"]
+    assert do(house.face, replace(more, new_queries=("more",))).outcome is Outcome.SAME
 
 
 def shows_a_key(house: House, savepoint: Savepoint, counts: str, into: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain import contracts, doubts, judged_operators, judging, verdicts
+from pipelines.domain import contracts, doubts, judged_operators, judged_queries, judging, verdicts
 from pipelines.domain.contracts import Keeps
 from pipelines.domain.errors import Invalid
 from pipelines.domain.ids import QueryName, SavepointId, VersionId
@@ -217,6 +217,18 @@ def test_a_script_that_fails_is_held_against_the_code_only_where_the_old_one_ran
 
 def test_a_query_that_is_not_started_any_more_is_left_behind() -> None:
     assert judgement(KNOWN, Planned((QUERY,)), Planned())[0] is Outcome.PARTLY_KEPT
+
+
+def test_a_query_that_nobody_announced_is_refused_as_the_run_refuses_it() -> None:
+    planning = Planning("4.3.0", sides={OLD: Planned((QUERY,)), NEW: Planned((QUERY, replace(QUERY, query="more")))})
+    (part,) = judged_queries.unannounced(planning, ["counts"], ())
+    assert (part.query, part.outcome) == ("more", Outcome.CANNOT_START) and "--new-query more" in part.hint
+    assert not list(judged_queries.unannounced(planning, ["counts"], ("more",)))
+    assert not list(judged_queries.unannounced(planning, ["counts", "more"], ())), "it had not begun"
+    assert not list(judged_queries.unannounced(planning, [], ())), "every query may start"
+    other = Planned((replace(QUERY, query="more"),))
+    assert judgement(KNOWN, Planned((QUERY,)), other)[0] is Outcome.CANNOT_START
+    assert judgement(replace(KNOWN, announced=("more",)), Planned((QUERY,)), other)[0] is Outcome.PARTLY_KEPT
 
 
 def test_an_unknown_spark_is_never_judged_by() -> None:
