@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from pipelines.domain import secrets
@@ -13,6 +14,12 @@ BESIDE = ("spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles",
 """Confs (their beginnings) that bring code and files along."""
 BY_VERSION = ("spark.jars.packages", "spark.jars.repositories", "spark.jars.excludes", "spark.jars.ivy")
 """Those that name a version, so that equal names are equal bytes."""
+CLASS_PATH = re.compile(r"spark\.(driver|executor)\.(extraClassPath|extraLibraryPath)")
+"""Confs that name jars, folders and all jars of a folder (`/lib/*`), between colons."""
+OPTIONS = re.compile(r"spark\.(driver|executor)\.(extra|default)JavaOptions")
+AGENT = re.compile(r"-(javaagent|agentpath|agentlib|Xbootclasspath|-patch-module)\b|@")
+"""Begins an option that brings code along, or more options."""
+USER_FIRST = re.compile(r"spark\.(driver|executor)\.userClassPathFirst")
 ENVIRONMENT = ("spark.executorEnv.", "spark.yarn.appMasterEnv.", "spark.kubernetes.driverEnv.", "spark.pyspark.")
 
 
@@ -34,22 +41,30 @@ def of(old: Version, new: Version) -> Iterator[str]:
     """Why nothing can be called the same, whatever is planned."""
     for key in sorted({**old.conf, **new.conf}):
         if key.startswith(BESIDE):
-            yield from _brought(old, new, key)
-        elif key.startswith(ENVIRONMENT) and old.conf.get(key) != new.conf.get(key):
+            yield from _brought(old, new, key, [] if key in BY_VERSION else new.conf.get(key, "").split(","))
+        elif CLASS_PATH.fullmatch(key):
+            yield from _brought(old, new, key, new.conf.get(key, "").split(":"))
+        elif OPTIONS.fullmatch(key):
+            yield from _brought(old, new, key, [option for option in new.conf.get(key, "").split() if AGENT.match(option)])
+        elif (key.startswith(ENVIRONMENT) or USER_FIRST.fullmatch(key)) and old.conf.get(key) != new.conf.get(key):
             yield _other(key, old, new)
     for path in sorted({**old.files, **new.files}):
         if not is_module(path) and old.files.get(path) != new.files.get(path):
             yield f"The file {path} beside the script differs."
 
 
-def _brought(old: Version, new: Version, key: str) -> Iterator[str]:
-    was, now = old.conf.get(key, ""), new.conf.get(key, "")
-    if was != now:
+def _brought(old: Version, new: Version, key: str, places: list[str]) -> Iterator[str]:
+    """Of a conf whose value names `places` of code: that it is another, or that their bytes are, or were not noted."""
+    if old.conf.get(key, "") != new.conf.get(key, ""):
         yield _other(key, old, new)
-    elif key not in BY_VERSION:
-        for place in filter(None, now.split(",")):
-            if CODE not in place and new.outside.get(place.partition("#")[0]) is None:
-                yield f"{key} names {place}, whose bytes were not noted."
+        return
+    for place in places:
+        path = place.partition("#")[0]
+        was, now = old.outside.get(path), new.outside.get(path)
+        if place and CODE not in place and (was is None or now is None):
+            yield f"{key} names {place}, whose bytes were not noted."
+        elif was != now:
+            yield f"{key} names {place}, whose bytes are others."
 
 
 def _other(key: str, old: Version, new: Version) -> str:

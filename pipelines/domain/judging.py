@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from pipelines.domain import contracts, judged_operators, operator_places, secrets
 from pipelines.domain.contracts import Contract, Keeps
+from pipelines.domain.ids import query_name
 from pipelines.domain.installed import Installed, other_java, other_packages, other_python
 from pipelines.domain.judged_operators import ACCEPT, LOOK, REWRITE, Pair
 from pipelines.domain.judged_sources import judged as judged_sources
@@ -53,6 +54,8 @@ class Known:
     """Why nothing can be called the same, whatever is planned."""
     told: Mapping[str, str] = field(default_factory=dict)
     """Names of operators, and of state variables, before -> now, as the user says."""
+    announced: tuple[str, ...] = ()
+    """Queries that begin anew, as the user says."""
 
 
 def judge(known: Known, planning: Planning) -> tuple[Part, ...]:
@@ -63,7 +66,7 @@ def judge(known: Known, planning: Planning) -> tuple[Part, ...]:
     old, new = planning.side(OLD), planning.side(NEW)
     after = new.find(query)
     if after is None:
-        return (_missing(query, old, new),)
+        return (_missing(query, known.announced, old, new),)
     if after.failure is not None:
         return (_whole(query, Outcome.CANNOT_START, f"Spark cannot plan it: {after.failure.message}", START),)
     before = old.find(query)
@@ -91,12 +94,13 @@ def plan_of(operator: int, name: str, planned: PlannedOperator | None) -> Operat
     return OperatorPlan(operator, name, tuple(Fact(what, text) for what, text in (planned.facts if planned is not None else ())))
 
 
-def _missing(query: str, old: Planned, new: Planned) -> Part:
+def _missing(query: str, announced: Iterable[str], old: Planned, new: Planned) -> Part:
     """The query does not start: its script failed, or starts others."""
     if new.failure is not None:
         outcome = Outcome.CANNOT_START if old.queries else Outcome.CANNOT_TELL
         return _whole(query, outcome, f"The script failed before it started: {new.failure.error_class}: {new.failure.message}", START)
-    others = [planned.query for planned in new.queries if old.find(planned.query) is None]
+    anew = [query_name(name) for name in announced]
+    others = [planned.query for planned in new.queries if old.find(planned.query) is None and planned.query not in anew]
     if others:
         reason = f"The code starts {', '.join(others)}, and not {query}: state belongs to a query by its name."
         return _whole(query, Outcome.CANNOT_START, reason, "Give it the name that it had, with queryName.")

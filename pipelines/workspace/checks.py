@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pipelines.domain import doubts, judging, operator_places, verdicts
 from pipelines.domain.ids import folder_of
+from pipelines.domain.judged_queries import unannounced
 from pipelines.domain.judging import Known
 from pipelines.domain.plannings import CONTRACT, NEW, OLD, Failure, Planned, Planning, PlanTask, QueryCheckpoint
 from pipelines.domain.runtimes import Runtime
@@ -71,8 +72,9 @@ def judged(
     For who has the turn, and a lease of the savepoint; the folder is the caller's to remove."""
     began = time.monotonic()
     planning = planned(context, manifest, version, new_queries, folder, ticket)  # 1, 2
-    every = [replace(known(manifest, version, image, folder), told=told) for image in manifest.begun]
-    parts = tuple(part for query in every for part in judging.judge(query, planning))  # 3
+    every = [replace(known(manifest, version, image, folder), told=told, announced=new_queries) for image in manifest.begun]
+    held = [image.query for image in manifest.queries]
+    parts = (*(part for query in every for part in judging.judge(query, planning)), *unannounced(planning, held, new_queries))  # 3
     pairs = tuple(pair for query in every for pair in judging.pairs(query, planning)) if not planning.unsupported else ()
     varies = [word for planned in planning.side(NEW).queries for word in planned.varies]
     verdict = verdicts.of(manifest.id, version.id, parts, tuple(dict.fromkeys(varies)))

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from pipelines import __version__
-from pipelines.domain import dropping, errors, verdicts
+from pipelines.domain import doubts, dropping, errors, verdicts
 from pipelines.domain.errors import Corrupt, Incompatible, NotFound, Refusal, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, content_id
 from pipelines.domain.installed import Installed, is_same
@@ -55,10 +55,15 @@ def known(
     now = _installed(context, version)
     if now is None:
         return None
-    if version.id == manifest.version.id and is_same(manifest.installed, now) and now.packages.get("pyspark") == manifest.spark_version:
+    if version.id == manifest.version.id and _is_beneath(manifest, now) and not any(doubts.of(manifest.version, version)):
         return verdicts.unchanged(manifest.id, version.id, [image.query for image in manifest.begun])
     kept = _find(context, _key(manifest, version, new_queries, now, told or {}))
     return kept.verdict if kept is not None and are_same(kept.files) else None
+
+
+def _is_beneath(manifest: Manifest, now: Installed) -> bool:
+    """Whether the savepoint was taken of a run that stood on what there is now."""
+    return is_same(manifest.installed, now) and now.packages.get("pyspark") == manifest.spark_version
 
 
 def refusal(verdict: Verdict | None, change: Migrating, *, is_forced: bool, otherwise: str = BY_FORCE) -> Refusal | None:

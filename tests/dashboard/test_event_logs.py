@@ -90,7 +90,7 @@ def test_an_upgrade_keeps_it_where_that_is_ticked(opened: Opener) -> None:
     assert "Nothing is changed yet" in app.button(key="upgrade_start").help
     app.checkbox(key=key).check().run()
     clicked(app, "upgrade_start")
-    assert face.begun == [Resume(JOB, conf={ENABLED: "true"})]
+    assert face.begun == [Resume(JOB, conf={ENABLED: "true"}, check=True)]
 
 
 def test_what_is_ticked_counts_more_than_what_is_typed() -> None:

@@ -274,7 +274,7 @@ def test_promoting_shows_its_steps_and_is_asked_once(opened: Opener) -> None:
     assert face.begun == []
     follow(face, Promote)
     answered(app, "decide_promote", "decide_yes")
-    assert face.begun == [Promote("post_engagement_split")]
+    assert face.begun == [Promote("post_engagement_split", check=True)]
     words = texts(opened(face, "experiments", experiment="ex-1"))
     assert "post_engagement_split was promoted" in words and "Promoted" in words
 
@@ -292,7 +292,7 @@ def test_promoting_what_drops_state_asks_for_that_by_name(opened: Opener) -> Non
     app = asked(opened(face, "experiments", experiment="ex-1"), "decide_promote", **ticked)
     follow(face, Promote)
     answered(app, "decide_promote", "decide_yes")
-    assert face.begun == [Promote("post_engagement_split", drop=("engagement.1",))]
+    assert face.begun == [Promote("post_engagement_split", drop=("engagement.1",), check=True)]
 
 
 def test_promoting_asks_which_operator_goes_on_as_which(opened: Opener) -> None:
@@ -305,7 +305,7 @@ def test_promoting_asks_which_operator_goes_on_as_which(opened: Opener) -> None:
     assert "--map engagement.0=engagement.0" in "".join(block.value for block in app.code)
     follow(face, Promote)
     answered(app, "decide_promote", "decide_yes")
-    assert face.begun == [Promote("post_engagement_split", map={"engagement.0": "engagement.0"})]
+    assert face.begun == [Promote("post_engagement_split", map={"engagement.0": "engagement.0"}, check=True)]
 
 
 def test_a_promotion_may_begin_at_the_savepoint(opened: Opener) -> None:
@@ -313,7 +313,7 @@ def test_a_promotion_may_begin_at_the_savepoint(opened: Opener) -> None:
     app = asked(opened(face, "experiments", experiment="ex-1"), "decide_promote", promote_state=StateFrom.SAVEPOINT)
     assert "--state savepoint" in "".join(block.value for block in app.code)
     answered(app, "decide_promote", "decide_yes")
-    assert face.begun == [Promote("post_engagement_split", StateFrom.SAVEPOINT)]
+    assert face.begun == [Promote("post_engagement_split", StateFrom.SAVEPOINT, check=True)]
 
 
 def test_a_dropped_variant_is_marked_and_asked_about_no_more(opened: Opener) -> None:

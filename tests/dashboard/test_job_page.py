@@ -110,7 +110,7 @@ def test_code_that_does_not_fit_its_state_is_taken_back_by_the_main_action(opene
     assert "a warning" in texts(app), "the code that it ran before is other code: what becomes of the state is said"
     app.button(key="resume").click()
     clicked(app, "resume_yes")
-    assert face.begun == [Resume(failed, version=earlier.version)]
+    assert face.begun == [Resume(failed, version=earlier.version, check=True)]
 
 
 def test_operators_show_what_a_query_is_made_of(opened: Opener) -> None:

@@ -146,7 +146,7 @@ def test_an_upgrade_changes_the_limits_of_its_job(opened: Opener) -> None:
     memory.set_value("1536m").run()
     assert "held by the supervisor" in texts(app) and any("resume post_events --memory 1536m" in block.value for block in app.code)
     clicked(app, "upgrade_start")
-    assert face.begun == [Resume(STOPPED, memory_bytes=3 * 2**29)]
+    assert face.begun == [Resume(STOPPED, memory_bytes=3 * 2**29, check=True)]
 
 
 def test_settings_say_what_holds_jobs(opened: Opener) -> None:

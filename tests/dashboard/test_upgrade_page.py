@@ -31,7 +31,7 @@ def key(face: FakeFace) -> str:
 
 def test_only_what_has_changed_is_asked_for() -> None:
     same = drafts.of_version(ORIGINAL, "new", "a")
-    assert upgrade.changed("a", ORIGINAL, "", same) == Resume("a")
+    assert upgrade.changed("a", ORIGINAL, "", same) == Resume("a", check=True)
     other = drafts.Variant("new", "a", "a.py", "x = 2\n", "--n 2", "spark.x=1", "yarn", "/py", new_queries=("late",), requirements="tiny\n")
     assert upgrade.changed("a", ORIGINAL, "sp-1", other) == Resume(
         "a",
@@ -42,6 +42,7 @@ def test_only_what_has_changed_is_asked_for() -> None:
         python="/py",
         new_queries=("late",),
         requirements="tiny\n",
+        check=True,
     )
 
 
@@ -67,7 +68,7 @@ def test_changed_arguments_go_on_from_its_own_checkpoint(opened: Opener) -> None
     assert "ready to start" in texts(app)
     assert any("resume post_events --arg=--fast" in block.value for block in app.code)
     clicked(app, "upgrade_start")
-    assert face.begun == [Resume(JOB, args=("--fast",))]
+    assert face.begun == [Resume(JOB, args=("--fast",), check=True)]
 
 
 def test_a_probation_is_typed_shown_in_the_plan_and_asked_for(opened: Opener) -> None:
@@ -83,7 +84,7 @@ def test_a_probation_is_typed_shown_in_the_plan_and_asked_for(opened: Opener) ->
     assert f"to version {ORIGINAL.id}, to the savepoint before it" in texts(app)
     assert any("--probation-batches 3 --longest-batch 30s" in block.value for block in app.code)
     clicked(app, "upgrade_start")
-    assert face.begun == [Resume(JOB, args=("--fast",), probation_batches=3, longest_batch_ms=30_000)]
+    assert face.begun == [Resume(JOB, args=("--fast",), probation_batches=3, longest_batch_ms=30_000, check=True)]
 
 
 def test_typed_requirements_are_asked_for_and_shown_as_a_command(opened: Opener) -> None:
@@ -92,7 +93,7 @@ def test_typed_requirements_are_asked_for_and_shown_as_a_command(opened: Opener)
     app.text_area(key=f"fork_requirements_{key(face)}").set_value("tiny==1.0").run()
     assert any("--requirements requirements.txt" in block.value for block in app.code)
     clicked(app, "upgrade_start")
-    assert face.begun == [Resume(JOB, requirements="tiny==1.0")]
+    assert face.begun == [Resume(JOB, requirements="tiny==1.0", check=True)]
 
 
 def test_a_press_with_the_last_letter_counts(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +102,7 @@ def test_a_press_with_the_last_letter_counts(opened: Opener, monkeypatch: pytest
     app.text_area(key=f"fork_args_{key(face)}").set_value("--fast").run()
     monkeypatch.setattr(editor, "code_editor", lambda *_, **__: "print('typed')\n")
     clicked(app, "upgrade_start")
-    assert face.begun == [Resume(JOB, code="print('typed')\n", args=("--fast",))]
+    assert face.begun == [Resume(JOB, code="print('typed')\n", args=("--fast",), check=True)]
 
 
 def test_changed_code_from_a_savepoint_shows_its_plan(opened: Opener, tmp_path: Path) -> None:
@@ -117,7 +118,7 @@ def test_changed_code_from_a_savepoint_shows_its_plan(opened: Opener, tmp_path: 
         assert part in words
     app.multiselect(key=f"fork_new_{key(face)}").set_value(["late ones"]).run()
     clicked(app, "upgrade_start")
-    assert face.begun[-1] == Resume(JOB, from_savepoint=taken.id, code=script.read_text(), new_queries=("late ones",))
+    assert face.begun[-1] == Resume(JOB, from_savepoint=taken.id, code=script.read_text(), new_queries=("late ones",), check=True)
 
 
 def test_the_verdict_on_its_present_state_is_asked_for_and_shown(opened: Opener) -> None:
@@ -147,7 +148,7 @@ def test_state_is_migrated_and_what_is_dropped_is_accepted_by_name(opened: Opene
     next(group for group in app.button_group if group.key == f"fork_migrate_{key(face)}").set_value("by_columns").run()
     app.checkbox(key=f"drop_{key(face)}_events.1").set_value(True).run()
     clicked(app, "upgrade_start")
-    assert face.begun[-1] == Resume(JOB, args=("--fast",), migrate={"columns": ""}, drop=("events.1",))
+    assert face.begun[-1] == Resume(JOB, args=("--fast",), migrate={"columns": ""}, drop=("events.1",), check=True)
 
 
 def test_an_operator_goes_on_as_the_one_that_is_chosen(opened: Opener) -> None:
@@ -161,7 +162,7 @@ def test_an_operator_goes_on_as_the_one_that_is_chosen(opened: Opener) -> None:
     app.selectbox(key=f"map_{key(face)}_events.0").select("events.1").run()
     assert any("--map events.0=events.1" in block.value for block in app.code)
     clicked(app, "upgrade_start")
-    assert face.begun[-1] == Resume(JOB, args=("--fast",), map={"events.0": "events.1"})
+    assert face.begun[-1] == Resume(JOB, args=("--fast",), map={"events.0": "events.1"}, check=True)
 
 
 def test_a_refusal_keeps_what_was_typed(opened: Opener) -> None:

@@ -111,6 +111,11 @@ def test_changed_code_is_judged_in_the_sandbox_and_the_forks_plan_says_it(kept_j
     greatest = do(house.face, Check(savepoint.id, code=CODE.replace('F.sum("n")', 'F.max("n")')))
     assert greatest.outcome is Outcome.NEEDS_REWRITING
     assert greatest.parts[0].reasons == ("default value: sum long before, max integer now",)
+    start = 'counted.writeStream.queryName("more").format("parquet").start(sys.argv[2] + "2")\nquery.awaitTermination()'
+    more = Check(savepoint.id, code=CODE.replace("query.awaitTermination()", start))
+    refused = do(house.face, more)
+    assert refused.outcome is Outcome.CANNOT_START and [part.query for part in refused.parts] == ["counts", "more"]
+    assert do(house.face, replace(more, new_queries=("more",))).outcome is Outcome.SAME
     begins_once_it_is_checked(house, savepoint)
 
 
@@ -175,6 +180,10 @@ def test_a_savepoints_own_version_is_the_same_without_any_spark(house: House, tm
     verdict = house.face.plan(Fork(savepoint.id, name="b")).verdict
     assert verdict is not None and verdict.parts[0].reasons == (verdicts.UNCHANGED,)
     assert house.face.plan(Fork(savepoint.id, name="b", code="print(1)\n")).verdict is None
+    manifest = house.face.ask(ReadManifest(savepoint.id))
+    of_a_jar = replace(manifest, version=replace(manifest.version, conf={"spark.driver.extraClassPath": "/a.jar"}))
+    assert known.known(house.face.context, manifest, manifest.version) == verdict
+    assert known.known(house.face.context, of_a_jar, of_a_jar.version) is None, "nobody noted what was in it"
 
 
 def test_going_on_from_the_present_state_has_the_verdict_on_the_savepoint_that_stands_for_it(house: House, tmp_path: Path) -> None:

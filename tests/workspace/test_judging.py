@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain import contracts, doubts, judged_operators, judging, verdicts
+from pipelines.domain import contracts, doubts, judged_operators, judged_queries, judging, verdicts
 from pipelines.domain.contracts import Keeps
 from pipelines.domain.errors import Invalid
 from pipelines.domain.ids import QueryName, SavepointId, VersionId
@@ -219,6 +219,18 @@ def test_a_query_that_is_not_started_any_more_is_left_behind() -> None:
     assert judgement(KNOWN, Planned((QUERY,)), Planned())[0] is Outcome.PARTLY_KEPT
 
 
+def test_a_query_that_nobody_announced_is_refused_as_the_run_refuses_it() -> None:
+    planning = Planning("4.3.0", sides={OLD: Planned((QUERY,)), NEW: Planned((QUERY, replace(QUERY, query="more")))})
+    (part,) = judged_queries.unannounced(planning, ["counts"], ())
+    assert (part.query, part.outcome) == ("more", Outcome.CANNOT_START) and "--new-query more" in part.hint
+    assert not list(judged_queries.unannounced(planning, ["counts"], ("more",)))
+    assert not list(judged_queries.unannounced(planning, ["counts", "more"], ())), "it had not begun"
+    assert not list(judged_queries.unannounced(planning, [], ())), "every query may start"
+    other = Planned((replace(QUERY, query="more"),))
+    assert judgement(KNOWN, Planned((QUERY,)), other)[0] is Outcome.CANNOT_START
+    assert judgement(replace(KNOWN, announced=("more",)), Planned((QUERY,)), other)[0] is Outcome.PARTLY_KEPT
+
+
 def test_an_unknown_spark_is_never_judged_by() -> None:
     assert judgement(KNOWN, Planned(), Planned(), unsupported="Spark 5.0.0 was not measured")[0] is Outcome.CANNOT_TELL
 
@@ -228,5 +240,20 @@ def test_what_a_version_has_beside_its_script_is_doubted() -> None:
     new = version("a.py", "y", conf={"spark.jars": "/a.jar", "spark.jars.packages": "a:b:2"}, files={"lookup.csv": "2"})
     told = " ".join(doubts.of(old, new))
     assert "/a.jar, whose bytes were not noted" in told and "a:b:1, is a:b:2" in told and "lookup.csv" in told
+    for key, was, now in (
+        ("spark.driver.extraClassPath", "/lib/*", "/lib/*"),
+        ("spark.executor.extraClassPath", "/lib/b.jar:/lib/c.jar", "/lib/b.jar:/lib/c.jar"),
+        ("spark.executor.extraClassPath", "/a.jar", "/b.jar"),
+        ("spark.driver.extraJavaOptions", "-Duser.timezone=UTC", "-Duser.timezone=CET"),
+        ("spark.executor.extraJavaOptions", "", "-Duser.language=tr"),
+        ("spark.executor.defaultJavaOptions", "-Xss4m -javaagent:/a.jar=x", "-Xss4m -javaagent:/a.jar=x"),
+        ("spark.driver.userClassPathFirst", "false", "true"),
+    ):
+        both = [version("a.py", code, conf={key: value}, outside={"/lib/b.jar": "1"}) for code, value in (("x", was), ("y", now))]
+        assert len(list(doubts.of(*both))) == 1, (key, was, now)
+    noted = [version("a.py", "x", conf={"spark.driver.extraClassPath": "/a.jar"}, outside={"/a.jar": digest}) for digest in "12"]
+    assert list(doubts.of(*noted)) == ["spark.driver.extraClassPath names /a.jar, whose bytes are others."]
+    same = version("a.py", "x", conf={"spark.driver.extraClassPath": "/a.jar:{code}/b.jar", "spark.driver.extraJavaOptions": "-Xss4m"})
+    assert not list(doubts.of(*[replace(same, outside={"/a.jar": "1"})] * 2))
     assert doubts.unplannable(old, replace(new, python="/other"), is_noted=False) and not doubts.unplannable(old, new, is_noted=False)
     assert not doubts.unplannable(old, replace(new, python="/other"), is_noted=True), "what it stood on is compared afterwards"

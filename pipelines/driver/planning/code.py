@@ -5,6 +5,28 @@ from __future__ import annotations
 import dis
 import types
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+
+OF_THE_CLASS = {"__module__", "__doc__", "__dict__", "__weakref__", "__qualname__", "__firstlineno__", "__static_attributes__"}
+OF_THE_CLASS |= {"__annotations__", "__abstractmethods__", "_abc_impl", "__parameters__", "__slotnames__", "__orig_bases__"}
+OF_THE_CLASS |= {"__dataclass_fields__", "__dataclass_params__", "__match_args__"}
+OF_THE_MODULE = {"__name__", "__doc__", "__package__", "__loader__", "__spec__", "__path__", "__file__", "__cached__", "__builtins__"}
+OF_THE_MODULE |= {"__annotations__", "__annotate__", "__conditional_annotations__", "__warningregistry__"}
+"""What Python itself notes of a class, and of a module."""
+
+
+@dataclass(frozen=True)
+class Import:
+    """`from ..module import name`: two levels up, and what is taken; `import module` takes nothing."""
+
+    module: str
+    level: int
+    names: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{'.' * self.level}{self.module}" or "a module"
 
 
 def names(code: types.CodeType) -> Iterator[str]:
@@ -15,9 +37,19 @@ def names(code: types.CodeType) -> Iterator[str]:
             yield from names(constant)
 
 
-def imports(code: types.CodeType) -> Iterator[str]:
-    """Modules that `code` itself imports when it runs."""
-    return (str(step.argval) for step in dis.get_instructions(code) if step.opname == "IMPORT_NAME")
+def imports(code: types.CodeType) -> Iterator[Import]:
+    """What `code` itself imports when it runs: the level and the names are what it loads before (Python's `dis`, IMPORT_NAME)."""
+    steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
+    for level, names, step in zip(steps, islice(steps, 1, None), islice(steps, 2, None), strict=False):
+        if step.opname == "IMPORT_NAME":
+            yield Import(str(step.argval), int(level.argval), tuple(names.argval or ()))
+
+
+def contents(function: types.FunctionType) -> Iterator[object]:
+    """What the cells of a function hold."""
+    for cell in function.__closure__ or ():
+        with suppress(ValueError):  # it is empty
+            yield cell.cell_contents
 
 
 def slots(kind: type) -> Iterator[str]:

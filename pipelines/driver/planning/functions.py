@@ -13,29 +13,16 @@ import re
 import types
 from collections import deque
 from collections.abc import Mapping
-from datetime import date, datetime, time, timedelta, timezone
-from decimal import Decimal
 from enum import Enum
-from fractions import Fraction
 from logging import Logger
 from pathlib import PurePath
 from typing import Any
-from uuid import UUID
 
 from pipelines.driver.planning import code as codes
-from pipelines.driver.planning import origins
+from pipelines.driver.planning import imports, origins, outside, readers
 from pipelines.driver.planning.origins import Origin
-from pipelines.driver.planning.outside import CHANCE, CLOCK, MODULES, NAMES
+from pipelines.driver.planning.values import CONTAINERS, PLAIN, WHOLE_IN_REPR, is_open, plain
 
-PLAIN = (type(None), bool, int, float, complex, type(...))
-WHOLE_IN_REPR = (date, datetime, time, timedelta, timezone, Decimal, Fraction, UUID, PurePath, range)
-"""Classes whose `repr` tells all of a value."""
-OF_THE_CLASS = {"__module__", "__doc__", "__dict__", "__weakref__", "__qualname__", "__firstlineno__", "__static_attributes__"}
-OF_THE_CLASS |= {"__annotations__", "__abstractmethods__", "_abc_impl", "__parameters__", "__slotnames__", "__orig_bases__"}
-OF_THE_CLASS |= {"__dataclass_fields__", "__dataclass_params__", "__match_args__"}
-CONTAINERS = (list, tuple, dict, set, frozenset, str, bytes, int, float)
-BASES = (object, *CONTAINERS)
-WITHOUT_FIELDS = ("abc", "typing", "collections.abc", "dataclasses")
 MOST_THINGS = 50_000
 SHOWN_CHARS = 60
 
@@ -56,7 +43,8 @@ class Reading:
     def form(self, thing: Any, path: str) -> Any:
         """`thing` as JSON has it; equal forms of two readings without gaps are the same thing."""
         if isinstance(thing, PLAIN) or type(thing) in (str, bytes):
-            return [type(thing).__name__, _plain(thing)]
+            self._names_file(thing, path)
+            return [type(thing).__name__, plain(thing)]
         if type(thing) in (tuple, frozenset):
             return self._value(thing, path)
         if id(thing) in self._seen:
@@ -69,7 +57,7 @@ class Reading:
     def _kind(self, thing: Any, path: str) -> Any:
         match thing:
             case types.CodeType():
-                return self._code(thing, path)
+                return self._code(thing, path, {})
             case types.FunctionType():
                 return self._function(thing, path)
             case types.MethodType():
@@ -97,6 +85,7 @@ class Reading:
         if kind is dict:
             return ["dict", [[self.form(key, path), self.form(value, path)] for key, value in thing.items()]]
         if kind in WHOLE_IN_REPR or issubclass(kind, PurePath):
+            self._names_file(thing, path)
             return [kind.__name__, repr(thing)]
         if kind is re.Pattern:
             return ["pattern", thing.pattern if isinstance(thing.pattern, str) else thing.pattern.hex(), thing.flags]
@@ -125,7 +114,7 @@ class Reading:
     def _fields(self, thing: Any, path: str) -> Any:
         """The class, what it holds as a list, a dict or a text, and its fields. A base that is not Python of the user's may hide more."""
         kind = type(thing)
-        hidden = next((base for base in kind.__mro__ if not _is_open(base)), None)
+        hidden = next((base for base in kind.__mro__ if not is_open(base)), None)
         if hidden is not None:
             return self._gap(path, f"it is an object of {hidden.__module__}.{hidden.__qualname__}")
         base = next((known for known in CONTAINERS if issubclass(kind, known)), None)
@@ -144,9 +133,10 @@ class Reading:
             self._cell(cell, _at(path, name)) for cell, name in zip(function.__closure__ or (), function.__code__.co_freevars, strict=True)
         ]
         defaults = [self.form(function.__defaults__, path), self.form(function.__kwdefaults__, path)]
-        code = self.form(function.__code__, path)
+        code = self._code(function.__code__, path, function.__globals__)
         self.parts.setdefault(path, digest([code, defaults]))
         self._reaches(names, path)
+        self._reads(names, [*codes.contents(function), *(function.__globals__[name] for name in used)], path)
         return ["function", code, defaults, cells, used, self._forms(vars(function), path)]
 
     def _cell(self, cell: Any, path: str) -> Any:
@@ -163,34 +153,38 @@ class Reading:
             self.parts.setdefault(path, shown if shown and len(shown) <= SHOWN_CHARS else digest(form))
         return form
 
-    def _code(self, code: types.CodeType, path: str) -> Any:
+    def _code(self, code: types.CodeType, path: str, scope: Mapping[str, Any]) -> Any:
+        """Code of a function whose globals are `scope`."""
         arguments = [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags]
         names = [list(code.co_names), list(code.co_varnames), list(code.co_freevars), list(code.co_cellvars)]
-        imported = [self._import(name, path) for name in codes.imports(code)]
-        constants = [self.form(constant, path) for constant in code.co_consts]
+        imported = [self._import(step, set(codes.names(code)), path, scope) for step in codes.imports(code)]
+        constants = [
+            self._code(part, path, scope) if isinstance(part, types.CodeType) else self.form(part, path) for part in code.co_consts
+        ]
         return ["code", code.co_code.hex(), arguments, names, constants, imported, code.co_exceptiontable.hex()]
 
-    def _import(self, name: str, path: str) -> Any:
-        """A module that code imports when it runs."""
-        import importlib
-
+    def _import(self, step: codes.Import, names: set[str], path: str, scope: Mapping[str, Any]) -> Any:
+        """What code that uses `names` imports when it runs: modules, and of the user's own what it takes of them."""
         try:
-            return self.form(importlib.import_module(name), _at(path, name))
-        except ImportError:
-            return self._gap(path, f"it imports {name}, which is not there")
+            imported = list(imports.of(step, scope))
+        except Exception as error:  # noqa: BLE001  a module may raise anything; no part of it is known then
+            return self._gap(path, f"it imports {step}, which cannot be imported here ({type(error).__name__})")
+        self._reads(names, [thing for _, thing in imported], path)
+        is_own = origins.of_module(imported[0][1].__name__) is Origin.OWN
+        return [self.form(thing, _at(path, name)) for name, thing in imported if is_own or isinstance(thing, types.ModuleType)]
 
     def _module(self, module: types.ModuleType, path: str) -> Any:
         name = module.__name__
         if origins.of_module(name) is not Origin.OWN:
             return self._installed(name, ["module", name])
         self.packages |= origins.elsewhere(name, self._version)
-        return ["module", self._forms({key: value for key, value in vars(module).items() if not key.startswith("__")}, path)]
+        return ["module", self._forms({key: value for key, value in vars(module).items() if key not in codes.OF_THE_MODULE}, path)]
 
     def _class(self, kind: type, path: str) -> Any:
         if origins.of_module(kind.__module__) is not Origin.OWN and (kind.__module__ == "builtins" or origins.is_importable(kind)):
             return self._by_name(kind, path)
         self.packages |= origins.elsewhere(kind.__module__, self._version)
-        inside = {name: value for name, value in sorted(vars(kind).items()) if name not in OF_THE_CLASS and not codes.is_slot(value)}
+        inside = {name: value for name, value in sorted(vars(kind).items()) if name not in codes.OF_THE_CLASS and not codes.is_slot(value)}
         form = {name: self._named(value, _at(path or kind.__name__, name)) for name, value in inside.items()}
         return ["class", [self.form(base, path) for base in kind.__bases__], form]
 
@@ -208,20 +202,33 @@ class Reading:
     def _installed(self, module: str, form: Any) -> Any:
         """What the interpreter, Spark or a package brings; of a package the version is noted."""
         top = module.partition(".")[0]
-        if top in CHANCE:
+        origin = origins.of_module(module)
+        if top in outside.CHANCE:
             self.varies[f"Python's {module}"] = None
-        if top in MODULES and origins.of_module(module) is Origin.STANDARD:
+        if top in outside.MODULES and origin is Origin.STANDARD:
             self._gap("", f"it uses Python's {module}, which reaches outside of the code")
-        if origins.of_module(module) is Origin.INSTALLED:
+        if origin is Origin.INSTALLED:
             self.packages |= origins.packages_of(module)
+        if origin is not Origin.SPARK and readers.reads(module, form[-1]):
+            self._gap("", f"it uses {module}.{form[-1]}, {outside.UNPROVED}")
         return form
 
     def _reaches(self, names: set[str], path: str) -> None:
         """Notes what code reaches beyond what is seen in it."""
-        for name in sorted(names & NAMES):
+        for name in sorted(names & outside.NAMES):
             self._gap(path, f"it uses {name}, whose answer is not in the code")
-        for name in sorted(names & CLOCK):
+        for name in sorted(names & outside.CLOCK):
             self.varies[f"{name}() in {path}"] = None
+
+    def _reads(self, names: set[str], things: list[Any], path: str) -> None:
+        """Notes what code that uses `names` calls of `things` to read what is not in the code."""
+        for name in readers.of(names, things):
+            self._gap(path, f"it uses {name}, {outside.UNPROVED}")
+
+    def _names_file(self, thing: Any, path: str) -> None:
+        """Notes a text or a path that is the name of a file, whatever reads it."""
+        if outside.is_file(thing, self._version):
+            self._gap(path, f"it names {thing!s}, and that what is there is what it was cannot be proved")
 
     def _forms(self, values: Mapping[str, Any], path: str) -> Any:
         return {name: self.form(value, _at(path, name)) for name, value in sorted(values.items())}
@@ -235,16 +242,5 @@ def digest(form: Any) -> str:
     return hashlib.sha256(json.dumps(form, sort_keys=True).encode()).hexdigest()
 
 
-def _plain(thing: Any) -> str:
-    if isinstance(thing, bytes):
-        return thing.hex()
-    return thing if isinstance(thing, str) else repr(thing)
-
-
 def _at(path: str, name: str) -> str:
     return f"{path} → {name}" if path else name
-
-
-def _is_open(base: type) -> bool:
-    """Whether objects of the class `base` keep all they have in fields that can be seen."""
-    return base in BASES or base.__module__ in WITHOUT_FIELDS or origins.of_module(base.__module__) in (Origin.OWN, Origin.SPARK)

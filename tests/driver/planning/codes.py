@@ -143,6 +143,20 @@ df = events.groupBy("k").agg(F.sum(price("v")).alias("s"))
         variant("a literal", CHANGED, "model.predict(x)", "model.predict(x + 1)"),
     ),
 )
+READER = Case(
+    "a function that may read a file through a package",
+    HEAD
+    + """
+import numpy
+@F.udf("int")
+def price(x):
+    return x if x else int(numpy.load("no/such.npy")[0])
+df = events.groupBy("k").agg(F.sum(price("v")).alias("s"))
+#end""",
+    "Update",
+    (variant("nothing", TELL, says="numpy.load"),),
+    rocksdb_only=True,
+)
 JOIN = Case(
     "join",
     HEAD
@@ -238,4 +252,4 @@ df = events.groupBy("k").transformWithState(Counter(), "k string, n long", "upda
     ),
     rocksdb_only=True,
 )
-CASES = (AGGREGATION, PACKAGE, JOIN, DEDUPLICATION, SESSION, PANDAS, TRANSFORM)
+CASES = (AGGREGATION, PACKAGE, READER, JOIN, DEDUPLICATION, SESSION, PANDAS, TRANSFORM)
