@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pipelines.catalog import json_files
-from pipelines.catalog.output_files import Output, json_lines, partitions
+from pipelines.catalog.output_files import Output, json_lines
+from pipelines.catalog.partition_folders import partitions
 from pipelines.catalog.sql import literal, quoted
 from pipelines.catalog.tables import row
 

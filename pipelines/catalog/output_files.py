@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import unquote, urlsplit
 
-from pipelines.catalog import csv_files, interval_columns, json_files, variant_columns
+from pipelines.catalog import csv_files, interval_columns, json_files, partition_folders, variant_columns
 from pipelines.catalog.csv_loading import Files
+from pipelines.catalog.partition_folders import partitions
 from pipelines.catalog.sql import literal, quoted
 from pipelines.domain import csv_options
 from pipelines.domain.errors import Corrupt, TidemarkError, Unavailable, Unsupported
@@ -57,10 +58,10 @@ def output(db: DuckDBPyConnection, files: Sequence[str], format: str, options: O
 
 
 def sides(
-    db: DuckDBPyConnection, files: Sequence[Sequence[str]], format: str, options: Sequence[Options]
+    db: DuckDBPyConnection, files: Sequence[Sequence[str]], format: str, options: Sequence[Options], foldered: Sequence[bool] = (True, True)
 ) -> tuple[list[Output | None], list[str]]:
     """The rows of each side as `output` has them, with types that fit the other's, and what is to be said of both. `options` are those of
-    each side's sink."""
+    each side's sink; `foldered` says whether columns of it stand in the folders' names alone."""
     if format not in FORMATS:
         raise Unsupported(
             "compare.format",
@@ -70,7 +71,7 @@ def sides(
     present = [_there(db, side, format) for side in files]
     if format == "csv":
         return _of_csv(db, present, options)
-    return [_output(db, side, format) if side else None for side in present], []
+    return [_output(db, side, format, own) if side else None for side, own in zip(present, foldered, strict=False)], []
 
 
 def let_read(*sides: Sequence[str]) -> None:
@@ -83,15 +84,15 @@ def _there(db: DuckDBPyConnection, files: Sequence[str], format: str) -> list[st
     return _present(places, format, _elsewhere(db, [place for place in places if is_elsewhere(place)]))
 
 
-def _output(db: DuckDBPyConnection, present: Sequence[str], format: str) -> Output:
+def _output(db: DuckDBPyConnection, present: Sequence[str], format: str, is_foldered: bool) -> Output:
     import duckdb
 
     try:
-        plain = _of_json(db, present) if format == "json" else _described(db, _relation(present, format))
+        plain = _of_json(db, present) if format == "json" else _described(db, _relation(present, format, is_foldered))
         if format != "parquet":
             return replace(plain, paths=tuple(present))
         if variant_columns.may_be_among(plain.columns):
-            plain = _described(db, variant_columns.relation(db, listed(present), lambda files: _relation(files, format)))
+            plain = _described(db, variant_columns.relation(db, listed(present), lambda files: _relation(files, format, is_foldered)))
         return _with_intervals(db, plain, present)
     except (duckdb.InvalidInputException, duckdb.IOException) as error:
         raise unreadable(error) from error
@@ -99,8 +100,7 @@ def _output(db: DuckDBPyConnection, present: Sequence[str], format: str) -> Outp
 
 def json_lines(paths: Sequence[str]) -> str:
     """The table function over JSON files: `json`, and the columns of the folders."""
-    own, _ = partitions(paths)
-    return f"read_ndjson_objects({listed(paths)}, hive_partitioning = {bool(own)})"
+    return f"read_ndjson_objects({listed(paths)}, {partition_folders.options(paths)})"
 
 
 def _of_csv(db: DuckDBPyConnection, present: Sequence[Sequence[str]], options: Sequence[Options]) -> tuple[list[Output | None], list[str]]:
@@ -216,11 +216,11 @@ def _size(place: str, elsewhere: Mapping[str, int]) -> int | None:
     return seen.st_size if stat.S_ISREG(seen.st_mode) else None
 
 
-def _relation(paths: Sequence[str], format: str) -> str:
+def _relation(paths: Sequence[str], format: str, is_foldered: bool = True) -> str:
     """The table function over `paths`, without partition columns from the folders above the output."""
     files = listed(paths)
-    own, lent = partitions(paths)
-    options = f"union_by_name = true, hive_partitioning = {bool(own)}"
+    own, lent = partitions(paths) if is_foldered else ([], [])
+    options = f"union_by_name = true, {partition_folders.options(paths) if own else 'hive_partitioning = false'}"
     if format == "json":
         options += ", format = 'newline_delimited'"
     if not own or not lent:
@@ -231,20 +231,3 @@ def _relation(paths: Sequence[str], format: str) -> str:
 def listed(paths: Sequence[str]) -> str:
     """The files as a list in SQL, each exactly itself."""
     return "[" + ", ".join(literal(_GLOB.sub(r"[\1]", path)) for path in paths) + "]"
-
-
-def partitions(paths: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Names of the partition columns in the folders (`kind=organic/`): the output's own, and those of the folders above it.
-
-    The output's root is taken to be the deepest folder over all files that is not itself a partition.
-    """
-    folders = [os.path.dirname(path) for path in paths]
-    root = os.path.commonpath(folders)
-    while "=" in os.path.basename(root):
-        root = os.path.dirname(root)
-    own = _names(os.path.relpath(folders[0], root))
-    return own, [name for name in _names(root) if name not in own]
-
-
-def _names(folder: str) -> list[str]:
-    return [unquote(part.split("=")[0]) for part in folder.split(os.sep) if "=" in part]

@@ -56,16 +56,18 @@ def compare(
     until_ms: int | None = None,
     time_column: str = "",
     options: tuple[Options, Options] = (None, None),
+    foldered: tuple[bool, bool] = (True, True),
 ) -> OutputComparison:
     """What the rows in A's and B's data files have in common and what not.
 
-    With `until_ms` only rows whose time is known and at most that count. `options` are those of the sides' sinks. Corrupt for missing or
+    With `until_ms` only rows whose time is known and at most that count. `options` are those of the sides' sinks; `foldered` says of each
+    side whether columns of it stand in its folders' names alone, as with file sinks and Delta, not with Iceberg. Corrupt for missing or
     damaged files, Unavailable for those that the user of jobs' code may not read, Incompatible for outputs that share no columns, Invalid
     for keys or a time column they do not share, Unsupported for another format.
     """
     let_read(files_a, files_b)
     with scratch() as db:
-        (a, b), told = sides(db, (files_a, files_b), format, options)
+        (a, b), told = sides(db, (files_a, files_b), format, options, foldered)
         notes = [f"{side} has no output yet." for side, table in (("A", a), ("B", b)) if table is None]
         template = a or b
         if template is None:

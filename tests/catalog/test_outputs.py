@@ -511,6 +511,40 @@ def test_only_the_files_given_are_read_and_partitions_above_are_no_columns(tmp_p
     assert compare(a[:1], b[:1]).columns[-1] == "kind"
 
 
+@pytest.mark.parametrize(
+    ("a", "b", "equal"),
+    [
+        ("1", "01", 0),
+        ("2026-01-01", "2026-1-1", 0),
+        ("0", "-0", 0),
+        ("1", "%201", 0),
+        ("null", "__HIVE_DEFAULT_PARTITION__", 0),
+        ("it's %253D", "it's %253D", 4),
+        ("__HIVE_DEFAULT_PARTITION__", "__HIVE_DEFAULT_PARTITION__", 4),
+        ("2026-01-01", "2026-01-01", 4),
+    ],
+)
+def test_values_of_partitions_are_equal_where_they_are_written_alike(tmp_path: Path, a: str, b: str, equal: int) -> None:
+    sides = [[written(tmp_path / side / f"the k={value}" / "part", A_ROWS)] for side, value in (("a", a), ("b", b))]
+    comparison = compare(*sides)
+    assert (comparison.columns[-1], comparison.equal) == ("the k", equal)
+
+
+def test_so_are_those_of_partitions_of_json(tmp_path: Path) -> None:
+    lines = [tmp_path / "json" / side / f"k={value}" / "part" for side, value in (("a", "1"), ("b", "01"))]
+    for file in lines:
+        file.parent.mkdir(parents=True)
+        file.write_text('{"v": 1}\n' * 4)
+    assert compare([str(lines[0])], [str(lines[1])], format="json").equal == 0
+
+
+def test_folders_of_an_iceberg_table_are_no_columns(tmp_path: Path) -> None:
+    """Their names are made of values that the files have, too: `ts_day` of `ts`."""
+    a, b = ([written(tmp_path / side / "data" / "ts_day=2026-01-01" / "post_id=7" / "part", A_ROWS)] for side in "ab")
+    comparison = compare(a, b, foldered=(False, False))
+    assert comparison.columns == ("window_end", "post_id", "views", "score") and comparison.equal == len(A_ROWS)
+
+
 def test_over_time_has_at_most_600_points_and_loses_no_sum(tmp_path: Path) -> None:
     rows: list[Row] = [(minute(n), "p", n, math.nan if n == 3 else 1.0) for n in range(5000)]
     over_time = compare([written(tmp_path / "a", rows)], []).over_time

@@ -23,7 +23,7 @@ from pipelines.domain.verdicts import Outcome, Part
 from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.forget import Forget
-from pipelines.verbs.jobs import ListBatches, ListRetained, ShowJob, ShowLease
+from pipelines.verbs.jobs import ListBatches, ListOperators, ListRetained, ShowJob, ShowLease
 from pipelines.verbs.rescale import Rescale
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
@@ -31,6 +31,7 @@ from pipelines.verbs.set_limits import SetLimits
 from pipelines.verbs.state import ListStates
 from pipelines.verbs.stop import Stop
 from pipelines.verbs.take import Take
+from pipelines.words.sinks import AT_LEAST_ONCE
 from tests import questions, samples
 from tests.afterwards import follow
 from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, selected, tables, texts
@@ -124,6 +125,14 @@ def test_operators_show_what_a_query_is_made_of(opened: Opener) -> None:
     ]
     assert {"StateStoreSave · 0", "Scan json", "Sink: parquet"} <= {box["title"] for box in drawn["boxes"]}
     assert "operators post_engagement" in "".join(block.value for block in app.code)
+
+
+def test_a_sink_of_kafka_is_said_to_write_at_least_once(opened: Opener) -> None:
+    face = FakeFace.sample()
+    assert AT_LEAST_ONCE not in texts(opened(face, "job", job=JOB, tab="Operators"))
+    (query,) = face.ask(ListOperators(JOB))
+    face.answers(ListOperators, (replace(query, sink="kafka"),))
+    assert AT_LEAST_ONCE in texts(opened(face, "job", job=JOB, tab="Operators"))
 
 
 def test_where_no_plan_is_known_the_page_says_why(opened: Opener) -> None:

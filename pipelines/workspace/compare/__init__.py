@@ -43,6 +43,8 @@ class Side:
     """Rows that were dropped because they came too late, since its present checkpoint began."""
     options: Options = None
     """Of its sink."""
+    is_foldered: bool = True
+    """Whether columns of it stand in its folders' names alone."""
 
 
 @answers(Compare)
@@ -67,6 +69,7 @@ def compare(context: Context, question: Compare) -> Comparison:
         examples=question.examples,
         until_ms=min(reached) if reached else None,
         options=(side_a.options, side_b.options),
+        foldered=(side_a.is_foldered, side_b.is_foldered),
     )
     notes = (comparison.note, late_rows_note(comparison, side_a.late_rows, side_b.late_rows), *_moved(context, (a, b)))
     noted = " ".join(filter(None, notes))
@@ -143,7 +146,7 @@ def _side(context: Context, job: JobName, query: QuerySeen) -> Side:
     until_ms = _watermark_ms(context, job, query.query)
     late_rows = _late_rows(context, job, query.query)
     if home := iceberg_tables.folder(query.sink, query.sink_path):
-        return Side(home, iceberg_tables.files(home, query.sink_table), "parquet", until_ms, late_rows)
+        return Side(home, iceberg_tables.files(home, query.sink_table), "parquet", until_ms, late_rows, is_foldered=False)
     if folder := delta_folder(query.sink, query.sink_path, query.sink_table):
         return Side(folder, delta_tables.files(folder), "parquet", until_ms, late_rows)
     storage = open_storage(query.sink_path)
