@@ -68,6 +68,7 @@ def test_a_draft_begins_with_what_the_savepoint_has() -> None:
         python="",
         java_home="",
         requirements="",
+        check=True,
     )
 
 
