@@ -138,8 +138,10 @@ def said_here(root: Path, port: int, certificate: Certificate) -> None:
     owner = RemoteFace(running.url, running.token, certificate=running.certificate)
     about = owner.ask(ShowAbout()).server
     assert (about.loopback_only, about.encryption, about.url) == (False, "its own certificate", f"https://{NAME}:{port}")
-    refused = owner.ask(ListAudit(verb="enter"))
-    assert [(line.subject, line.origin) for line in refused] == [("1 request", "127.0.0.1")]
+    entered = owner.ask(ListAudit(verb="enter"))
+    assert [(line.subject, line.origin) for line in entered] == [("", "127.0.0.1"), ("1 request", "127.0.0.1")], (
+        "the owner, and who was refused"
+    )
     owner.close()
 
 
