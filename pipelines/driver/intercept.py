@@ -99,7 +99,8 @@ def _noting(writer_class: Any) -> None:
     noted("options", _note_options)
     noted("partitionBy", _note_partitions)
     noted("trigger", lambda notes, **trigger: setattr(notes, "trigger", trigger))
-    noted("clusterBy", lambda notes, *columns: setattr(notes, "cluster_by", columns))
+    if hasattr(writer_class, "clusterBy"):  # Spark 4.0 began with it
+        noted("clusterBy", lambda notes, *columns: setattr(notes, "cluster_by", columns))
     noted("foreach", lambda notes, f: setattr(notes, "format", "foreach"))
     noted("foreachBatch", lambda notes, func: setattr(notes, "format", "foreachBatch"))
 
