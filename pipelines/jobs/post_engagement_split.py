@@ -1,4 +1,8 @@
-"""Views and clicks of each post, in windows of event time; paid ones apart."""
+"""Views and clicks of each post, in windows of event time; paid ones apart.
+
+The story: a social network lets people see how their posts do. Events come late and out of order, so state remembers each window's counts
+until the watermark has passed it.
+"""
 
 from __future__ import annotations
 
