@@ -4,6 +4,7 @@ Up to the version check everything here must be valid in much older Pythons, so 
 """
 
 import argparse
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -64,7 +65,12 @@ def command_line() -> argparse.ArgumentParser:
     parser.add_argument(
         "--behind-proxy", metavar="ADDRESS", default="", help="IP address of a proxy that encrypts, and sets X-Forwarded-For and -Proto"
     )
-    parser.add_argument("--workspace", metavar="PATH", help="directory that holds jobs and savepoints (default: data/workspace)")
+    parser.add_argument(
+        "--workspace",
+        metavar="PATH",
+        default=os.environ.get("TIDEMARK_WORKSPACE"),
+        help="directory that holds jobs and savepoints, as TIDEMARK_WORKSPACE says it (default: data/workspace)",
+    )
     parser.add_argument(
         "--standby", action="store_true", help="where another server has the workspace: only read, and take over when that one ends"
     )

@@ -104,6 +104,12 @@ def test_each_line_of_its_log_is_a_document() -> None:
     assert "ZeroDivisionError" in broke["exc_info"]
 
 
+def test_the_workspace_of_commands_is_the_servers_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIDEMARK_WORKSPACE", "/srv/streams")
+    assert command_line().parse_args([]).workspace == "/srv/streams"
+    assert command_line().parse_args(["--workspace", "/srv/other"]).workspace == "/srv/other"
+
+
 def test_what_happens_in_a_workspace_is_in_a_log_of_that_level(house: House, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "tidemark.events"):
         events.say(house.face.context, "run.failed", JobName("a"), "r-1", "the driver of a failed")
