@@ -56,7 +56,7 @@ def _checked(context: Context, variant: Variant, plan: PromotePlan, change: Prom
     shown = plan if plan.judged is not None else plan.restore
     if shown is None or change.state is StateFrom.VARIANT or plan.refusal is not None:
         return Checked()
-    target, new_queries = _target(context, variant, plan.replaces), context.files.spec(variant.job, variant.run.id).new_queries
+    target, new_queries = _target(context, variant, plan.replaces), promoted_state.new_queries(context, variant)
     return checked.first(context, change, shown, target, ticket, new_queries=new_queries, otherwise=otherwise)
 
 
