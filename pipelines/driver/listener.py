@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from pipelines.driver.records import Records, say
@@ -35,6 +37,14 @@ class Listening:
         bus.addListener(self._wrapper)
         self._heard.append(bus)
 
+    def let_go(self, run_id: str) -> None:
+        """Closes the connection by which the thread of a query that has ended called this process: py4j keeps each, with a thread here, for
+        as long as the process lives."""
+        connection = self._listener.connections.pop(run_id, None)
+        if connection is not None and connection.socket is not None:
+            with suppress(OSError):  # closed by the JVM already
+                connection.socket.shutdown(socket.SHUT_RDWR)
+
     def _begun(self, query_id: Any, name: str) -> None:
         """Spark knows a query before it says that it has started, and says so synchronously (`StreamingQueryManager.startQuery`)."""
         query = next((query for bus in self._heard if (query := bus.get(query_id)) is not None), None)
@@ -54,8 +64,12 @@ class Listener:
         self._on_batch = on_batch
         self._on_failure = on_failure
         self._on_start = on_start
+        self.connections: dict[str, Any] = {}
+        """Spark's run id -> py4j's connection of the query's own thread, where each thread of the JVM has one (`ClientServer`)."""
 
     def onQueryStarted(self, event: Any) -> None:
+        """On the query's own thread, unlike the others."""
+        self.connections[event.runId().toString()] = _connection()
         if self._on_start is not None:
             self._on_start(event.id(), event.name() or "")
 
@@ -69,14 +83,26 @@ class Listener:
         self._records.idle(event.id().toString())
 
     def onQueryTerminated(self, event: Any) -> None:
+        """One that ends by itself has worked off all its data: a script that starts it again and again is idle meanwhile."""
+        query_id = event.id().toString()
         if event.exception().isDefined():
-            say(f"query {event.id().toString()} failed")
+            say(f"query {query_id} failed")
             self._on_failure()
+        else:
+            self._records.idle(query_id)
 
     class Java:
         """What py4j reads: the interface that Python listeners have in the JVM."""
 
         implements = ("org.apache.spark.sql.streaming.PythonStreamingQueryListener",)
+
+
+def _connection() -> Any:
+    """The connection of py4j that called this thread; None where connections are not threads' own (`spark.python.pinThread` is off)."""
+    from pyspark import SparkContext
+
+    client = SparkContext._gateway._gateway_client
+    return client.get_thread_connection() if hasattr(client, "get_thread_connection") else None
 
 
 def _progress(event_json: str) -> str:

@@ -59,6 +59,8 @@ class Plans:
         """From now on `query`'s plans are written."""
         with self._lock:
             first = not self._watched
+            if name in self._watched:
+                self._newest.pop(self._watched[name].run_id, None)
             self._watched[name] = Watched(name, str(query.runId), query)
         if first:
             threading.Thread(target=self._work, name="tidemark-plans", daemon=True).start()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,10 @@ from pipelines.domain.ids import QueryName, folder_of
 from pipelines.domain.placeholders import OUTPUT
 from pipelines.domain.run_specs import RunSpec
 from pipelines.domain.runs import QueryStarted
-from pipelines.driver import delta_tables, destinations, iceberg_tables, inputs, installed, sinks, sources, topics
+from pipelines.driver import commits, delta_tables, destinations, iceberg_tables, inputs, installed, sinks, sources, topics
 from pipelines.driver.destinations import Destination
 from pipelines.driver.executors import Executors
+from pipelines.driver.failures import Failure
 from pipelines.driver.following import Following
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.lease import Leases
@@ -26,7 +27,7 @@ from pipelines.driver.plans import Plans
 from pipelines.driver.query_names import ExpectedQueries, GivenNames
 from pipelines.driver.records import Records, say
 from pipelines.driver.rehearsal import Rehearsal
-from pipelines.driver.running import Running
+from pipelines.driver.running import Running, StartedQueries
 from pipelines.driver.triggers import trigger_of
 from pipelines.driver.warehouse import Warehouse
 from pipelines.hadoop.paths import Place
@@ -58,16 +59,22 @@ class Queries:
         self._names = GivenNames(spec.locations, _folders(spec))
         self._expected = ExpectedQueries(spec, records)
         self._leases = Leases(spec, records)
-        self._lock = threading.RLock()
-        """The signal handler asks what has started, and may come in while the main thread holds it."""
-        self._started: list[Running] = []
+        self._started = StartedQueries(self._let_go)
         self._closed = threading.Event()
 
     @property
     def started(self) -> tuple[Running, ...]:
-        """In order of start."""
-        with self._lock:
-            return tuple(self._started)
+        """In order of start; some may have ended."""
+        return self._started.held
+
+    @property
+    def are_any(self) -> bool:
+        """Whether any has started, also where all have ended."""
+        return self._started.are_any
+
+    def failures(self) -> Mapping[QueryName, Failure]:
+        """Why queries failed that have ended, by name."""
+        return self._started.let_go()
 
     def close(self) -> None:
         """From now on no query may start, and none waits for a leader: the driver is stopping."""
@@ -100,6 +107,7 @@ class Queries:
         5. Listen, and note what the run stands on. 6. Start. 7. Record it.
         """
         self._refuse_when_closed()
+        self._started.let_go()
         spark = writer._spark
         location = location_of(request, default_fs(spark), self._spec.output)
         name = self._name(writer, request, location)
@@ -117,24 +125,29 @@ class Queries:
         if self._following is not None:
             self._following.prepare(writer, request, name, live)
         self._listening.attach(spark)
-        if not self.started:
+        if not self.are_any:
             self._records.installed(installed.of(spark, Path(self._spec.script).parent))
             self._executors.watch(spark)
         query = launch()
         if self._following is not None:
             self._following.require_held(name, query)
-        with self._lock:
-            self._started.append(Running(name, query))
-            self._names.note(name, location)
+        running = Running(name, query)
+        self._started.add(running)
+        self._names.note(name, location)
         self._expected.note(name)
         if self._rehearsal is not None:
-            self._rehearsal.begun(self._started[-1])
+            self._rehearsal.begun(running)
         else:
             self._plans.watch(name, query)
         is_new_table = bool(request.table) and not writes_to.path and self._rehearsal is None
         destination = destinations.of(spark, request, default_fs(spark)) if is_new_table else writes_to
         self._record(query, spark, name, checkpoint, destination, writer._df, location)
         return query
+
+    def _let_go(self, running: Running, failure: Failure | None) -> None:
+        self._listening.let_go(str(running.query.runId))
+        if failure is not None:
+            commits.take_back(self._records, running.name, sinks.place(self._spec.checkpoints) / folder_of(running.name), failure)
 
     def _refuse_when_closed(self) -> None:
         if self._closed.is_set():
@@ -157,7 +170,9 @@ class Queries:
         location = request.checkpoint or spark.conf.get(CHECKPOINT_CONF, None) or ""
         checkpoint = f"{self._spec.checkpoints.rstrip('/')}/{folder_of(name)}"
         if location and location.rstrip("/") != checkpoint:
-            self._records.event("checkpoint.replaced", f"The script's checkpoint location {location} was replaced by {checkpoint}.", name)
+            message = f"The script's checkpoint location {location} was replaced by {checkpoint}."
+            if not self._names.started(name):
+                self._records.event("checkpoint.replaced", message, name)
         writer.option("checkpointLocation", located(checkpoint, default_fs(spark)))
         if request.format == MEMORY and not request.checkpoint and self._names.started(name):
             self._begin_anew(name, sinks.place_or_none(checkpoint))

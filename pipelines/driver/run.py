@@ -8,10 +8,9 @@ import traceback
 from pathlib import Path
 
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Conflict, Unsupported
-from pipelines.domain.ids import folder_of
 from pipelines.domain.run_specs import SPEC_FILE, SPEC_FORMAT, RunSpec
 from pipelines.domain.runs import Exit
-from pipelines.driver import commits, failures, intercept, jvm, lease, outside, own_logging, secret_values, sinks, sql_script, submit
+from pipelines.driver import failures, intercept, jvm, lease, outside, own_logging, secret_values, sql_script, submit
 from pipelines.driver.beside import Beside
 from pipelines.driver.boundary import stop_at_boundary
 from pipelines.driver.connect import importing
@@ -138,11 +137,9 @@ class Conductor:
 
     def _ending(self, error: BaseException | None) -> Exit:
         """The exit of the run: a failed query is the run's failure, even if the script handled it."""
-        failed = [(running.name, failure) for running in self._queries.started if (failure := failures.of_query(running.query))]
-        for name, failure in failed:
-            commits.take_back(self._records, name, sinks.place(self._spec.checkpoints) / folder_of(name), failure)
+        failed = self._queries.failures()
         if failed:
-            name, failure = failed[0]
+            name, failure = next(iter(failed.items()))
             return _failed(Failure(failure.error_class, f"query {name}: {failure.message}"), self._records, name)
         if self._queries.failed_to_follow is not None:
             return _failed(failures.of_exception(self._queries.failed_to_follow, self._spec.script), self._records)

@@ -64,14 +64,26 @@ def refuse_taken(query: str, path: str, paths: Iterable[str]) -> None:
             )
 
 
+def refuse_fleeting(query: str, path: str, output: str) -> None:
+    """Raises Conflict for a path in a working directory that is this run's alone, since its job's output is not of this machine."""
+    local = place_or_none(path)
+    if isinstance(local, Path) and local.is_relative_to(Path.cwd()) and not local.is_relative_to(output):
+        raise Conflict(
+            "sink.relative",
+            f"Query {query} would write to {path}, in this run's folder: the job's next run would have another one, without these rows.",
+            "Give the output directory as {output} in the job's arguments, which is the job's own directory, or as a whole path.",
+        )
+
+
 def prepare(spec: RunSpec, records: Records, query: str, path: str, checkpoint: str, spark: Any) -> None:
     """The steps before a query starts whose file sink writes to `path`, of this machine unless it is a URL, in this order:
 
-    1. refuse another job's directory;
+    1. refuse another job's directory, and one of this run alone;
     2. carry the savepoint's sink log in (`carry`), and note a batch in it that rewrote the state (`fill`);
     3. mend the log against the checkpoint (`mend`).
     """
     refuse_taken(query, path, spec.taken_paths)
+    refuse_fleeting(query, path, spec.output)
     sink, source, live = place_or_none(path), spec.sink_logs.get(query), place_or_none(checkpoint)
     if source is not None and (sink is None or live is None):
         raise Unsupported(

@@ -29,6 +29,10 @@ class Stoppable(Protocol):
     def started(self) -> Sequence[Running]:
         """In order of start; some may have ended."""
 
+    @property
+    def are_any(self) -> bool:
+        """Whether any has started, also where all have ended."""
+
     def close(self) -> None:
         """Lets no further query start."""
 
@@ -73,7 +77,7 @@ class Stop:
             os._exit(KILLED_CODE)
         say("SIGTERM: stopping at the next batch boundary")
         self.requested = True
-        if self._queries is not None and self._queries.started:
+        if self._queries is not None and self._queries.are_any:
             self.begin()
         else:
             self._leave(signum, frame)

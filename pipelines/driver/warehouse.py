@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.run_specs import RunSpec
 from pipelines.domain.sinks import FILE_SINKS
 from pipelines.driver.methods import after, before
 from pipelines.driver.records import replace_whole, say
-from pipelines.driver.sinks import local_path
 
 CONF = "spark.sql.warehouse.dir"
 TABLES = "tables"
@@ -87,12 +87,11 @@ class Warehouse:
         self._put({(table.database, table.name): table for table in tables if table is not None})
 
     def _keep(self, builder: Any, *_: Any) -> None:
-        """A warehouse that the script wants in its working directory, which is the run's folder, is the job's: the next run has it too."""
-        asked = builder._options.get(CONF)
-        place = local_path(str(asked)) if asked else None
-        if place is not None and place.is_relative_to(Path.cwd()):
+        """A warehouse that the script wants at a relative path is the job's own: its tables are known to each later run."""
+        asked = str(builder._options.get(CONF) or "")
+        if asked and not urlsplit(asked).scheme and not asked.startswith("/"):
             builder._options[CONF] = f"file:{self._folder}/{TABLES}"
-            say(f"the script's {CONF} {asked} lies in the run's folder: replaced by the job's own")
+            say(f"the script's {CONF} {asked} is a relative path: replaced by the job's own")
 
     def _look(self, owner: Any, *_: Any, **__: Any) -> None:
         """Notes the tables if there are others than before."""

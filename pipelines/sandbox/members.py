@@ -135,8 +135,9 @@ class Member:
                 output.seek(begun)
                 shutil.copyfileobj(output, copy)
 
-    def become(self, module: str, folder: Path, log: str) -> None:
-        """Has it run `module` on `folder`, a run's, as its last task, which outlives this process. Its output goes to `log` there.
+    def become(self, module: str, folder: Path, log: str, stands: Path) -> None:
+        """Has it run `module` on `folder`, a run's, as its last task, which outlives this process. Its output goes to `log` there, and it
+        `stands` in the folder that is its working directory from then on.
 
         (1) Its folder says which run it has become; (2) its log, which it and its JVM hold open, becomes the run's; (3) it is told. Where
         this process dies before that, the other one ends, and the run has no driver. Raises OSError, also where that file is there
@@ -147,7 +148,7 @@ class Member:
         handover.prepare(folder)
         os.truncate(self.home / LOG, 0)
         (self.home / LOG).rename(folder / log)  # 2
-        self._write(Request(module, str(folder), last=True, outlives=True).as_line())  # 3
+        self._write(Request(module, str(folder), last=True, stands=str(stands)).as_line())  # 3
         self._close()
 
     def end(self) -> None:

@@ -96,10 +96,10 @@ def tail(log: Path, hidden: Sequence[bytes]) -> str:
 
 
 def start(
-    command: Sequence[str], folder: Path, environ: Mapping[str, str], log: str, stdin: int = subprocess.DEVNULL
+    command: Sequence[str], folder: Path, environ: Mapping[str, str], log: str, stdin: int = subprocess.DEVNULL, stands: Path | None = None
 ) -> subprocess.Popen[bytes]:
-    """`command` with `folder` as its last argument, in it, marked with it, in a session of its own, as the user that runs a job's code;
-    raises OSError.
+    """`command` with `folder` as its last argument, in it unless it `stands` elsewhere, marked with it, in a session of its own, as the
+    user that runs a job's code; raises OSError.
 
     What it writes (a job's code may write anywhere) has the modes that the user's umask gives; its folder and its log are the user's alone.
     """
@@ -112,7 +112,7 @@ def start(
                 stdin=stdin,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                cwd=folder,
+                cwd=stands or folder,
                 env=users.environ({**given, MARK: str(folder)}),
                 start_new_session=True,
                 umask=rights.users_umask(),

@@ -13,7 +13,7 @@ READY_FILE = "ready"
 RUN_FILE = "run"
 """The process has become the driver of the run in the folder that this names; written before it does."""
 HERE = "here"
-"""The working directory of its JVM; a link to the run's folder once it is a driver."""
+"""The working directory of its JVM; a link to the driver's once it is one."""
 CODE_FILE = "code"
 """A task is done and the process waits for the next one; holds the exit code."""
 
@@ -36,8 +36,9 @@ class Request:
     module: str
     folder: str
     last: bool
-    outlives: bool = False
-    """Whether the process goes on when who has started it ends, from now on in `folder`: it is the driver of a run."""
+    stands: str = ""
+    """The working directory of the driver of a run, which the process is from now on: it goes on when who has started it ends. Empty for
+    another task."""
 
     def as_line(self) -> str:
         return json.dumps(asdict(self)) + "\n"

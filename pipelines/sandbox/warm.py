@@ -38,11 +38,11 @@ def main(folder: Path) -> int:
     (folder / READY_FILE).touch()
     while True:
         request = Request(**json.loads(lines.get()))
-        if request.outlives:
-            _move(folder, request.folder, gateway)
+        if request.stands:
+            _move(folder, request, gateway)
         arguments = list(sys.argv)
         code = _done(request)
-        if request.last and not request.outlives:
+        if request.last and not request.stands:
             _say(folder, code)
         if request.last or code or gateway is None or gateway.has_strayed:
             return code
@@ -67,17 +67,17 @@ def _warm_up(launch: Launch, folder: Path, lines: Lines) -> None:
         traceback.print_exc()
 
 
-def _move(folder: Path, run: str, gateway: Gateway | None) -> None:
-    """Has the process and its JVM stand in the run's folder, as if they had been started there.
+def _move(folder: Path, request: Request, gateway: Gateway | None) -> None:
+    """Has the process and its JVM stand where the driver does, as if they had been started there.
 
     A Java process cannot change its working directory: files that Java itself names relative to it are found by a link.
     """
-    os.environ[MARK] = run
-    os.chdir(run)
+    os.environ[MARK] = request.folder
+    os.chdir(request.stands)
     (folder / HERE).rename(folder / BEFORE)
-    (folder / HERE).symlink_to(run)
+    (folder / HERE).symlink_to(request.stands)
     if gateway is not None:
-        gateway.move(run)
+        gateway.move(request.stands)
 
 
 def _control() -> Lines:
@@ -91,7 +91,7 @@ def _control() -> Lines:
     def read() -> None:
         for line in control:
             lines.put(line)
-            if json.loads(line).get("outlives"):
+            if json.loads(line).get("stands"):
                 return
         os._exit(1)
 

@@ -28,9 +28,9 @@ class Arguments:
 def moves(image: QueryImage, arguments: Arguments) -> bool:
     """Whether the fork writes elsewhere than the parent did.
 
-    By itself where the parent wrote to a table of its own warehouse, since the fork has one, too. Through `{output}`, where that is how
-    the parent's path came about or the parent had no `{output}`; or because the arguments that named the parent's path or table are
-    gone. Never while an argument still names it.
+    By itself where the parent wrote to a table of its own warehouse, or to a relative path, which is in its output: the fork has both, too.
+    Through `{output}`, where that is how the parent's path came about or the parent had no `{output}`; or because the arguments that named
+    the parent's path or table are gone. Never while an argument still names it.
     """
     if _path_named(image, arguments.fork):
         return False
@@ -41,7 +41,8 @@ def moves(image: QueryImage, arguments: Arguments) -> bool:
     if _named(image, arguments.parent):
         return True
     has_output, had_output = (any(OUTPUT in arg for arg in args) for args in (arguments.fork, arguments.parent))
-    return has_output and (_was_given(image.sink_path, arguments.output) or not had_output)
+    was_given = _was_given(image.sink_path, arguments.output)
+    return has_output and was_given if had_output else has_output or was_given
 
 
 def delta_folder(sink: str, sink_path: str, sink_table: str) -> str:

@@ -175,7 +175,10 @@ def _own_place(image: QueryImage, fork: Sequence[str]) -> str:
     own = [word for word in fork if OUTPUT in word or JOB in word]
     if own:
         return f" Of its arguments, {' and '.join(own)} {'are' if len(own) > 1 else 'is'} the fork's own."
-    return f" No argument gives it a place of its own: {OUTPUT} becomes the fork's own directory, {JOB} its name, as for a schema."
+    return (
+        f" No argument gives it a place of its own: {OUTPUT} becomes the fork's own directory, where relative paths are, {JOB} its name, "
+        "as for a schema."
+    )
 
 
 def _forked_files(image: QueryImage, arguments: Arguments, choice: Choice) -> Decision:

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pipelines.domain.processes import Process
-from pipelines.domain.resources import HELD_FILE, Held, Means, Resources
+from pipelines.domain.resources import HELD_FILE, Held, Means
+from pipelines.domain.run_specs import RunSpec
 from pipelines.sandbox import holding
 from pipelines.sandbox.holding import cgroups
 from pipelines.supervisor import processes
@@ -19,13 +20,14 @@ from pipelines.words.resources import size
 from pipelines.workspace.context import Context
 
 
-def spawn(context: Context, command: Sequence[str], folder: Path, environ: Mapping[str, str], resources: Resources) -> Process:
-    """A driver that is held to `resources` from its first instruction on; raises OSError where it cannot be started."""
+def spawn(context: Context, command: Sequence[str], folder: Path, environ: Mapping[str, str], spec: RunSpec) -> Process:
+    """A driver that is held to its `resources` from its first instruction on; raises OSError where it cannot be started."""
+    resources, stands = spec.resources, processes.standing(spec, folder)
     if not resources.are_limited:
-        return processes.spawn(command, folder, environ)
+        return processes.spawn(command, folder, environ, stands=stands)
     gate, way = os.pipe()
     try:
-        process = processes.spawn([*holding.GATE, *command], folder, environ, stdin=gate)  # 1
+        process = processes.spawn([*holding.GATE, *command], folder, environ, gate, stands)  # 1
         held = holding.hold(process.pid, folder.name, resources)  # 2
         context.files.write(folder / HELD_FILE, held)  # 3
         os.write(way, holding.OPEN)  # 4

@@ -19,6 +19,7 @@ import psutil
 
 from pipelines.domain.hosts import Place
 from pipelines.domain.processes import Process
+from pipelines.domain.run_specs import RunSpec
 from pipelines.domain.runs import LOG_FILE
 from pipelines.sandbox import members, processes
 from pipelines.sandbox.members import Member
@@ -32,17 +33,27 @@ _CHILDREN: dict[int, subprocess.Popen[bytes]] = {}
 """Drivers that are children of this process, by pid: only their parent can reap them, whichever supervisor looks after them."""
 
 
-def spawn(command: Sequence[str], run_folder: Path, environ: Mapping[str, str], stdin: int = subprocess.DEVNULL) -> Process:
-    """Starts `command` with the run's folder as its last argument; raises OSError where it cannot be started."""
-    child = processes.start(command, run_folder, environ, LOG_FILE, stdin)
+def spawn(
+    command: Sequence[str], run_folder: Path, environ: Mapping[str, str], stdin: int = subprocess.DEVNULL, stands: Path | None = None
+) -> Process:
+    """Starts `command` with the run's folder as its last argument, where it `stands`, in that folder if nowhere; raises OSError where it
+    cannot be started."""
+    child = processes.start(command, run_folder, environ, LOG_FILE, stdin, stands)
     _CHILDREN[child.pid] = child
     return Process(child.pid, psutil.Process(child.pid).create_time(), host=hosts.here())
 
 
-def hand_over(member: Member, module: str, run_folder: Path) -> Process:
-    """Has a warm process become the run's driver; raises OSError, and the process has ended then."""
+def standing(spec: RunSpec, run_folder: Path) -> Path:
+    """The working directory of a job's driver: its output, where each run finds what another one left at a relative path. The run's own
+    folder where the output is in another storage, or on a disk that is not mounted: file sinks with relative paths are refused there."""
+    output = Path(spec.output)
+    return output if output.is_dir() else run_folder
+
+
+def hand_over(member: Member, module: str, run_folder: Path, stands: Path) -> Process:
+    """Has a warm process become the run's driver, which `stands` in that folder; raises OSError, and the process has ended then."""
     try:
-        member.become(module, run_folder, LOG_FILE)
+        member.become(module, run_folder, LOG_FILE, stands)
     except OSError:
         member.end()
         raise

@@ -133,9 +133,9 @@ class Reconciler:
         is_afar = starting.is_of(version)
         member = None if is_afar else self._warm(version, spec, folder)
         if member is not None:
-            return processes.hand_over(member, self._driver.module, folder)
+            return processes.hand_over(member, self._driver.module, folder, processes.standing(spec, folder))
         command = starting.command(version) if is_afar else self._driver.command(version)
-        return held.spawn(self._context, command, folder, self._driver.environ(version), spec.resources)
+        return held.spawn(self._context, command, folder, self._driver.environ(version), spec)
 
     def _warm(self, version: Version, spec: RunSpec, folder: Path) -> Member | None:
         """A Spark that is up already, where one fits; none for a run that was begun before, and for one that is held to limits, which hold

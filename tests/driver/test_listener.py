@@ -20,8 +20,8 @@ pytestmark = pytest.mark.spark
 FILES = 3
 CALLS_A_BATCH = 1
 """The JSON of its progress."""
-CALLS_AT_END = 2
-"""The query's error, and whether there is one."""
+CALLS_OF_A_QUERY = 2 + 4
+"""Its run's id as it starts; at its end its id, its error, and whether there is one."""
 
 
 def pyspark_listener(lines: list[str], batches: list[tuple[str, int, int]]) -> Any:
@@ -87,13 +87,14 @@ def test_progress_is_written_as_pyspark_tells_it(session: SparkSession, tmp_path
     count_posts(session, tmp_path)
     assert (tmp_path / "progress.jsonl").read_text().splitlines() == told
     assert batches == told_batches and [rows for _, _, rows in batches] == [10] * FILES
+    assert '"at_ms":0' in (tmp_path / "idle.jsonl").read_text(), "a query that has ended by itself has nothing left"
 
 
 def test_a_batch_costs_a_few_calls_to_the_jvm(session: SparkSession, tmp_path: Path, calls: Counter[str]) -> None:
     Listening(Records(tmp_path, lambda: 0), lambda *batch: None, lambda: None).attach(session)
     count_posts(session, tmp_path)
     beside = sum(count for thread, count in calls.items() if thread != threading.main_thread().name)
-    assert beside == CALLS_A_BATCH * FILES + CALLS_AT_END
+    assert beside == CALLS_A_BATCH * FILES + CALLS_OF_A_QUERY
 
 
 def test_a_query_that_fails_is_noticed(session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,5 +105,5 @@ def test_a_query_that_fails_is_noticed(session: SparkSession, tmp_path: Path, ca
     with pytest.raises(Exception, match="broken"):
         query.awaitTermination()
     drain()
-    assert failures == [True]
+    assert failures == [True] and not (tmp_path / "idle.jsonl").exists()
     assert f"query {query.id} failed" in capsys.readouterr().out

@@ -17,7 +17,7 @@ from pipelines.driver.query_names import GivenNames
 from tests.driver.process import Drivers, batches
 
 LOOPS = """
-import json, sys
+import json, sys, threading
 from pathlib import Path
 from pyspark.sql import SparkSession
 
@@ -56,10 +56,15 @@ for turn in range(old, old + 2):
     run(rows.writeStream.format("memory").queryName("seen"))
     with (base / "memory").open("a") as file:
         file.write(json.dumps([turn, *sorted(row.n for row in spark.table("seen").collect())]) + "\\n")
+threads = threading.active_count()
+for _ in range(MORE):
+    run(again)
+(base / "threads").write_text(str(threading.active_count() - threads))
 files = spark.read.schema("n INT, key INT").json(str(base / "files")).collect()
 (base / "files.txt").write_text(json.dumps(sorted(files)))
 spark.stop()
 """
+MORE = 6
 NOTED = ("counted", "again", "renamed", "part 0", "part 1", "memory", "files.txt")
 
 
@@ -80,18 +85,21 @@ def test_loops_give_the_rows_of_plain_spark(drivers: Drivers, tmp_path: Path) ->
     """Unnamed with a location, into a foreachBatch and into files; one writer twice; renamed at one location; one name at two; into
     memory."""
     script = tmp_path / "loops.py"
-    script.write_text(LOOPS)
+    script.write_text(LOOPS.replace("MORE", str(MORE)))
     ours, theirs = (str(tmp_path / "events of ours"), str(tmp_path / "ours")), (str(tmp_path / "events"), str(tmp_path / "theirs"))
     driver = drivers.start("run-1", script, *ours)
     assert driver.wait(300) == 0, driver.log
     plain(script, *theirs)
     assert noted(tmp_path / "ours") == noted(tmp_path / "theirs")
     starts = Counter(query["query"] for query in driver.queries)
-    assert starts == {"query-0": 2, "query-1": 4, "query-2": 2, "turn 0": 2, "same": 2, "same-1": 2, "seen": 2}
+    assert starts == {"query-0": 2, "query-1": 4 + MORE, "query-2": 2, "turn 0": 2, "same": 2, "same-1": 2, "seen": 2}
     assert {name: batches(drivers.checkpoints() / name, "commits") for name in ("query-0", "same-1")} == {
         "query-0": [0, 1],
         "same-1": [0, 1],
     }
+    assert int((tmp_path / "ours" / "threads").read_text()) <= 0, "what a query that has ended held is let go of when another starts"
+    replaced = [event for event in driver.events if event["kind"] == "checkpoint.replaced"]
+    assert len(replaced) == len({event["query"] for event in replaced}), "it is said once"
     assert driver.exit["reason"] == "finished"
     assert {tuple(query["sources"]) for query in driver.queries} == {("json",)}
 

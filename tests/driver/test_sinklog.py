@@ -161,6 +161,14 @@ def test_taken_paths(path: str, taken: str, refused: bool) -> None:
         sinks.refuse_taken("q", path, [taken])
 
 
+def test_a_file_sink_in_a_folder_of_this_run_alone_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(Conflict, match="the job's next run would have another one"):
+        sinks.refuse_fleeting("q", f"file:{tmp_path}/counts", "s3://bucket/jobs/a/output")
+    for path, output in [(f"{tmp_path}/counts", str(tmp_path)), ("/data/counts", "/w/output"), ("s3a://bucket/counts", "/w/output")]:
+        sinks.refuse_fleeting("q", path, output)
+
+
 def test_a_log_cannot_be_carried_where_no_suite_ran(tmp_path: Path) -> None:
     here = str(tmp_path)
     spec = RunSpec(SPEC_FORMAT, RunId("r"), JobName("j"), VersionId("v"), "s.py", (), {}, "local[2]", here, here, {"q": here})

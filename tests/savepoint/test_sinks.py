@@ -26,6 +26,8 @@ FILE_CASES = {
     "a directory with the same beginning": (("/data/out",), ("/data/outer",), "/data/out", "continue"),
     "written into the code": ((), (), "/data/out", "refuse"),
     "written into the code, {output} for something else": (("{output}",), ("{output}",), "/data/out", "refuse"),
+    "a relative path in the code": ((), (), f"file:{PARENT}/counts", "continue"),
+    "a relative path in an argument": (("counts",), ("counts",), f"{PARENT}/counts", "continue"),
     "the code had it, the fork takes {output}": ((), ("{output}",), "/data/out", "continue"),
     "the workspace was elsewhere": (("{output}",), ("{output}",), "/before/jobs/a/output/counts", "continue"),
     "another job's output": (("{output}",), ("{output}",), "/before/jobs/b/output/counts", "refuse"),

@@ -115,5 +115,5 @@ def test_nothing_is_written_through_a_link_that_a_jobs_code_has_put_there(tmp_pa
     member.home = tmp_path
     (tmp_path / RUN_FILE).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(FileExistsError):
-        member.become("a.module", tmp_path / "run", "driver.log")
+        member.become("a.module", tmp_path / "run", "driver.log", tmp_path)
     assert not (tmp_path / "elsewhere").exists()

@@ -80,7 +80,7 @@ COUNTS = f"""
 import sys
 from pyspark.sql import SparkSession, functions as F
 
-events, output = sys.argv[1:3]
+(events,) = sys.argv[1:]
 spark = SparkSession.builder.getOrCreate()
 rows = spark.readStream.schema("at TIMESTAMP, post STRING, n LONG").option("maxFilesPerTrigger", 1).json(events)
 late = rows.withWatermark("at", "10 seconds")
@@ -88,10 +88,10 @@ often = {{"processingTime": "200 milliseconds"}}
 spark.conf.set("{STORES}", "{PROVIDERS}.RocksDBStateStoreProvider")
 sums = late.groupBy(F.window("at", "20 seconds"), "post").agg(F.count("*").alias("rows"), F.sum("n").alias("n"))
 flat = sums.select(F.col("window.start").alias("start"), "post", "rows", "n")
-flat.writeStream.queryName("sums").trigger(**often).start(output + "/sums", format="parquet")
+flat.writeStream.queryName("sums").trigger(**often).start("sums", format="parquet")
 spark.conf.set("{STORES}", "{PROVIDERS}.HDFSBackedStateStoreProvider")
 firsts = late.dropDuplicatesWithinWatermark(["post"])
-firsts.writeStream.queryName("firsts").trigger(**often).start(output + "/firsts", format="json")
+firsts.writeStream.queryName("firsts").trigger(**often).start("of the fork/firsts", format="json")
 spark.streams.awaitAnyTermination()
 """
 QUERIES = ("sums", "firsts")
@@ -168,7 +168,7 @@ def write(events: Path) -> None:
 
 
 def begin(server: Server, job: str, events: Path) -> None:
-    do(server.face, RunScript(name=job, script="counts.py", code=COUNTS, args=(str(events), "{output}"), conf=CONF | OF_ITS_JVM))
+    do(server.face, RunScript(name=job, script="counts.py", code=COUNTS, args=(str(events),), conf=CONF | OF_ITS_JVM))
 
 
 def committed(server: Server, job: str, query: str) -> int:

@@ -40,6 +40,7 @@ class ConnectQueries(Queries):
     def start_connected(self, writer: Any, request: Asked, launch: Launch) -> Any:
         """As `start`; raises Unsupported (`connect.…`) for what cannot be done there."""
         self._refuse_when_closed()
+        self._started.let_go()
         self._refuse_unknown(request)
         self._enter(writer._session)
         spark = self._session
@@ -55,9 +56,8 @@ class ConnectQueries(Queries):
         sources.mend(self._records, name, Path(checkpoint))
         running = Running(name, launched(launch))
         _require_shared(running, checkpoint)
-        with self._lock:
-            self._started.append(running)
-            self._names.note(name, location)
+        self._started.add(running)
+        self._names.note(name, location)
         self._expected.note(name)
         self._watching.watch(running)
         self._note(running, checkpoint, destination, location)
