@@ -68,6 +68,7 @@ from pipelines.verbs.system import ExamplePlan, RebuildCatalog, RebuildPlan, Sta
 from pipelines.verbs.take import Take
 from pipelines.verbs.tokens import CreateToken, NewToken, RevokeToken, ShownToken, TokenPlan
 from pipelines.verbs.try_code import TrialPlan, TryCode
+from pipelines.verbs.upgrade import Upgrade
 from pipelines.verbs.verb import Change
 from pipelines.verbs.verify import Verify, VerifyPlan
 from tests import alerting, backed_up, differing, homed, logged, planned, replayed, samples
@@ -227,6 +228,7 @@ PLANS: Told = {
     RenameQuery: lambda face, it: RenamePlan(JobName(it.job), QueryName(it.query), QueryName(it.to), "/fake/checkpoint", 2),
     Forget: lambda face, it: ForgetPlan(JobName(it.job), (RunId(RUN),), f"/fake/jobs/{it.job}", len(face.ask(ListSavepoints(it.job)))),
     Rescale: lambda face, it: samples.rescale_plan(it.job, it.partitions),
+    Upgrade: lambda face, it: samples.upgrade_plan(it.job, _resumption(face, it.resume)),
     Stop: lambda face, it: StopPlan(JobName(it.job), RunId(RUN), it.at_once, it.savepoint),
     Resume: lambda face, it: _resumption(face, it),
     StopJobs: _stops,
@@ -337,6 +339,7 @@ ANSWERS: Told = {
         ExperimentId("ex-100"), it.name, _of(face, it.savepoint).id, tuple(JobName(variant.name) for variant in it.variants), samples.NOW_MS
     ),
     Rescale: lambda face, it: samples.ended("op-rescale", "rescale", it.job, RUN),
+    Upgrade: lambda face, it: samples.ended("op-upgrade", "upgrade", it.job, RUN),
     Promote: lambda face, it: samples.ended("op-promote", "promote", "post_engagement", RUN, it.job),
     Drop: lambda face, it: samples.ended("op-drop", "drop", it.job, subject=it.job),
     Undrop: lambda face, it: UndropPlan(JobName(it.job), ExperimentId("ex-1"), False, GOES_ON),

@@ -51,6 +51,7 @@ from pipelines.domain.versions import Version
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.export import Export
 from pipelines.verbs.rescale import RescalePlan
+from pipelines.verbs.upgrade import UpgradePlan
 from pipelines.words import catching_up
 from pipelines.words.changed_meanings import sentence
 from pipelines.words.findings import of_job
@@ -432,6 +433,12 @@ def rescale_plan(job: str, partitions: int) -> RescalePlan:
     steps = (Step(Does.STOP, f"{job} stops at its next batch boundary, with a savepoint."), Step(Does.RESUME, f"{job} goes on."))
     restore = replace(restore_plan("", job, keeps_query_id=True), rewrite=rewrite)
     return RescalePlan(JobName(job), RunId("r-000000000001"), partitions, True, steps, restore)
+
+
+def upgrade_plan(job: str, restore: RestorePlan) -> UpgradePlan:
+    """Of a job that runs."""
+    steps = (Step(Does.STOP, f"{job} stops at its next batch boundary, with a savepoint."), Step(Does.RESUME, f"{job} goes on."))
+    return UpgradePlan(JobName(job), RunId("r-000000000001"), VersionId("v-000000000001"), True, steps, restore)
 
 
 def intervals() -> tuple[Interval, ...]:

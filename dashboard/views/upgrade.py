@@ -1,23 +1,26 @@
-"""An upgrade: the same job goes on with other code, arguments or confs, from its own checkpoint or from a savepoint."""
+"""An upgrade: the same job goes on with other code, arguments or confs, from its own checkpoint or from a savepoint; one that runs is
+stopped for it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import streamlit as st
 
 from dashboard import navigation, permitted, session
 from dashboard.components.code_editor import syntax_diagnostics
 from dashboard.health import health_chip
-from dashboard.views import acceptance, changes, probation, restore_plans, verdicts
+from dashboard.views import acceptance, changes, operations, probation, restore_plans, verdicts
 from dashboard.views.acceptance import Accepted
 from dashboard.views.commands import commands
+from dashboard.views.decisions import steps
 from dashboard.views.fork import code_changes, drafts, editor, form
 from dashboard.views.fork.drafts import Variant
 from dashboard.views.job import resume
 from dashboard.views.probation import Typed
 from dashboard.widgets import chip, draw_again, empty_state, error_box, errors_shown, facts, page_header, section
 from pipelines.domain.access import Role
+from pipelines.domain.decisions import Step
 from pipelines.domain.errors import Invalid, TidemarkError
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.restores import RestorePlan
@@ -26,13 +29,14 @@ from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.upgrade import Upgrade
 from pipelines.words import plans, probations, resources, savepoints
 
 START = "upgrade_start"
-OWN = "The job's own checkpoint"
+OWN, STANDS = "The job's own checkpoint", "Where it stands when it has stopped"
 TEACHES = (
-    "An upgrade goes on with the same job: its query id, its output, and its state, with code that you changed. It opens from the page of "
-    "a job that is not running."
+    "An upgrade goes on with the same job: its query id, its output, and its state, with code that you changed. A job that runs is "
+    "stopped for it, with a savepoint. It opens from the menu of a job's page."
 )
 
 
@@ -40,8 +44,10 @@ TEACHES = (
 class Outlook:
     """The change with its plan, or with the error or reason that refuses it."""
 
-    change: Resume | None
+    change: Resume | Upgrade | None
     plan: RestorePlan | None = None
+    steps: tuple[Step, ...] = ()
+    """Of a job that runs."""
     refusal: TidemarkError | None = None
     why_not: str = ""
 
@@ -85,7 +91,7 @@ def _draw(name: str, detail: JobDetail, original: Version) -> None:
         pressed = _buttons(name, variant, outlook)
     if pressed and outlook.change and not outlook.why_not:
         with left, errors_shown():
-            if changes.resume(outlook.change):
+            if _begun(outlook.change):
                 st.session_state.pop(key, None)
             navigation.go("job", job=name)
     elif (variant.code, variant.files) != (kept.code, kept.files):
@@ -95,7 +101,7 @@ def _draw(name: str, detail: JobDetail, original: Version) -> None:
 def _form(name: str, detail: JobDetail, key: str, original: Version, variant: Variant) -> tuple[str, Variant, Typed]:
     known = {str(savepoint.id): savepoint for savepoint in session.workspace().ask(ListSavepoints(name))}
     selected = session.selected("savepoint")
-    options = ["", *known]
+    options = ["", *([] if _runs(detail) else known)]
     with st.container(border=True, key="card_form"):
         section("Start from")
         savepoint = st.selectbox(
@@ -116,23 +122,52 @@ def _form(name: str, detail: JobDetail, key: str, original: Version, variant: Va
 
 
 def _own(detail: JobDetail) -> str:
+    if _runs(detail):
+        return STANDS
     return f"{OWN}, after batch {detail.summary.batch:,}" if detail.summary.batch is not None else OWN
+
+
+def _runs(detail: JobDetail) -> bool:
+    """Whether it is stopped first."""
+    return detail.summary.state is not None and detail.summary.state.live
+
+
+def _begun(change: Resume | Upgrade) -> bool:
+    """Begins the change; whether what was typed for it is needed no more."""
+    if isinstance(change, Resume):
+        return changes.resume(change) is not None
+    operations.begin(change)
+    return True
 
 
 def _outlook(name: str, detail: JobDetail, original: Version, savepoint: str, variant: Variant, watched: Typed) -> Outlook:
     """The outlook of the upgrade."""
     try:
         change = changed(name, original, savepoint, variant)
-        why_not = resume.why_not(detail)
+        why_not = "" if _runs(detail) else resume.why_not(detail)
         for diagnostic in syntax_diagnostics(variant.code, variant.script):
             raise Invalid("version.syntax", f"Line {diagnostic.line}: {diagnostic.message}", "The editor marks the place.")
         if not why_not and change == Resume(name, from_savepoint=savepoint, check=True):
             why_not = "Nothing is changed yet; to go on with the same code, resume it."
         change = watched.on(change)
+        if _runs(detail):
+            return _of_running(upgrade(change), why_not)
         plan = session.workspace().plan(change) if not why_not else None
     except TidemarkError as error:
         return Outlook(None, refusal=error, why_not=error.message)
     return Outlook(change, plan, why_not=why_not or plans.refusal(plan))
+
+
+def _of_running(change: Upgrade, why_not: str) -> Outlook:
+    if why_not:
+        return Outlook(change, why_not=why_not)
+    plan = session.workspace().plan(change)
+    return Outlook(change, plan.restore, plan.steps, why_not=plans.refusal(plan.restore))
+
+
+def upgrade(change: Resume) -> Upgrade:
+    """The same of a job that runs."""
+    return Upgrade(**{part.name: getattr(change, part.name) for part in fields(Upgrade)})
 
 
 def changed(name: str, original: Version, savepoint: str, variant: Variant) -> Resume:
@@ -169,6 +204,8 @@ def _plan(key: str, detail: JobDetail, original: Version, variant: Variant, outl
         if outlook.refusal:
             error_box(outlook.refusal)
             return accepted
+        if outlook.steps:
+            st.html(steps(outlook.steps))
         if outlook.plan and outlook.plan.savepoint:
             restore_plans.draw(outlook.plan)
         else:

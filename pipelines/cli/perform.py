@@ -46,8 +46,9 @@ def _refusal(plan: object) -> Refusal | None:
     from pipelines.verbs.replay import ReplayPlan
     from pipelines.verbs.rescale import RescalePlan
     from pipelines.verbs.run import RunPlan
+    from pipelines.verbs.upgrade import UpgradePlan
 
-    refuses = plan.restore if isinstance(plan, RunPlan | RescalePlan | ReplayPlan) else plan
+    refuses = plan.restore if isinstance(plan, RunPlan | RescalePlan | ReplayPlan | UpgradePlan) else plan
     return refuses.refusal if isinstance(refuses, RestorePlan | ExperimentPlan | PromotePlan) else None
 
 

@@ -70,6 +70,8 @@ class Does(enum.StrEnum):
     """A savepoint is taken."""
     REWRITE = "rewrite"
     """A copy of the state is rewritten."""
+    CHECK = "check"
+    """Changed code is checked against the state."""
     LEAVE = "leave"
     """Something is as it should be already, and stays so."""
 

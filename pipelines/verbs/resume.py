@@ -10,11 +10,9 @@ from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, Incompatib
 from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
 from pipelines.verbs.forget import JOB
-from pipelines.verbs.migrating import Migrating
-from pipelines.verbs.probation import OnProbation
+from pipelines.verbs.going_on import GoingOn
 from pipelines.verbs.reads import Reads
-from pipelines.verbs.resources import Taking
-from pipelines.verbs.revision import FORCE, NEW_QUERY, Revision
+from pipelines.verbs.revision import FORCE
 from pipelines.verbs.stop import JOBS
 from pipelines.verbs.verb import Change, Http, Kind, Works, argument, named, option
 
@@ -28,7 +26,7 @@ NAMED = 3
 
 
 @dataclass(frozen=True)
-class Resume(Change[Run, RestorePlan], OnProbation, Migrating, Taking, Revision):
+class Resume(GoingOn, Change[Run, RestorePlan]):
     """Resume a job that does not run. It begins from its own checkpoint, from a retained `batch` of it, after the batch at which it failed
     (`past_batch`), or from one of its savepoints, and keeps its query id. What is given besides makes a new version of it: an upgrade; an
     earlier `version` takes one back. The present point is saved before a step back, an upgrade, and before a batch is left out. Where its
@@ -48,9 +46,6 @@ class Resume(Change[Run, RestorePlan], OnProbation, Migrating, Taking, Revision)
         least=0,
     )
     past_batch: bool = option(PAST, False, flag="--past-batch")
-    version: str = option("Go on as this version, one that the job ran before; as the last one if not given.", "", metavar="VERSION")
-    new_queries: tuple[str, ...] = option(NEW_QUERY, (), flag="--new-query", metavar="QUERY")
-    force: bool = option(FORCE, False, flag="--force")
 
     call, topic = "resume", "jobs"
     role = Role.OPERATOR
@@ -59,13 +54,6 @@ class Resume(Change[Run, RestorePlan], OnProbation, Migrating, Taking, Revision)
     refuses = (NotFound, AlreadyExists, Conflict, Incompatible, Corrupt, Unsupported, Unavailable)
     kinds = {"resume": RESUMING}
     prints = "{0.job} {0.id}"
-
-    def needs(self) -> Role:
-        """Whoever changes what runs is its author; going on with what ran before takes an operator."""
-        return Role.AUTHOR if self.is_revised or self.is_migrated else self.role
-
-    def left_to_server(self) -> str:
-        return "the new code's probation is watched" if self.probation_batches is not None or self.probation_ms is not None else ""
 
     def warns(self, plan: RestorePlan) -> Sequence[str]:
         """Given confs, what the plan warns of: with state Spark passes over some of them without a word."""

@@ -1,4 +1,4 @@
-"""Decisions on variants in words: what has come of them."""
+"""Decisions on variants, and on what a job goes on as, in words: what has come of them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ def promoted(variant: str, parent: JobName) -> str:
 def rescaled(job: str, partitions: int) -> str:
     """What a rescaling has done."""
     return f"{job} goes on with its state in {formats.plural(partitions, 'partition')}"
+
+
+def upgraded(job: str) -> str:
+    """What an upgrade has done."""
+    return f"{job} is upgraded, and goes on with the changed code"
 
 
 def dropped(variant: str) -> str:

@@ -51,7 +51,7 @@ def variant(context: Context, job_text: str) -> Variant:
     job, run = context.files.job(name), runs.newest(context, name)
     if job is None or job.origin is None or run is None:
         message = f"Job {name} is no fork: there is no parent that could go on with it"
-        raise Conflict("decision.no_fork", message, "To change the code of a job, resume it with that code.")
+        raise Conflict("decision.no_fork", message, "To change the code of a job, upgrade it.")
     experiment = context.files.experiment(job.origin.experiment) if job.origin.experiment else None
     decided = experiment.decisions if experiment else ()
     _refuse_decided(decided, name)

@@ -25,7 +25,8 @@ def ended(context: Context, job: JobName) -> Run:
     """Its newest run, which has ended; Conflict (`job.running`)."""
     newest = runs.newest(context, job)
     if newest is None or newest.state.live or _is_stopping(context, job):
-        raise Conflict("job.running", f"Job {job} is running or still stopping", "Stop it first, or wait until it has stopped.")
+        hint = "Stop it first, or wait until it has stopped. To change the code of one that runs, upgrade it."
+        raise Conflict("job.running", f"Job {job} is running or still stopping", hint)
     return newest
 
 

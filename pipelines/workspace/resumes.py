@@ -80,9 +80,13 @@ def planned(
     is_scheduled: bool = False,
     partitions: int | None = None,
     adopts: Mapping[QueryName, Adopting] | None = None,
+    stops: Run | None = None,
+    judged: SavepointId | None = None,
 ) -> Planned[Run, RestorePlan]:
     """Plans the new run, `run` where that has its id already, of a job that is not running: somebody's, its schedule's, or the restart
     number `attempt`; where `partitions` are given, from a savepoint whose state is rescaled; where it `adopts` a variant's, from that's.
+    Of a job that runs, as if it had stopped by now, where `stops` is its run, for who stops that and plans again. `judged` is the savepoint
+    that stands for the state, where that is chosen already.
 
     Raises Conflict (`job.running`, `resume.other_job`), Invalid (two points; a batch number of several queries), NotFound
     (`savepoint.not_retained`, `version.not_run`) and what taking and restoring a savepoint raise; what is not forced and known not to start
@@ -93,7 +97,7 @@ def planned(
         raise Invalid("resume.two_points", "Two of a batch, a savepoint and the batch to leave out were given", "Give one of them.")
     attachments.refuse(context, name, "resumed")
     told = () if attempt else home_leases.told(context, name)  # a restart's driver looks itself, and is begun again
-    newest = resumable.ended(context, name)
+    newest = stops or resumable.ended(context, name)
     base = versions.get(context, resumable.base(context, name, change.version) or newest.version)
     version = versions.changed(base, change, context.now_ms())
     versions.check_here(context, version)
@@ -101,7 +105,7 @@ def planned(
     taken = job_resources.asked(may_take := repairs.known_job(context, name).resources, change, version)
     begun_by = (attempt, is_scheduled)
     going = Going(name, newest, begins, version, change.new_queries, *begun_by, partitions, change.force, migrate, adopts, taken)
-    shown, go = _way(context, going, change)
+    shown, go = _way(context, going, change, judged)
     refused = shown.refusal or refusal(shown.verdict, change, is_forced=change.force)
     shown = replace(shown, run=going.run, version=version.id, builds=is_missing(context, version), refusal=refused)
     shown = replace(shown, resources=taken, means=job_resources.means(taken), warnings=(*shown.warnings, *told))
@@ -109,7 +113,7 @@ def planned(
     return Planned(shown, lambda ticket: _resume(context, going, go, ticket, shown), version)
 
 
-def _way(context: Context, going: Going, change: Resume) -> tuple[RestorePlan, Go]:
+def _way(context: Context, going: Going, change: Resume, judged: SavepointId | None) -> tuple[RestorePlan, Go]:
     if change.from_savepoint:
         return _from_savepoint(context, going, change.from_savepoint)
     if change.batch is not None:
@@ -120,7 +124,8 @@ def _way(context: Context, going: Going, change: Resume) -> tuple[RestorePlan, G
     is_copied = moved or going.migrate is not None or sources.table_of_a_run(context, going.job)
     is_copied = is_copied or snapshot_versions.needs_copy(context, going.newest, going.version)
     shown, go = (_moved if is_copied else _own)(context, going)
-    return resumed.judged(context, shown, stand_in(context, going.job), going), go
+    manifest = savepoints.manifest(context, judged) if judged is not None else stand_in(context, going.job)
+    return resumed.judged(context, shown, manifest, going), go
 
 
 def _resume(context: Context, going: Going, go: Go, ticket: Ticket, shown: RestorePlan) -> Run:
@@ -194,7 +199,7 @@ def _moved(context: Context, going: Going) -> tuple[RestorePlan, Go]:
     label = "before it went on with another Spark" if snapshot_versions.needs_copy(context, going.newest, going.version) else label
     take = savepoints.planned_take(context, going.job, Take(going.job, label=label), Reason.BEFORE_RESUME)
     shown, go = _by_way_of(context, going, take, safety.NOTHING)
-    unfinished = migrations.unfinished(take) if going.migrate is not None else None
+    unfinished = migrations.unfinished(take) if going.migrate is not None and not going.newest.state.live else None
     return replace(shown, refusal=shown.refusal or unfinished), go
 
 

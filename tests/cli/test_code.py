@@ -15,6 +15,7 @@ from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
+from pipelines.verbs.upgrade import Upgrade
 from tests.cli.doors import Door
 
 FIRST = "sp-000000000002"
@@ -87,7 +88,12 @@ def test_requirements_are_the_text_of_their_file(
 
 @pytest.mark.parametrize(
     ("words", "kind"),
-    [(("fork", FIRST, "--name", "b"), Fork), (("resume", "post_events"), Resume), (("attach", "far", "s3://lake/c"), Attach)],
+    [
+        (("fork", FIRST, "--name", "b"), Fork),
+        (("resume", "post_events"), Resume),
+        (("upgrade", "post_events"), Upgrade),
+        (("attach", "far", "s3://lake/c"), Attach),
+    ],
     ids=lambda part: part[0] if isinstance(part, tuple) else "",
 )
 def test_changed_code_comes_with_its_modules(tidemark: Door, job: Path, words: tuple[str, ...], kind: type) -> None:

@@ -18,6 +18,7 @@ from pipelines.verbs.declaration import parts, summary
 from pipelines.verbs.experiment import ExperimentPlan, StartExperiment
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.resume import Resume
+from pipelines.verbs.upgrade import Upgrade
 from pipelines.verbs.verb import Asked, Change, Shell, spelling
 from tests import samples
 from tests.cli.doors import Door
@@ -51,6 +52,7 @@ CHANGES = {
     "alert silence": [JOB, "--for", "2h"],
     "prune": [JOB],
     "rescale": [JOB, "--partitions", "8"],
+    "upgrade": [JOB, "--code", "{script}"],
     "forget": ["post_events"],
     "savepoint": [JOB, "--batch", "8"],
     "holdings": [FIRST],
@@ -126,12 +128,13 @@ def test_a_dry_run_shows_the_plan_and_changes_nothing(busy: Door, script: Path, 
     assert busy.face.begun == [] and busy.ticks == 0
 
 
-@pytest.mark.parametrize("word", ["fork", "experiment", "resume"])
+@pytest.mark.parametrize("word", ["fork", "experiment", "resume", "upgrade"])
 def test_a_dry_run_of_what_is_refused_ends_as_the_real_one(busy: Door, script: Path, word: str) -> None:
     shared = Conflict("restore.sink_shared", "two jobs on one sink", "Say --sink fresh.")
     plan = replace(samples.restore_plan(FIRST, "c", keeps_query_id=False), refusal=refusal(shared))
     for kind in (Fork, Resume):
         busy.face.plans_as(kind, plan)
+    busy.face.plans_as(Upgrade, samples.upgrade_plan(JOB, plan))
     busy.face.plans_as(StartExperiment, ExperimentPlan(ExperimentId("ex-1"), "e", SavepointId(FIRST), (JobName("c"),), (plan,)))
     shown = busy(word, "--dry-run", *(text.format(script=script) for text in CHANGES[word]))
     assert shown.exit_code == 5 and shown.stdout, "the plan is shown all the same"

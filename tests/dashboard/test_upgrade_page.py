@@ -11,12 +11,14 @@ from dashboard import typed
 from dashboard.views import upgrade
 from dashboard.views.fork import drafts, editor
 from pipelines.domain import verdicts
+from pipelines.domain.errors import Conflict, refusal
 from pipelines.domain.ids import QueryName
 from pipelines.domain.probations import Probation, Terms, Way
 from pipelines.domain.verdicts import OperatorPair, OperatorPlan, Outcome, Part
 from pipelines.domain.versions import version
 from pipelines.verbs.check import Check
 from pipelines.verbs.resume import Resume
+from pipelines.verbs.upgrade import Upgrade
 from tests import samples
 from tests.dashboard.opening import Opener, answered, asked, clicked, selected, texts
 from tests.faces import FakeFace
@@ -56,9 +58,32 @@ def test_nothing_changed_is_not_started(opened: Opener) -> None:
     assert "Nothing is changed yet" in app.button(key="upgrade_start").help
 
 
-def test_a_running_job_is_not_upgraded(opened: Opener) -> None:
-    app = opened(FakeFace.sample(), "upgrade", job="post_engagement")
-    assert "stop it first" in app.button(key="upgrade_start").help
+def test_a_running_job_is_stopped_for_it_in_the_same_action(opened: Opener) -> None:
+    face = FakeFace.sample()
+    running = "post_engagement"
+    edited = f"upgrade_{running}_{face.runs[running][-1].version}"
+    app = opened(face, "upgrade", job=running)
+    assert "Nothing is changed yet" in app.button(key="upgrade_start").help
+    assert app.selectbox(key=f"{edited}_from").options == ["Where it stands when it has stopped"]
+    app.text_area(key=f"fork_args_{edited}").set_value("--fast").run()
+    app.number_input(key=f"probation_batches_{edited}").set_value(3).run()
+    assert f"{running} stops at its next batch boundary, with a savepoint." in texts(app)
+    command = f"upgrade {running} --arg=--fast --check --probation-batches 3"
+    assert any(command in block.value for block in app.code)
+    clicked(app, "upgrade_start")
+    change = Upgrade(running, args=("--fast",), probation_batches=3, check=True)
+    assert face.begun == [change] and selected(app, "job") == running
+    refused = refusal(Conflict("probation.no_way_back", "There would be no way back from this code", "Leave it out."))
+    plan = samples.restore_plan("", running, keeps_query_id=True)
+    face.plans_as(Upgrade, samples.upgrade_plan(running, replace(plan, refusal=refused)))
+    app = opened(face, "upgrade", job=running)
+    app.text_area(key=f"fork_args_{edited}").set_value("--fast").run()
+    assert "no way back from this code" in texts(app) and app.button(key="upgrade_start").disabled
+
+
+def test_the_page_of_a_running_job_leads_to_it(opened: Opener) -> None:
+    app = clicked(opened(FakeFace.sample(), "job", job="post_engagement"), "upgrade")
+    assert selected(app, "job") == "post_engagement"
 
 
 def test_changed_arguments_go_on_from_its_own_checkpoint(opened: Opener) -> None:

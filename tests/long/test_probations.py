@@ -1,4 +1,4 @@
-"""Upgrades that fail, miss a limit and pass, one after the other: `tests/workspace/test_restarts_exact.py` has the first."""
+"""Upgrades that fail, miss a limit and pass, one after the other: `tests/workspace/test_restarts_exact.py` has the first and the last."""
 
 from __future__ import annotations
 

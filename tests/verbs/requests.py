@@ -76,6 +76,7 @@ from pipelines.verbs.take import Take
 from pipelines.verbs.tokens import CreateToken, ListTokens, RevokeToken
 from pipelines.verbs.try_channel import TryChannel
 from pipelines.verbs.try_code import TryCode
+from pipelines.verbs.upgrade import Upgrade
 from pipelines.verbs.verb import Asked
 from pipelines.verbs.verify import Verify
 from tests.samples import ROOT
@@ -133,10 +134,10 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
     "resume": (Resume(STOPPED, from_savepoint=FIRST), f"resume {STOPPED} --from {FIRST}"),
     "rewind": (Resume(STOPPED, batch=8), f"resume {STOPPED} --batch 8"),
     "rewind of several": (Resume(STOPPED, batch={"counts": 8, "late": 2}), f"resume {STOPPED} --batch counts=8 --batch late=2"),
-    "upgrade": (
+    "resume with other code": (
         Resume(STOPPED, from_savepoint=FIRST, **CHANGED),
         f"resume {STOPPED} --code a.py --file b.py=b.py --file c.csv= --arg=--n --arg 2 --conf spark.x=2 --master yarn --runtime /py "
-        f"--from {FIRST} --new-query late",
+        f"--new-query late --from {FIRST}",
     ),
     "fork": (FORKED, f"fork {FIRST} --name b --code a.py --sink fresh --sink counts=continue"),
     "experiment": (COMPARED, f"experiment {FIRST} --name ads --with-parent --variant b=a.py --variant c="),
@@ -194,6 +195,11 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
     "input rows": (ReadInputRows(JOB, limit=7), f"input-rows {JOB} --limit 7"),
     "operations": (ListOperations(running=True), "operations --running"),
     "cancel operation": (CancelOperation("op-exporting"), "cancel-operation op-exporting"),
+    "upgrade": (
+        Upgrade(JOB, probation_batches=9, drop=("counts.1",), **CHANGED),
+        f"upgrade {JOB} --code a.py --file b.py=b.py --file c.csv= --arg=--n --arg 2 --conf spark.x=2 --master yarn --runtime /py "
+        "--drop counts.1 --probation-batches 9 --new-query late",
+    ),
     "rescale": (Rescale(JOB, 8), f"rescale {JOB} --partitions 8"),
     "promote": (Promote(SPLIT, StateFrom.SAVEPOINT), f"promote {SPLIT} --state savepoint"),
     "drop": (Drop(SPLIT, savepoint=False), f"drop {SPLIT} --no-savepoint"),
@@ -374,6 +380,7 @@ FURTHER: dict[str, Asked[Any]] = {
     "experiment in full": StartExperiment("e", FIRST, (Variant(name="c", sinks={"*": "fresh"}, **CHANGED), Variant(name="d")), True),
     "compare in full": Compare(JOB, STOPPED, "q", ("k",), 3),
     "intervals of a query": ShowIntervals(JOB, STOPPED, "counts"),
+    "upgrade as an earlier version": Upgrade(JOB, version="v-1"),
     "promote as ever": Promote(SPLIT),
     "promote without a part of the state": Promote(SPLIT, migrate={"columns": ""}, drop=("counts.1",), map={"counts.2": "counts.1"}),
     "drop as ever": Drop(SPLIT),

@@ -19,6 +19,7 @@ KNOWN = {
     "promote",
     "drop",
     "rescale",
+    "upgrade",
     "replay",
     "bisect",
 }

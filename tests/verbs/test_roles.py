@@ -14,6 +14,7 @@ from pipelines.domain.errors import Forbidden, NotFound
 from pipelines.verbs.limited import Limited
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.stop import Stop
+from pipelines.verbs.upgrade import Upgrade
 from pipelines.verbs.verb import Asked, Begun, Change
 from tests.canned import CannedFace
 from tests.faces import FakeFace
@@ -22,7 +23,7 @@ from tests.verbs.requests import EVERY
 MAY = {
     Role.OPERATOR: {
         *("annotate", "cancel", "diagnose", "dispose_many", "drop", "export", "import_savepoint", "prune", "read_state", "rename_query"),
-        *("rescale", "resume", "set_limits", "set_restart_strategy", "set_schedule", "start_verify", "stop", "take", "undrop"),
+        *("rescale", "resume", "set_limits", "set_restart_strategy", "set_schedule", "start_verify", "stop", "take", "undrop", "upgrade"),
         *("acknowledge", "ask_holdings", "check_home", "compare_plans", "compare_state", "look_up_key", "set_alert", "silence"),
         *("open_history", "read_input_rows", "resume_jobs", "set_log_level", "set_resources", "stop_jobs", "try_channel"),
     },
@@ -101,7 +102,8 @@ def _asked(do: Any, asked: Asked[Any]) -> None:
 def test_whoever_changes_what_runs_is_an_author() -> None:
     assert Resume("a", from_savepoint="sp-1", batch=None, version="v-1").needs() is Role.OPERATOR
     for given in ({"code": "x"}, {"conf": {}}, {"args": ()}, {"master": "yarn"}, {"python": "/p"}, {"requirements": ""}, {"files": {}}):
-        assert Resume("a", **given).needs() is Role.AUTHOR, given  # type: ignore[arg-type]
+        for kind in (Resume, Upgrade):
+            assert kind("a", **given).needs() is Role.AUTHOR, given  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(

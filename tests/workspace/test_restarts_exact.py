@@ -1,6 +1,6 @@
 """A job that fails, is killed and is stopped at a poison batch, restarted by its supervisor each time, with real Spark: what goes on from
-there has the rows of a run that was never interrupted, as they follow from the files. `tests/long/test_probations.py` has upgrades that
-pass and that miss a limit."""
+there has the rows of a run that was never interrupted, as they follow from the files; so has one that is upgraded while it runs, and passes
+its probation or goes back. `tests/long/test_probations.py` has an upgrade that misses a limit."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ import pytest
 from pipelines.domain.errors import Conflict
 from pipelines.domain.findings import Problem
 from pipelines.domain.jobs import Run
+from pipelines.domain.operations import OperationState
 from pipelines.domain.probations import MISSED, Stand, Way
 from pipelines.domain.restart_strategies import Strategy
 from pipelines.domain.restarts import FailedBatch
 from pipelines.domain.runs import EXIT_FILE, RunState
+from pipelines.domain.savepoints import Reason
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.input_rows import ReadInputRows
@@ -28,8 +30,10 @@ from pipelines.verbs.jobs import ReadLog, ShowJob
 from pipelines.verbs.restart_strategy import SetRestartStrategy
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
+from pipelines.verbs.savepoints import ShowSavepoint
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
+from pipelines.verbs.upgrade import Upgrade
 from tests.driver.process import CONF
 from tests.waiting import until
 from tests.workspace.conftest import job
@@ -166,7 +170,7 @@ def without_poison(files: int) -> list[tuple[Any, ...]]:
 
 
 class Upgrades:
-    """Upgrades of `main`, whose events come a file at a time."""
+    """Upgrades of `main` while it runs, whose events come a file at a time."""
 
     def __init__(self, server: Server, events: Path) -> None:
         self.server, self.events, self.files = server, events, FILES
@@ -179,15 +183,22 @@ class Upgrades:
         """The rows are those of one that was never upgraded."""
         puts_out(self.server, "main", without_poison(self.files))
 
+    def upgraded(self, change: Upgrade) -> Run:
+        """The run that begins with it."""
+        assert self.server.newest("main").state is RunState.RUNNING and self.server.face.plan(change).stops
+        done = do(self.server.face, change)
+        run = self.server.newest("main")
+        assert (done.result, done.state) == (run.id, OperationState.DONE), done
+        return run
+
     def fails(self) -> None:
         """The new code fails while no server is there."""
         server = self.server
         old = server.newest("main").version
-        saved = server.stop("main", savepoint=True)
-        change = Resume("main", code=WRONG, probation_batches=9)
-        plan = server.face.plan(change).probation
+        change = Upgrade("main", code=WRONG, probation_batches=9, check=True)
+        plan = server.face.plan(change).restore.probation
         assert plan is not None and (plan.way, plan.version) == (Way.SAVEPOINT, old)
-        wrong = do(server.face, change)
+        wrong = self.upgraded(change)
         until(lambda: server.newest("main").state is RunState.RUNNING)
         server.end()
         began = committed_in(wrong)
@@ -199,7 +210,8 @@ class Upgrades:
         server.start()
         until(lambda: server.newest("main").version == old)
         back = server.newest("main")
-        assert (back.from_savepoint, back.attempt) == (saved, 0)
+        saved = server.face.ask(ShowSavepoint(back.from_savepoint or ""))
+        assert (saved.reason, saved.version, back.attempt) == (Reason.STOP, old, 0)
         self.more()
         self.same()
         failed = server.face.ask(ShowJob("main")).runs[1]
@@ -209,8 +221,7 @@ class Upgrades:
         """It misses a limit."""
         server = self.server
         old = server.newest("main").version
-        server.stop("main", savepoint=True)
-        slow = do(server.face, Resume("main", code=f"{WRONG}# slow\n", probation_batches=50, longest_batch_ms=1))
+        slow = self.upgraded(Upgrade("main", code=f"{WRONG}# slow\n", probation_batches=50, longest_batch_ms=1))
         self.more()
         until(lambda: server.newest("main").version == old)
         ended = server.face.ask(ShowJob("main")).runs[1]
@@ -220,8 +231,7 @@ class Upgrades:
 
     def passes(self) -> None:
         server = self.server
-        server.stop("main", savepoint=True)
-        good = do(server.face, Resume("main", code=f"{STRICT}# the same\n", probation_batches=1))
+        good = self.upgraded(Upgrade("main", code=f"{STRICT}# the same\n", probation_batches=1, check=True))
         self.more()
         until(lambda: stand(server) is Stand.PASSED)
         self.same()
@@ -296,7 +306,8 @@ def test_restarts_and_a_poison_batch_lose_and_double_nothing(server: Server, tmp
     puts_out(server, "main", without_poison(FILES))
     upgrades = Upgrades(server, events)
     upgrades.fails()
-    assert upgrades.told() == ["job.went_back", "job.probation_failed"]
+    upgrades.passes()
+    assert upgrades.told() == ["job.probation_passed", "job.went_back", "job.probation_failed"]
     with pytest.raises(Conflict, match=r"not known at which batch|is not waiting any more"):
         server.stop("main", savepoint=False)
         server.face.plan(leave_out)

@@ -106,11 +106,15 @@ def job_ended(detail: JobDetail) -> bool:
 
 
 def _more(name: str, detail: JobDetail, running: bool, dropped: bool) -> None:
-    job = detail.summary.job
+    job, run = detail.summary.job, detail.summary.run
     streaming = bool(detail.queries) or detail.summary.last_progress_ms is not None
     commands([*_commands(name, running, job.attached), *([Undrop(name)] if dropped else [])], key="commands_job")
     with menu("more"):
-        if job_ended(detail) and entry("Upgrade…", icon=":material/upgrade:", key="upgrade", of="more", role=Role.AUTHOR):
+        if (
+            run is not None
+            and not job.attached
+            and entry("Upgrade…", icon=":material/upgrade:", key="upgrade", of="more", role=Role.AUTHOR)
+        ):
             navigation.go("upgrade", job=name)
         if streams(detail) and entry("Look into the state", icon=":material/database:", key="look_into_state", of="more"):
             navigation.go("state", job=name)

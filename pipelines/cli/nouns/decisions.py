@@ -1,4 +1,4 @@
-"""Decisions on variants, as text."""
+"""Decisions on variants, and what else stops a job that goes on then, as text."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pipelines.domain.operations import Operation
 from pipelines.verbs.drop import Drop, Undrop
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.rescale import Rescale, RescalePlan
+from pipelines.verbs.upgrade import Upgrade, UpgradePlan
 from pipelines.words import decisions, plans
 
 defaults(Promote, check=True)
@@ -47,9 +48,17 @@ def _rescaled(here: Here, change: Rescale, done: Operation) -> None:
     output.tell(decisions.rescaled(done.job, change.partitions))
 
 
-@describes(RescalePlan)
-def rescale_text(plan: RescalePlan, now_ms: int) -> str:
-    """The plan of a rescaling."""
+@shows(Upgrade, timeout=within(600))
+def _upgraded(here: Here, change: Upgrade, done: Operation) -> None:
+    here.session.tick()
+    if change.check:
+        tell_verdict(here, done.job, done.result)
+    output.tell(decisions.upgraded(done.job))
+
+
+@describes(RescalePlan, UpgradePlan)
+def rescale_text(plan: RescalePlan | UpgradePlan, now_ms: int) -> str:
+    """The plan of a rescaling or an upgrade."""
     return "\n\n".join([_steps(plan.steps), restore_plan(plan.restore, now_ms)])
 
 

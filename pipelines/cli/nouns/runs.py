@@ -1,4 +1,4 @@
-"""Runs that begin: fields that complete a script, a fork and a resume, and the wait until a run is up."""
+"""Runs that begin: fields that complete a script, a fork, a resume and an upgrade, and the wait until a run is up."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ReadManifest
 from pipelines.verbs.system import ListEvents
+from pipelines.verbs.upgrade import Upgrade
 from pipelines.verbs.verb import Change
 from pipelines.words.verdicts import CHECKED
 
@@ -38,6 +39,7 @@ WAITS = {
 excludes(Resume, "from_savepoint", "batch")
 defaults(Fork, check=True)
 defaults(Resume, check=True)
+defaults(Upgrade, check=True)
 
 
 @completes(RunScript, "name", module=code.MODULE, event_log=code.EVENT_LOG, **code.SHIPPED)
@@ -58,6 +60,7 @@ def _fork(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 @completes(Resume, event_log=code.EVENT_LOG, **code.SHIPPED)
+@completes(Upgrade, event_log=code.EVENT_LOG, **code.SHIPPED)
 def _resume(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
     asked = code.of_script(here, values, here.words["code"])
     if (script := asked.pop("script", "")) and not is_sql(script):  # a job keeps the name of its script
