@@ -227,6 +227,10 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
     "schedule of the workspace": (SetSchedule(off=True), "schedule --off"),
     "runs by themselves": (SetSchedule(JOB, run_at="0 3 * * *"), f"schedule {JOB} --run '0 3 * * *'"),
     "proofs by themselves": (SetSchedule(JOB, prove_at="0 3 * * *"), f"schedule {JOB} --prove-at '0 3 * * *'"),
+    "limits of proofs": (
+        SetSchedule(JOB, proof_limit_ms=3_600_000, proof_cpus=1),
+        f"schedule {JOB} --proof-limit 1h --proof-processors 1",
+    ),
     "schedule as usual": (SetSchedule(JOB, usual=True), f"schedule {JOB} --usual"),
     "what is scheduled": (ShowSchedule(JOB), f"schedule {JOB}"),
     "alerts": (ShowAlerts(JOB), f"alerts {JOB}"),
