@@ -37,6 +37,8 @@ class Seen:
     knows."""
     late_before: int = 0
     """Late rows as they were ten minutes ago."""
+    grown: float | None = None
+    """By how much the figure of a rule of growth is more than it was."""
 
 
 def _up(job: JobSummary) -> float | None:
@@ -146,6 +148,8 @@ def metric_of(figure: str) -> str:
 
 def value_of(condition: Condition, seen: Seen) -> float | None:
     """The figure that a condition looks at, None where it is not known. Where several queries observe the number, it is the worst."""
+    if condition.growth:
+        return seen.grown
     if condition.observed:
         values = [number.value for number in seen.job.observed if number.name == condition.observed]
         return (max if condition.sign.startswith(">") else min)(values, default=None)
