@@ -25,6 +25,7 @@ from pipelines.domain.operators import OperatorProgress, QueryOperators
 from pipelines.domain.plans import Metric, PlanEdge, PlanNode, QueryPlan
 from pipelines.domain.points import QueryPoint, StateOperator, StateStore
 from pipelines.domain.pushes import Push
+from pipelines.domain.query_figures import QueryNow, SourceNow
 from pipelines.domain.restores import RestorePlan, SinkPlan
 from pipelines.domain.retention import Judged, PrunePlan
 from pipelines.domain.rewrites import OperatorRewrite, RewritePlan
@@ -163,6 +164,30 @@ def query_operators() -> QueryOperators:
         sink="parquet",
         sink_path="/fake/jobs/post_engagement/output",
         output_rows=None,
+    )
+
+
+def query_now(job: str) -> QueryNow:
+    """The same query of this job, in numbers."""
+    seen = query_operators()
+    kinds = (SourceNow("FileStreamSource", 40, 13.5, 49.0), SourceNow("KafkaV2", 47, 15.7, 58.0, seen.sources[1].backlog))
+    return QueryNow(
+        job=JobName(job),
+        query=QUERY,
+        run=RunId("r-1"),
+        batch=9,
+        at_ms=seen.at_ms,
+        batch_ms=812.5,
+        input_rate=120.5,
+        processed_rate=240.0,
+        output_rate=98.0,
+        lag_ms=9_000.0,
+        watermark_lag_ms=60_000.0,
+        late_rows=2,
+        state_rows=596,
+        state_bytes=1_500_000,
+        operators=seen.operators,
+        sources=kinds,
     )
 
 

@@ -16,7 +16,7 @@ from pipelines.domain.access import Role
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.moments import duration_ms, spelt_duration
 from pipelines.domain.retention import Judged
-from pipelines.domain.schedules import NONE, OFF, USUAL, UTC, Schedule, ScheduleState
+from pipelines.domain.schedules import MOST_CPUS, NONE, OFF, PROOF_CPUS, USUAL, UTC, Schedule, ScheduleState
 from pipelines.verbs.prune import Prune
 from pipelines.verbs.schedule import SetSchedule, ShowSchedule
 from pipelines.words import formats, plans
@@ -61,7 +61,7 @@ def ask_schedule(job: str) -> None:
         with errors_shown():
             state = session.workspace().ask(ShowSchedule(job))
             state = state if job else replace(state, usual=Schedule())
-            times, kept = _times(state), {**_kept(state), "prove_at": _proofs(state), "run_at": _runs(state)}
+            times, kept = _times(state), {**_kept(state), **_proofs(state), "run_at": _runs(state)}
             st.caption(SAYS if job else SAYS_OF_ALL)
             change = _change(job, state.own, times, kept)
             ending(change, "Set schedule", "schedule")
@@ -134,12 +134,18 @@ def _kept(state: ScheduleState) -> dict[str, Any]:
     return {"keep": keep, "age": age, "bytes": size}
 
 
-def _proofs(state: ScheduleState) -> str:
-    """What is typed of the proofs: a cron expression, `off`, or nothing for the workspace's."""
-    own, usual = state.own.prove_at, state.usual.prove_at
+def _proofs(state: ScheduleState) -> dict[str, Any]:
+    """What is typed of the proofs: a cron expression, `off`, or nothing for the workspace's; and their limits."""
+    own, usual = state.own, state.usual
     hint = "Cron expression: 0 3 * * * is every night at three. The newest scheduled savepoint is proved then, if it is not yet. Never: off"
-    text = OFF if own == "" else own or ""
-    return st.text_input("Prove the newest at", text, key="schedule_prove_at", placeholder=f"{usual or 'never'}, as usual", help=hint) or ""
+    text, never = OFF if own.prove_at == "" else own.prove_at or "", f"{usual.prove_at or 'never'}, as usual"
+    at = st.text_input("Prove the newest at", text, key="schedule_prove_at", placeholder=never, help=hint) or ""
+    value = spelt_duration(own.proof_limit_ms) if own.proof_limit_ms else ""
+    time = f"{spelt_duration(usual.proof_limit_ms) if usual.proof_limit_ms else '30m'}, as usual"
+    limit = st.text_input("A proof takes at most", value, key="schedule_proof_limit", placeholder=time, help="Such as 30m or 2h") or ""
+    number = f"{usual.proof_cpus or PROOF_CPUS}, as usual"
+    cpus = st.number_input("Processors of a proof", 1, MOST_CPUS, own.proof_cpus, step=1, key="schedule_proof_cpus", placeholder=number)
+    return {"prove_at": at, "limit": limit, "cpus": cpus}
 
 
 def _runs(state: ScheduleState) -> str:
@@ -198,6 +204,8 @@ def _kept_given(own: Schedule, typed: dict[str, Any]) -> dict[str, Any]:
         "keep": typed["keep"] or 0,
         "keep_ms": duration_ms(typed["age"]) if typed["age"].strip() else 0,
         "keep_bytes": typed["bytes"] or 0,
+        "proof_limit_ms": duration_ms(typed["limit"]) if typed["limit"].strip() else 0,
+        "proof_cpus": typed["cpus"] or 0,
     }
     given: dict[str, Any] = {name: value for name, value in values.items() if value != (getattr(own, name) or 0)}
     proves = " ".join(typed["prove_at"].split())

@@ -1,6 +1,7 @@
 """`/metrics`: what Prometheus scrapes, and `push` sends. The figures are those of the overview, asked for anew; names and labels stay.
 
-A job is a label, so there are as many series as jobs times figures; what is not known yet has no sample, and is never zero.
+A job is a label, and so are its queries, their stateful operators and their sources by place and kind, at most `MOST` of each; what is not
+known yet has no sample, and is never zero.
 """
 
 from __future__ import annotations
@@ -22,11 +23,13 @@ from pipelines.domain.about import ServerRole
 from pipelines.domain.alert_rules import METRIC, OBSERVED
 from pipelines.domain.experiments import Health
 from pipelines.domain.findings import Problem
+from pipelines.domain.query_figures import QueryNow
 from pipelines.domain.runs import RunState
 from pipelines.verbs.face import Face
-from pipelines.verbs.jobs import ListJobs
+from pipelines.verbs.jobs import ListJobs, ListQueries
 from pipelines.verbs.system import ShowHealth
 from pipelines.words.figures import OF_JOBS, Figure
+from pipelines.words.query_figures import OF_OPERATORS, OF_QUERIES, OF_SOURCES
 
 T = TypeVar("T")
 PREFIX = "tidemark_"
@@ -44,6 +47,10 @@ STATE = "job_state", "1 for the state of the job's newest run, 0 for every other
 FINDING = "job_finding", "1 for each kind of finding that the job has now, 0 for every other one"
 BACKLOG = "job_backlog", "What the job's sources have not read yet, by unit"
 OBSERVED_OF_JOBS = "job_observed", "A number that the job observes itself (df.observe), of the newest batch of its query; at most 50 a job"
+SOURCE_BACKLOG = "source_backlog", "What the source had left to read after the newest batch, by unit"
+QUERY_LABELS = ("job", "query")
+OPERATOR_LABELS, SOURCE_LABELS = (*QUERY_LABELS, "operator", "name"), (*QUERY_LABELS, "source", "name")
+"""An operator and a source by its place in Spark's progress, from 0, and what it is."""
 INFO = "build", "The server's version"
 ACTIVE = "server_active", "1 for the server that has the workspace, 0 for a standby"
 
@@ -68,6 +75,9 @@ def documented() -> Iterator[Documented]:
     yield Documented(PREFIX + FINDING[0], "", f"job, {PREFIX}{FINDING[0]}", FINDING[1])
     yield Documented(PREFIX + BACKLOG[0], "backlog_UNIT", "job, unit", BACKLOG[1])
     yield Documented(PREFIX + OBSERVED_OF_JOBS[0], f"{OBSERVED}NAME.COLUMN", "job, query, metric", OBSERVED_OF_JOBS[1])
+    for labels, figures in ((QUERY_LABELS, OF_QUERIES), (OPERATOR_LABELS, OF_OPERATORS), (SOURCE_LABELS, OF_SOURCES)):
+        yield from (Documented(PREFIX + part.name, "", ", ".join(labels), part.says) for part in figures)
+    yield Documented(PREFIX + SOURCE_BACKLOG[0], "", ", ".join((*SOURCE_LABELS, "unit")), SOURCE_BACKLOG[1])
     yield from (Documented(PREFIX + of_all.name, "", "", of_all.says) for of_all in OF_WORKSPACE)
     yield Documented(PREFIX + ACTIVE[0], "", "", ACTIVE[1])
     yield Documented(f"{PREFIX}{INFO[0]}_info", "", "version", INFO[1])
@@ -101,10 +111,23 @@ class Figures(Collector):
         yield _several(BACKLOG, ["job", "unit"], waiting)
         own = (([job.job.name, number.query, number.name], number.value) for job in jobs for number in job.observed)
         yield _several(OBSERVED_OF_JOBS, ["job", "query", "metric"], own)
+        yield from _of_queries(self._face.ask(ListQueries()))
         for of_all in OF_WORKSPACE:
             yield _gauge(of_all, [([], health)], [])
         yield GaugeMetricFamily(PREFIX + ACTIVE[0], ACTIVE[1], float(self._role is ServerRole.ACTIVE))
         yield InfoMetricFamily(PREFIX + INFO[0], INFO[1], {"version": __version__})
+
+
+def _of_queries(queries: Sequence[QueryNow]) -> Iterator[Metric]:
+    """Of queries, of their operators, of their sources."""
+    named = [((query.job, query.query), query) for query in queries]
+    operators = [((*of, str(at), part.name), part) for of, query in named for at, part in enumerate(query.operators)]
+    sources = [((*of, str(at), part.name), part) for of, query in named for at, part in enumerate(query.sources)]
+    yield from (_gauge(figure, named, QUERY_LABELS) for figure in OF_QUERIES)
+    yield from (_gauge(figure, operators, OPERATOR_LABELS) for figure in OF_OPERATORS)
+    yield from (_gauge(figure, sources, SOURCE_LABELS) for figure in OF_SOURCES)
+    waiting = (((*of, left.unit), left.amount) for of, source in sources for left in source.backlog)
+    yield _several(SOURCE_BACKLOG, (*SOURCE_LABELS, "unit"), waiting)
 
 
 def _gauge(figure: Figure[T], of: Iterable[tuple[Sequence[str], T]], labels: Sequence[str]) -> GaugeMetricFamily:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pipelines.domain.bounds import Count
 from pipelines.domain.errors import Invalid
 from pipelines.domain.findings import Problem
-from pipelines.domain.moments import duration_ms
+from pipelines.domain.moments import DAY_MS, duration_ms
 
 MOST_NAME = 60
 SECONDS = "_seconds"
@@ -18,8 +18,13 @@ METRIC = "tidemark_job_"
 """What `/metrics` puts before the name of a job's figure; a rule may say a figure with it or without."""
 OBSERVED = "observed "
 """Before the name of a number that the job observes itself (`df.observe`): `observed checks.bad_rows > 5`."""
+GROWTH = "growth of "
+"""Before a figure that grows and the time in which it does: `growth of state_bytes in 1h > 1e9`."""
+GROWING = ("state_rows", "state_bytes", "checkpoint_bytes")
+LONGEST_GROWTH_MS = 31 * DAY_MS
 _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_.-]{{0,{MOST_NAME - 1}}}")
 _THRESHOLD = re.compile(r"(?P<figure>[a-z][a-z0-9_]*)\s*(?P<sign>>=?|<=?)\s*(?P<limit>.+)")
+_GROWTH = re.compile(rf"(?P<figure>{GROWTH}(?:{'|'.join(GROWING)}) in [0-9a-z]+)\s*(?P<sign>>=?|<=?)\s*(?P<limit>.+)")
 _OBSERVED = re.compile(rf"(?P<figure>{OBSERVED}\S.*?)\s*(?P<sign>>=?|<=?)\s*(?P<limit>[^<>=]+)")
 """A column that has no alias is named by its expression, which may hold a sign: the last one counts."""
 
@@ -44,6 +49,14 @@ class Rule:
 
 
 @dataclass(frozen=True)
+class Growth:
+    """By how much a figure is more than it was so long ago."""
+
+    of: str
+    in_ms: int
+
+
+@dataclass(frozen=True)
 class Condition:
     """A rule's `when` as it is read: of a finding, or of a figure with its threshold and the value at which it is over."""
 
@@ -57,6 +70,14 @@ class Condition:
     def observed(self) -> str:
         """The number of the job's own that it looks at; empty for any other figure."""
         return self.figure.removeprefix(OBSERVED) if self.figure.startswith(OBSERVED) else ""
+
+    @property
+    def growth(self) -> Growth | None:
+        """What it looks at of a figure that grows; None for any other one."""
+        if not self.figure.startswith(GROWTH):
+            return None
+        of, long = self.figure.removeprefix(GROWTH).split(" in ")
+        return Growth(of, duration_ms(long))
 
     def holds(self, value: float) -> bool:
         return _beyond(self.sign, value, self.limit)
@@ -90,15 +111,23 @@ def condition(rule: Rule) -> Condition:
             raise Invalid("alert.clear", "A finding has no threshold at which it is over", "Leave it out, or give a time: --clear-for 5m.")
         return Condition(Problem(text))
     plain = " ".join(text.removeprefix(METRIC).split())
-    match = (_OBSERVED if plain.startswith(OBSERVED) else _THRESHOLD).fullmatch(plain)
+    match = _form(plain).fullmatch(plain)
     if match is None:
-        hint = f"Write 'event_time_lag_seconds > 5m', '{OBSERVED}NAME.COLUMN > 5', or a finding: {', '.join(Problem)}."
+        forms = f"'event_time_lag_seconds > 5m', '{GROWTH}state_bytes in 1h > 1e9', '{OBSERVED}NAME.COLUMN > 5'"
+        hint = f"Write {forms}, or a finding: {', '.join(Problem)}. What grows is {', '.join(GROWING)}."
         raise Invalid("alert.when", f"{text!r} is neither a finding nor a threshold", hint)
     limit = _number(match["figure"], match["limit"])
     over = _number(match["figure"], rule.clear) if rule.clear else limit
     if _beyond(match["sign"][0], over, limit):
         raise Invalid("alert.clear", f"At {rule.clear} the rule {text!r} still holds", "Give a value on the other side of the threshold.")
-    return Condition(None, match["figure"], match["sign"], limit, over)
+    read = Condition(None, match["figure"], match["sign"], limit, over)
+    if read.growth and not 0 < read.growth.in_ms <= LONGEST_GROWTH_MS:
+        raise Invalid("alert.when", f"{text!r} looks back too far, or not at all", "Give a time of at most 31 days: 1h, 1d.")
+    return read
+
+
+def _form(plain: str) -> re.Pattern[str]:
+    return _OBSERVED if plain.startswith(OBSERVED) else _GROWTH if plain.startswith(GROWTH) else _THRESHOLD
 
 
 def rules_of(own: Sequence[Rule], usual: Sequence[Rule]) -> list[Rule]:

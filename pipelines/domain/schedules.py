@@ -15,6 +15,7 @@ from pipelines.domain.moments import LONGEST_MS, spelt_duration
 
 LEAST_EVERY_MS = 10_000
 MOST_BLACKOUTS = 20
+PROOF_CPUS, MOST_CPUS = 2, 4_096
 UTC = "UTC"
 USUAL, NONE, OFF = "usual", "none", "off"
 """What brings the workspace's own back, what takes all blackout windows away, and what proves nothing."""
@@ -53,6 +54,10 @@ class Schedule:
     """Cron expression of the times at which the newest scheduled savepoint is proved; empty for never."""
     run_at: str | None = None
     """Cron expression of the times at which a job that has ended begins again; only a job has it."""
+    proof_limit_ms: Count | None = None
+    """A proof that takes longer is ended."""
+    proof_cpus: Count | None = None
+    """Processors that the Spark of a proof may keep busy; `PROOF_CPUS` where nobody has set it."""
 
 
 class Outcome(enum.StrEnum):
@@ -137,6 +142,8 @@ class Given:
     keep_bytes: int | None = None
     prove_at: str | None = None
     run_at: str | None = None
+    proof_limit_ms: int | None = None
+    proof_cpus: int | None = None
 
 
 def over(own: Schedule, usual: Schedule) -> Schedule:
@@ -177,7 +184,7 @@ def changed(before: Schedule, given: Given, now_ms: int) -> Schedule:
         after = replace(after, prove_at=_cron(given.prove_at))
     if given.run_at:
         after = replace(after, run_at=_cron(given.run_at) or None)
-    after = _kept(after, given)
+    after = _limited(_kept(after, given), given)
     return before if after == replace(before, since_ms=after.since_ms) else replace(after, since_ms=now_ms)
 
 
@@ -214,6 +221,14 @@ def _windows(texts: Sequence[str]) -> tuple[str, ...] | None:
     for text in texts:
         window(text)
     return tuple(" ".join(text.split()) for text in texts)
+
+
+def _limited(after: Schedule, given: Given) -> Schedule:
+    values = {name: getattr(given, name) for name in ("proof_limit_ms", "proof_cpus") if getattr(given, name) is not None}
+    if not 0 <= values.get("proof_limit_ms", 0) <= LONGEST_MS or not 0 <= values.get("proof_cpus", 0) <= MOST_CPUS:
+        hint = "Give a time such as 30m, and a whole number of processors; 0 brings the usual back."
+        raise Invalid("schedule.proof", "A proof has at most 366 days and 4,096 processors", hint)
+    return replace(after, **{name: value or None for name, value in values.items()})
 
 
 def _kept(after: Schedule, given: Given) -> Schedule:

@@ -22,6 +22,7 @@ from pipelines.domain.errors import Unavailable
 from pipelines.domain.runtimes import Runtime
 from pipelines.sandbox import environment, processes
 from pipelines.sandbox.members import Kind, Member
+from pipelines.sandbox.processes import WHOLE, Share
 from pipelines.sandbox.requests import Request
 from pipelines.workers.idle_timer import IdleTimer
 
@@ -64,10 +65,10 @@ class Work:
 
 
 class Pool:
-    """Runs modules of ours that need Spark, cold ones with `niceness` added to their priority. Safe for several threads."""
+    """Runs modules of ours that need Spark, cold ones with a `share` of the machine. Safe for several threads."""
 
-    def __init__(self, idle_s: float = IDLE_S, niceness: int = 0) -> None:
-        self._niceness = niceness
+    def __init__(self, idle_s: float = IDLE_S, share: Share = WHOLE) -> None:
+        self.share = share
         self._home = Path()
         self._lock = threading.Lock()
         self._members: list[Member] = []
@@ -121,7 +122,7 @@ class Pool:
         member = self._taken(kind, work.module)
         if member is None:
             command = environment.command(kind.runtime.python, work.module)
-            return processes.run(command, folder, dict(kind.environ), log, watch, timeout_s, self._niceness, work.hidden)
+            return processes.run(command, folder, dict(kind.environ), log, watch, timeout_s, self.share, work.hidden)
         is_kept = False
         try:
             code = member.run(Request(work.module, str(folder), work.is_last), folder / log, watch, timeout_s, work.hidden)

@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -18,7 +19,7 @@ import psutil
 
 from pipelines.domain import secrets
 from pipelines.domain.errors import Unavailable
-from pipelines.sandbox import temporary
+from pipelines.sandbox import holding, temporary
 from pipelines.sandbox.requests import MARK
 from pipelines.storage import handover, rights, users
 
@@ -28,6 +29,19 @@ END_S = 10.0
 TAIL_BYTES = 2000
 
 
+@dataclass(frozen=True)
+class Share:
+    """What a process may take of the machine, with all that it starts."""
+
+    niceness: int = 0
+    """Added to this process's: more leaves more to others."""
+    cpus: int | None = None
+    """So many processors at most; None for all."""
+
+
+WHOLE = Share()
+
+
 def run(
     command: Sequence[str],
     folder: Path,
@@ -35,24 +49,30 @@ def run(
     log: str,
     watch: Callable[[], None],
     timeout_s: float,
-    niceness: int = 0,
+    share: Share = WHOLE,
     hidden: Sequence[bytes] = (),
 ) -> int:
-    """Runs `command` with `folder` as its last argument and its output in `log`; answers with its exit code. `niceness` is that of the
-    process and of all that it starts: 0 is this process's, more leaves more to others. `hidden` is in no message of what it
-    says.
+    """Runs `command` with `folder` as its last argument and its output in `log`; answers with its exit code. `share` is what the
+    process may take with all that it starts. `hidden` is in no message of what it says.
 
     `watch` is called until it ends; what that raises ends the process and is passed on. Nothing that it started is left when this
     returns or raises. Raises Unavailable (`sandbox.start`, `sandbox.timeout`).
     """
     child = started(command, folder, environ, log)
     try:
-        if niceness:
-            os.setpriority(os.PRIO_PROCESS, child.pid, os.getpriority(os.PRIO_PROCESS, 0) + niceness)
+        _limit(child.pid, str(folder), share)
         return followed(child.poll, command[-1], folder / log, watch, timeout_s, hidden)
     finally:
         end(folder)
         child.wait()
+
+
+def _limit(pid: int, name: str, share: Share) -> None:
+    """Limits a process before it starts others, which inherit that."""
+    if share.niceness:
+        os.setpriority(os.PRIO_PROCESS, pid, os.getpriority(os.PRIO_PROCESS, 0) + share.niceness)
+    if share.cpus:
+        os.sched_setaffinity(pid, holding.processors(name, share.cpus, sorted(os.sched_getaffinity(pid))))
 
 
 def followed(

@@ -13,6 +13,7 @@ from pipelines.domain.jobs import JobDetail, JobSummary, LogChunk
 from pipelines.domain.logs import LogLevel, LogSearch
 from pipelines.domain.operators import QueryOperators
 from pipelines.domain.plans import QueryPlan
+from pipelines.domain.query_figures import QueryNow
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import RetainedBatch
 from pipelines.verbs.forget import JOB
@@ -194,6 +195,16 @@ class ListOperators(Question[Sequence[QueryOperators]]):
     within = "operators"
     command = "operators"
     refuses = (NotFound,)
+
+
+@dataclass(frozen=True)
+class ListQueries(Question[Sequence[QueryNow]]):
+    """List the queries of all jobs. Each has the numbers of its newest batch (rates, lags, state), and of that its stateful operators and
+    sources; a job has at most 50 queries here, a query 50 of both."""
+
+    call, topic = "queries", "jobs"
+    role = Role.VIEWER
+    http = Http("GET", "/queries")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pipelines.domain.access import Role
 from pipelines.domain.errors import Conflict, Corrupt, NotFound
-from pipelines.domain.schedules import Given, SchedulePlan, ScheduleState
+from pipelines.domain.schedules import MOST_CPUS, Given, SchedulePlan, ScheduleState
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.verb import Change, Http, Question, argument, option
 
@@ -67,6 +67,15 @@ class SetSchedule(Change[ScheduleState, SchedulePlan]):
         None, flag="--run", metavar="CRON",
     )  # fmt: skip
 
+    proof_limit_ms: int | None = option(
+        "End such a proof after so long: 30m; 'usual' (0 over REST).",
+        None, flag="--proof-limit", metavar="DURATION", reads=Reads.DURATION, least=0,
+    )  # fmt: skip
+    proof_cpus: int | None = option(
+        "So many processors its Spark may keep busy; 0 is what the workspace says, or 2.",
+        None, flag="--proof-processors", metavar="N", least=0, most=MOST_CPUS,
+    )  # fmt: skip
+
     call, topic = "set_schedule", "jobs"
     role = Role.OPERATOR
     http = Http("PATCH", "/schedule")
@@ -84,4 +93,5 @@ class SetSchedule(Change[ScheduleState, SchedulePlan]):
     def given(self) -> Given:
         """What is given, as the schedule is changed by it."""
         times = (self.cron, self.every_ms, self.off, self.usual)
-        return Given(*times, self.zone, self.blackouts, self.keep, self.keep_ms, self.keep_bytes, self.prove_at, self.run_at)
+        kept = (self.keep, self.keep_ms, self.keep_bytes)
+        return Given(*times, self.zone, self.blackouts, *kept, self.prove_at, self.run_at, self.proof_limit_ms, self.proof_cpus)

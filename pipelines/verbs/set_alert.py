@@ -38,7 +38,8 @@ class SetAlert(Change[Alerts, SetAlertPlan]):
     job: str = option("Only of this job; without one of every job that has no such rule of its own.", "")
     when: str = option(
         "A finding (failed, no-progress), or a figure with a threshold: 'event_time_lag_seconds > 5m'. Figures are those of /metrics, with "
-        "tidemark_job_ before them or without; 'observed NAME.COLUMN > 5' is a number of the job's own (df.observe).",
+        "tidemark_job_ before them or without; 'growth of state_bytes in 1h > 1e9' is by how much it grew; 'observed NAME.COLUMN > 5' "
+        "is a number of the job's own (df.observe).",
         "",
         metavar="CONDITION",
     )

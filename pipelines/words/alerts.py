@@ -56,8 +56,8 @@ def amount(figure: str, value: float) -> str:
         return "endless"
     if SECONDS in figure and "timestamp" not in figure:
         return formats.duration(value * 1_000) if value >= 0 else f"-{formats.duration(-value * 1_000)}"
-    if figure.endswith("_bytes"):
-        return formats.size(value)
+    if figure.endswith("_bytes") or "_bytes in " in figure:
+        return formats.size(value) if value >= 0 else f"-{formats.size(-value)}"
     return f"{value:,.10g}"
 
 

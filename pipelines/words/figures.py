@@ -37,6 +37,8 @@ class Seen:
     knows."""
     late_before: int = 0
     """Late rows as they were ten minutes ago."""
+    grown: float | None = None
+    """By how much the figure of a rule of growth is more than it was."""
 
 
 def _up(job: JobSummary) -> float | None:
@@ -48,7 +50,8 @@ def _usable(job: JobSummary) -> float | None:
     return None if verdict is Usable.UNKNOWN else float(verdict is Usable.YES)
 
 
-def _seconds(ms: float | None) -> float | None:
+def seconds(ms: float | None) -> float | None:
+    """Of ms; None of what is not known."""
     return None if ms is None else ms / 1_000
 
 
@@ -56,8 +59,8 @@ OF_JOBS: tuple[Figure[JobSummary], ...] = (
     Figure("job_up", "1 while the job's driver runs, else 0; not known of a job that runs elsewhere", _up, lasts=True),
     Figure("job_queries", "Streaming queries of the newest run", lambda job: job.queries),
     Figure("job_batch", "Newest batch that was committed", lambda job: job.batch),
-    Figure("job_batch_seconds_p50", "Median duration of a batch, last ten minutes", lambda job: _seconds(job.batch_ms_p50)),
-    Figure("job_batch_seconds_p99", "99th percentile of batch durations, last ten minutes", lambda job: _seconds(job.batch_ms_p99)),
+    Figure("job_batch_seconds_p50", "Median duration of a batch, last ten minutes", lambda job: seconds(job.batch_ms_p50)),
+    Figure("job_batch_seconds_p99", "99th percentile of batch durations, last ten minutes", lambda job: seconds(job.batch_ms_p99)),
     Figure("job_busy_ratio", "Batch time divided by the trigger's interval; beyond 1 the job cannot keep up", lambda job: job.busy),
     Figure(
         "job_input_rows_per_second",
@@ -69,17 +72,17 @@ OF_JOBS: tuple[Figure[JobSummary], ...] = (
         "Rows a second that Spark worked off, newest batch of the last ten minutes",
         lambda job: job.processed_rate,
     ),
-    Figure("job_event_time_lag_seconds", "How far the newest event is behind the clock", lambda job: _seconds(job.lag_ms)),
-    Figure("job_watermark_timestamp_seconds", "The watermark, Unix time", lambda job: _seconds(job.watermark_ms)),
+    Figure("job_event_time_lag_seconds", "How far the newest event is behind the clock", lambda job: seconds(job.lag_ms)),
+    Figure("job_watermark_timestamp_seconds", "The watermark, Unix time", lambda job: seconds(job.watermark_ms)),
     Figure("job_late_rows", "Rows that came after the watermark and were dropped, newest run", lambda job: job.late_rows),
     Figure("job_state_rows", "Rows of state", lambda job: job.state_rows),
     Figure("job_state_bytes", "Bytes of state as Spark reports them", lambda job: job.state_bytes),
     Figure("job_checkpoint_bytes", "Bytes of the checkpoint's files", lambda job: job.checkpoint_bytes),
-    Figure("job_last_batch_timestamp_seconds", "When the last batch ended, Unix time", lambda job: _seconds(job.last_progress_ms)),
+    Figure("job_last_batch_timestamp_seconds", "When the last batch ended, Unix time", lambda job: seconds(job.last_progress_ms)),
     Figure(
         "job_last_savepoint_timestamp_seconds",
         "When the newest savepoint was taken, Unix time",
-        lambda job: _seconds(job.last_savepoint_ms),
+        lambda job: seconds(job.last_savepoint_ms),
         lasts=True,
     ),
     Figure("job_savepoint_usable", "1 while the sources hold what the newest savepoint needs, 0 if not", _usable, lasts=True),
@@ -145,6 +148,8 @@ def metric_of(figure: str) -> str:
 
 def value_of(condition: Condition, seen: Seen) -> float | None:
     """The figure that a condition looks at, None where it is not known. Where several queries observe the number, it is the worst."""
+    if condition.growth:
+        return seen.grown
     if condition.observed:
         values = [number.value for number in seen.job.observed if number.name == condition.observed]
         return (max if condition.sign.startswith(">") else min)(values, default=None)

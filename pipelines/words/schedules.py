@@ -60,7 +60,13 @@ def spelt(schedule: Schedule) -> str:
 
 
 def _proofs(schedule: Schedule) -> str:
-    return f"; proves the newest {times(Times(schedule.prove_at))}" if schedule.prove_at else ""
+    return f"; proves the newest {', '.join((times(Times(schedule.prove_at)), *limits(schedule)))}" if schedule.prove_at else ""
+
+
+def limits(schedule: Schedule) -> list[str]:
+    """`within 30m`, `on 1 processor`: of a proof, as far as they are set."""
+    within = [f"within {spelt_duration(schedule.proof_limit_ms)}"] if schedule.proof_limit_ms else []
+    return within + ([f"on {formats.plural(schedule.proof_cpus, 'processor')}"] if schedule.proof_cpus else [])
 
 
 def _runs(schedule: Schedule) -> str:
@@ -74,6 +80,7 @@ def spelt_own(own: Schedule) -> str:
     parts += [] if own.blackouts is None else [f"not {', '.join(own.blackouts)}" if own.blackouts else "no blackout window"]
     parts += [kept(own)] if own.keep or own.keep_ms or own.keep_bytes else []
     parts += [] if own.prove_at is None else [f"proves the newest {times(Times(own.prove_at))}"]
+    parts += [f"a proof {' '.join(limits(own))}"] if limits(own) else []
     parts += [f"begins the job {times(Times(own.run_at))}"] if own.run_at else []
     return ", ".join(parts)
 

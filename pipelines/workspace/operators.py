@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.catalog import operators as operator_rows
+from pipelines.catalog import query_figures as figure_rows
 from pipelines.domain.errors import NotFound, Unsupported
 from pipelines.domain.ids import query_name
 from pipelines.domain.jobs import Run
 from pipelines.domain.operators import QueryOperators
 from pipelines.domain.plans import PLAN_FORMAT, PLANS_FOLDER, QueryPlan
-from pipelines.verbs.jobs import ListOperators, ListPlans
+from pipelines.domain.query_figures import QueryNow
+from pipelines.verbs.jobs import ListOperators, ListPlans, ListQueries
 from pipelines.workspace import runs, sources, table_lags
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
@@ -25,6 +27,14 @@ def newest(context: Context, question: ListOperators) -> Sequence[QueryOperators
     if any(map(table_lags.reads_iceberg, queries)):
         tables = {query.query: query.tables for query in sources.started_before(context, job)}
     return [table_lags.with_lags(query, tables.get(query.query, ())) for query in queries]
+
+
+@answers(ListQueries)
+def queries(context: Context, question: ListQueries) -> Sequence[QueryNow]:
+    now_ms = context.now_ms()
+    jobs = context.listings.lately(context.catalog, now_ms)
+    with context.catalog.reading() as reader:
+        return figure_rows.newest(reader, now_ms, jobs)
 
 
 @answers(ListPlans)

@@ -27,8 +27,9 @@ from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.observed import ObservedNow
 from pipelines.domain.runs import RunState
-from pipelines.verbs.jobs import ListJobs
+from pipelines.verbs.jobs import ListJobs, ListQueries
 from pipelines.words.figures import OF_JOBS
+from pipelines.words.query_figures import OF_OPERATORS, OF_QUERIES, OF_SOURCES
 from tests.contracts.documents import ROOT
 from tests.faces import FakeFace
 
@@ -51,7 +52,7 @@ def samples(text: str) -> Samples:
     }
 
 
-def of(scrape: Samples, name: str, **labels: str) -> float | None:
+def of(scrape: Samples, name: str, /, **labels: str) -> float | None:
     return scrape.get((f"tidemark_{name}", frozenset(labels.items())))
 
 
@@ -67,6 +68,25 @@ def test_each_figure_is_the_overviews(client: httpx.Client, face: FakeFace) -> N
     assert of(scrape, "jobs") == len(jobs)
     assert of(scrape, "jobs_failed") == sum(job.state is RunState.FAILED for job in jobs)
     assert any(name.startswith("process_") for name, _ in scrape)
+
+
+def test_queries_operators_and_sources_have_figures_of_their_own(client: httpx.Client, face: FakeFace) -> None:
+    """A label holds a place and a kind, never what a source reads."""
+    (query,) = [query for query in face.ask(ListQueries()) if query.job == "post_engagement"]
+    scrape = scraped(client)
+    whole = {"job": "post_engagement", "query": "counts"}
+    save, kafka = whole | {"operator": "0", "name": "stateStoreSave"}, whole | {"source": "1", "name": "KafkaV2"}
+    assert {figure.name: of(scrape, figure.name, **whole) for figure in OF_QUERIES} == {
+        figure.name: figure.of(query) for figure in OF_QUERIES
+    }
+    assert [of(scrape, figure.name, **save) for figure in OF_OPERATORS] == [116, 1_200_000, 24, 3, 2, 0.055]
+    assert [of(scrape, figure.name, **kafka) for figure in OF_SOURCES] == [47, 15.7, 58.0]
+    assert of(scrape, "source_backlog", **kafka, unit="rows") == 1_250
+    face.answers(ListQueries(), [replace(query, output_rate=None, watermark_lag_ms=None, operators=(), sources=())])
+    again = scraped(client)
+    gone = ["query_output_rows_per_second", "query_watermark_lag_seconds"]
+    assert [of(again, name, **whole) for name in (*gone, "query_batch")] == [None, None, 9]
+    assert not any(name.startswith(("tidemark_operator_", "tidemark_source_")) for name, _ in again)
 
 
 def test_what_is_not_known_has_no_sample(client: httpx.Client, face: FakeFace) -> None:

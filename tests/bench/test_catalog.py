@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.catalog import batches, health, jobs, operators, progress, runs, series, summaries
+from pipelines.catalog import batches, health, jobs, operators, progress, query_figures, runs, series, summaries
 from pipelines.catalog.connection import Catalog
 from pipelines.catalog.opening import open_catalog
 from pipelines.catalog.outputs import compare
@@ -71,8 +71,10 @@ def measured(what: str, work: Callable[[], object], times: int = 20) -> float:
 
 def test_queries_at_a_million_rows(full: Catalog) -> None:
     with full.reading() as reader:
+        overview = summaries.listed(reader, END_MS)
         questions: dict[str, Callable[[], object]] = {
             "overview of 100 jobs": lambda: summaries.listed(reader, END_MS),
+            "queries of 100 jobs": lambda: query_figures.newest(reader, END_MS, overview),
             "one job": lambda: summaries.detail(reader, END_MS, "job-5"),
             "health": lambda: health.health(reader, END_MS),
             "operators of one job": lambda: operators.newest(reader, JobName("job-5")),

@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 
-from pipelines.catalog import operators, progress, runs, series
+from pipelines.catalog import jobs, operators, progress, query_figures, runs, series, summaries
 from pipelines.catalog.connection import Catalog
 from pipelines.domain.jobs import QuerySeen
 from pipelines.domain.operators import OperatorProgress, read_operators
 from pipelines.domain.progress import read_progress
+from pipelines.domain.query_figures import MOST, QueryNow, SourceNow, kind_of
+from pipelines.domain.runs import RunState
 from pipelines.domain.sources import Backlog
-from tests.catalog.making import RUN, A, batch
+from tests.catalog.making import RUN, A, batch, job, run
 
 KAFKA = "KafkaV2[Subscribe[clicks]]"
 EVENT: dict[str, Any] = {
@@ -150,3 +152,60 @@ def test_figures_are_those_of_one_execution(name: str, partitions: int, opened: 
     told = {"operatorName": name, "numShufflePartitions": partitions, "numStateStoreInstances": opened, "numRowsTotal": counted}
     (operator,) = read_operators({"stateOperators": [told | {"memoryUsedBytes": counted * 10, "numRowsDroppedByWatermark": counted}]})
     assert (operator.rows, operator.late_rows, operator.memory_bytes) == (rows, rows, rows * 10)
+
+
+def test_the_newest_batches_of_all_queries_are_told_with_what_is_known_of_their_jobs(catalog: Catalog) -> None:
+    read = [{"description": KAFKA, "numInputRows": 7, "inputRowsPerSecond": 3.5, "processedRowsPerSecond": 14.0}, {"description": "Files"}]
+    waits = (Backlog(0, KAFKA, 2, "rows"),)
+    ran = batch(4, 4000, operators=(SAVE, DEDUPE), backlog=waits, output_rows=12, event_max_ms=3000, watermark_ms=1000, late_rows=2)
+    other = batch(9, 4100, query="more", query_id="id-more", input_rate=None)
+    with catalog.writing() as writer:
+        jobs.save(writer, [job("a"), job("b")])
+        runs.save(writer, [run("r-1")])
+        progress.append(writer, [batch(3, 3000, late_rows=1), (*ran[:3], json.dumps(read)), other])
+    now_ms = 10_000
+
+    def told() -> list[QueryNow]:
+        with catalog.reading() as reader:
+            return query_figures.newest(reader, now_ms, summaries.listed(reader, now_ms))
+
+    more, query = sorted(told(), key=lambda query: query.query)
+    assert (query.job, query.query, query.run, query.batch, query.at_ms, query.late_rows) == ("a", "q", RUN, 4, 4000, 3)
+    assert (query.input_rate, query.processed_rate, query.output_rate) == (10.0, 20.0, 24.0)
+    assert (query.lag_ms, query.watermark_lag_ms, query.operators) == (7_000.0, 9_000.0, (SAVE, DEDUPE))
+    assert query.sources == (SourceNow("KafkaV2", 7, 3.5, 14.0, waits), SourceNow("Files", None, None, None))
+    assert (more.operators, more.sources, more.input_rate, more.lag_ms) == ((), (), None, None)
+    with catalog.writing() as writer:
+        runs.save(writer, [run("r-1", state=RunState.STOPPED)])
+    _, ended = sorted(told(), key=lambda query: query.query)
+    assert (ended.input_rate, ended.output_rate, ended.lag_ms, ended.watermark_lag_ms) == (None,) * 4
+    assert ended.operators == (SAVE, DEDUPE) and [source.backlog for source in ended.sources] == [(), ()]
+
+
+def test_of_one_job_so_many_queries_operators_and_sources_are_told(catalog: Catalog) -> None:
+    many = MOST + 5
+    with catalog.writing() as writer:
+        jobs.save(writer, [job("a")])
+        runs.save(writer, [run("r-1")])
+        read = json.dumps([{"description": "Files", "numInputRows": 1}] * many)
+        named = [batch(1, 1000, query=f"q-{n:02d}", query_id=f"{n}", operators=(SAVE,) * many) for n in range(many)]
+        progress.append(writer, [(*line[:3], read) for line in named])
+    with catalog.reading() as reader:
+        told = query_figures.newest(reader, 2000, summaries.listed(reader, 2000))
+    assert [query.query for query in told] == [f"q-{n:02d}" for n in range(MOST)]
+    assert {(len(query.operators), len(query.sources)) for query in told} == {(MOST, MOST)}
+
+
+@pytest.mark.parametrize(
+    ("description", "kind"),
+    [
+        (KAFKA, "KafkaV2"),
+        ("FileStreamSource[file:/data/in]", "FileStreamSource"),
+        ("org.example.Feed@1f3a9c", "org.example.Feed"),
+        ("views over http", "views"),
+        ("x" * 100, "x" * 60),
+        ("", ""),
+    ],
+)
+def test_what_a_source_is_says_not_what_it_reads(description: str, kind: str) -> None:
+    assert kind_of(description) == kind

@@ -45,6 +45,8 @@ def test_proofs_are_set_and_shown() -> None:
     door = Door(face)
     assert "keeps all; proves the newest every day at midnight" in door("schedule", JOB, "--prove-at", "0 0 * * *").stdout
     assert face.begun == [SetSchedule(JOB, prove_at="0 0 * * *")]
+    limited = door("schedule", JOB, "--prove-at", "0 0 * * *", "--proof-limit", "45m", "--proof-processors", "1").stdout
+    assert "proves the newest every day at midnight, within 45m, on 1 processor" in limited
     face.schedules = {"": Schedule(prove_at="0 0 * * *")}
     shown = door("schedule", JOB).stdout
     assert "next proof" in shown and "failed: state/0: has 4 rows" in shown

@@ -22,6 +22,7 @@ from typer.models import ArgumentInfo
 from pipelines import verbs
 from pipelines.api import metrics, server, stream
 from pipelines.cli import additions, commands
+from pipelines.domain.alert_rules import GROWING, GROWTH
 from pipelines.domain.errors import Invalid, TidemarkError
 from pipelines.verbs.declaration import summary
 from pipelines.verbs.verb import Asked
@@ -66,6 +67,8 @@ def write() -> None:
 def _metrics() -> str:
     rows = [f"| `{metric.name}` | {_code(metric.figure)} | {metric.labels or '–'} | {metric.says} |" for metric in metrics.documented()]
     alone = [f"| – | {_code(figure.name)} | – | {figure.says} |" for figure in OF_ALERTS]
+    growth = f"By how much it is more than it was so long ago: of {', '.join(f'`{name}`' for name in GROWING)}"
+    alone.append(f"| – | {_code(f'{GROWTH}FIGURE in TIME')} | – | {growth} |")
     return "\n".join(["| metric | in an alert | labels | what it says |", "| --- | --- | --- | --- |", *rows, *alone])
 
 

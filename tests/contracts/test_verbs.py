@@ -24,7 +24,7 @@ FRAME = {"ListOperations", "ShowOperation", "CancelOperation", "ReadAnswer"}
 """What follows the work of every verb; client and shell are built on it."""
 ENGINE = {
     "pipelines/api/flink.py": {"Dispose", "ListJobs", "ListSavepoints", "ShowSavepoint", "Stop", "Take"},
-    "pipelines/api/metrics.py": {"ListJobs", "ShowHealth"},
+    "pipelines/api/metrics.py": {"ListJobs", "ListQueries", "ShowHealth"},
     "pipelines/api/looking.py": {"ListEvents", "ListJobs"},
     "pipelines/api/server.py": {"Dispose"},
     "pipelines/api/stream.py": {"ListEvents", "ShowJob"},
@@ -43,6 +43,7 @@ ONLY_REST = {
     "intervals",
     "manifest",
     "operation",
+    "queries",
     "read_answer",
     "retained",
     "series",

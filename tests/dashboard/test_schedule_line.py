@@ -80,6 +80,14 @@ def test_proofs_are_shown_and_set(opened: Opener) -> None:
         app.button(key="schedule").click()
         app = clicked(app, "schedule_yes")
         assert face.begun.pop() == change
+    app.button(key="schedule").click().run()
+    assert app.text_input(key="schedule_proof_limit").placeholder == "30m, as usual"
+    app.button(key="schedule").click()
+    app.text_input(key="schedule_proof_limit").set_value("2h")
+    app.number_input(key="schedule_proof_cpus").set_value(1).run()
+    app.button(key="schedule").click()
+    clicked(app, "schedule_yes")
+    assert face.begun.pop() == SetSchedule(JOB, proof_limit_ms=2 * HOUR_MS, proof_cpus=1)
 
 
 def test_what_is_pruned_is_shown_first(opened: Opener) -> None:

@@ -66,9 +66,23 @@ def test_what_it_starts_has_its_niceness_too(tmp_path: Path) -> None:
     code = (
         "import os, subprocess, sys; print(os.nice(0), flush=True); subprocess.run([sys.executable, '-c', 'import os; print(os.nice(0))'])"
     )
-    assert processes.run([sys.executable, "-c", code], tmp_path, dict(os.environ), "log", lambda: None, 60, niceness=3) == 0
+    assert processes.run([sys.executable, "-c", code], tmp_path, dict(os.environ), "log", lambda: None, 60, processes.Share(3)) == 0
     expected = min(os.nice(0) + 3, 19)
     assert (tmp_path / "log").read_text().split() == [str(expected)] * 2
+
+
+def test_what_it_starts_has_no_more_processors(tmp_path: Path) -> None:
+    code = (
+        "import os, subprocess, sys; print(len(os.sched_getaffinity(0)), flush=True);"
+        "subprocess.run([sys.executable, '-c', 'import os; print(len(os.sched_getaffinity(0)))'])"
+    )
+    there = len(os.sched_getaffinity(0))
+    for cpus, expected in ((1, 1), (there + 1, there)):
+        folder = tmp_path / f"{cpus}"
+        folder.mkdir()
+        share = processes.Share(cpus=cpus)
+        assert processes.run([sys.executable, "-c", code], folder, dict(os.environ), "log", lambda: None, 60, share) == 0
+        assert (folder / "log").read_text().split() == [str(expected)] * 2
 
 
 def test_a_watcher_that_raises_ends_the_whole_family(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -153,6 +154,30 @@ def test_a_number_of_the_jobs_own_fires_and_is_over(house: House) -> None:
     assert observes(4, 1) == []
     with pytest.raises(Invalid, match="There is no figure 'observed'"):
         do(house.face, SetAlert("bad", job="a", when="observed>5"))
+
+
+def test_state_that_grows_too_fast_fires_and_is_over_once_it_grows_no_more(house: House) -> None:
+    run = house.ran("a", state=RunState.RUNNING)
+    do(house.face, SetAlert("grows", when="growth of state_rows in 1h > 100", clear="10"))
+    do(house.face, SetAlert("heavy", when="growth of state_bytes in 1d >= 1e6"))
+    assert house.after(0) == [], "no batch has said it"
+
+    def keeps(batch: int, rows: int) -> list[Alert]:
+        """The alerts ten minutes later, once a batch has said how many rows of state there are."""
+        house.hand.now_ms += 10 * MINUTE_MS
+        at = datetime.fromtimestamp(house.hand.now_ms / 1_000, UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        kept = {"operatorName": "stateStoreSave", "numRowsTotal": rows, "memoryUsedBytes": rows * 1_000}
+        line = {**json.loads(progress_line(batch, at)), "timestamp": at, "stateOperators": [kept]}
+        house.append(run, PROGRESS_FILE, json.dumps(line) + "\n")
+        ingestion.follow(house.face.context, ingestion.of_run(house.face.context, run.job, run.id))
+        return house.after(0)
+
+    assert [keeps(batch, 500 + 10 * batch) for batch in range(6)] == [[]] * 6, "it grows by 60 an hour"
+    (fires,) = keeps(6, 650)
+    assert (fires.rule, fires.state, fires.words) == ("grows", AlertState.FIRING, "growth of state_rows in 1h is 150; limit > 100")
+    assert [alert.rule for alert in keeps(7, 2_000)] == ["grows", "heavy"]
+    assert [alert.rule for alert in house.after(2 * HOUR_MS)] == ["heavy"], "no batch since, no growth"
+    assert "state_bytes in 1d is 1.5 MB" in house.face.ask(ShowAlerts()).alerts[0].words
 
 
 def test_of_a_job_that_has_ended_its_newest_savepoint_is_looked_after(house: House, tmp_path: Path) -> None:
@@ -310,6 +335,11 @@ def test_no_address_is_stored_or_shown(house: House, hook: Webhook, tmp_path: Pa
         (SetAlert("x", when="event_time_lag_seconds > 5 parsecs"), "duration.invalid"),
         (SetAlert("x", when="late_rows > nan"), "alert.when"),
         (SetAlert("x", when="late_rows > 5", clear="6"), "alert.clear"),
+        (SetAlert("x", when="growth of state_rows > 5"), "alert.when"),
+        (SetAlert("x", when="growth of batch in 1h > 5"), "alert.when"),
+        (SetAlert("x", when="growth of state_rows in 32d > 5"), "alert.when"),
+        (SetAlert("x", when="growth of state_rows in 0h > 5"), "duration.invalid"),
+        (SetAlert("x", when="growth of state_rows in ages > 5"), "duration.invalid"),
         (SetAlert("x", when="failed", clear="6"), "alert.clear"),
         (SetAlert("../x", when="failed"), "alert.name"),
         (SetAlert("x", when="failed", channels=("nobody",)), "channel.not_found"),

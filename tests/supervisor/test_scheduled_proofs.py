@@ -13,6 +13,7 @@ from pipelines.domain.findings import Problem
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.schedules import Attempt, Outcome
 from pipelines.domain.trust import Trust, Verification
+from pipelines.sandbox.processes import Share
 from pipelines.savepoint import verify
 from pipelines.verbs.attach import Attach
 from pipelines.verbs.dispose import Dispose
@@ -23,7 +24,7 @@ from pipelines.verbs.schedule import SetSchedule, ShowSchedule
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from pipelines.workspace import proofs, rehearsals, savepoints
-from pipelines.workspace.schedules.proofs import LIMIT_VARIABLE, Proofs
+from pipelines.workspace.schedules.proofs import LIMIT_VARIABLE, NICENESS, Proofs
 from tests.supervisor.scheduling import HOUR_MS, MINUTE_MS, House
 from tests.waiting import until
 from tests.workspace.conftest import GOLDEN
@@ -114,6 +115,35 @@ def test_one_that_takes_too_long_is_ended(house: House, monkeypatch: pytest.Monk
     assert Problem.UNPROVED in problems(house) and left(house) == []
     do(house.face, SetSchedule("a", prove_at="off"))
     assert house.after(DAY_MS) is None, "a failure goes with the schedule"
+
+
+def test_the_limit_is_the_schedules_before_the_servers(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LIMIT_VARIABLE, "0")
+    newest = house.scheduled()
+    do(house.face, SetSchedule(proof_limit_ms=HOUR_MS))
+    assert told(house.after(DAY_MS)) == (Outcome.OPEN, newest.id), "the workspace's"
+    do(house.face, SetSchedule("a", proof_limit_ms=1))
+    attempt = house.after(DAY_MS)
+    assert attempt is not None and (attempt.outcome, attempt.code) == (Outcome.FAILED, "operation.late")
+    assert "--proof-limit" in attempt.message
+
+
+@pytest.mark.parametrize(("own", "usual", "expected"), [(None, None, 2), (None, 3, 3), (1, 3, 1), (0, 3, 3)])
+def test_its_spark_has_so_many_processors(
+    house: House, monkeypatch: pytest.MonkeyPatch, own: int | None, usual: int | None, expected: int
+) -> None:
+    house.scheduled()
+    do(house.face, SetSchedule("a", proof_cpus=own))
+    do(house.face, SetSchedule(proof_cpus=usual, zone="UTC"))
+    shares, prove = [], proofs.prove
+
+    def watched(context, *given):  # type: ignore[no-untyped-def]
+        shares.append(context.sparks.share)
+        return prove(context, *given)
+
+    monkeypatch.setattr(proofs, "prove", watched)
+    house.after(DAY_MS)
+    assert shares == [Share(NICENESS, expected)]
 
 
 def test_a_failure_ends_with_a_proof_by_hand_or_with_its_savepoint(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

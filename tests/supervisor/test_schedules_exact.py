@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
+import psutil
 import pytest
 
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.domain.schedules import Attempt, Outcome
 from pipelines.domain.trust import Trust
+from pipelines.sandbox import processes
 from pipelines.supervisor.loop import SupervisorLoop
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.face import do
@@ -49,7 +52,11 @@ class Ahead(Server):
 
     ahead_ms = 0
 
+    processors: dict[int, tuple[str, int]]
+    """Process of a proof -> its name, and how many processors it may use."""
+
     def start(self) -> None:
+        self.processors = {}
         self.face = open_workspace(self.root, clock=lambda: wall_clock_ms() + self.ahead_ms)
         self.loop = SupervisorLoop(self.face)
         self.loop.start()
@@ -66,10 +73,22 @@ class Ahead(Server):
         due_ms = self.face.ask(ShowSchedule(job)).next_proof_ms
         assert due_ms is not None
         self.pass_by(due_ms)
-        until(lambda: (last := self.face.ask(ShowSchedule(job)).last_proof) is not None and last.due_ms >= due_ms)
+
+        def is_over() -> bool:
+            self.look_at_processors()
+            last = self.face.ask(ShowSchedule(job)).last_proof
+            return last is not None and last.due_ms >= due_ms
+
+        until(is_over)
         last = self.face.ask(ShowSchedule(job)).last_proof
         assert last is not None
         return last
+
+    def look_at_processors(self) -> None:
+        """Remembers how many each process of the sandbox may use."""
+        for process in processes._marked(self.face.layout.sandbox):
+            with suppress(psutil.NoSuchProcess):
+                self.processors[process.pid] = process.name(), len(process.cpu_affinity())
 
     def pass_by(self, at_ms: int) -> None:
         """It is that time, and a second."""
@@ -124,10 +143,11 @@ def test_it_gets_two_and_a_fork_of_the_first_is_exact(server: Ahead, tmp_path: P
     until(lambda: has(server, "a", FILES) and has(server, "b", FILES))
     comparison = server.face.ask(Compare("a", "b"))
     assert (comparison.equal, comparison.only_a, comparison.only_b, comparison.changed) == (FILES * 5 + 5, 0, 0, 0)
-    do(server.face, SetSchedule("a", prove_at="0 3 * * *", off=True))
+    do(server.face, SetSchedule("a", prove_at="0 3 * * *", proof_cpus=1, off=True))
     proof = server.proof_at_next("a")
     assert (proof.outcome, proof.savepoint, proof.message) == (Outcome.PROVED, second.id, "")
     assert server.face.ask(ShowSavepoint(second.id)).trust is Trust.PROVED
+    assert {count for name, count in server.processors.values() if name.startswith("python")} == {1}
     assert not list(server.face.layout.sandbox.glob("*"))
     assert has(server, "a", FILES), "the job's own output is as it was"
     assert not server.face.ask(ListEvents("a", kind="failures")), "nothing was missed, and nothing failed"

@@ -107,6 +107,7 @@ REFUSED = {
     ],
     "schedule.several": [Given(cron="0 * * * *", off=True), Given(every_ms=60_000, usual=True)],
     "schedule.keep": [Given(keep_ms=10**13), Given(keep=-1)],
+    "schedule.proof": [Given(proof_limit_ms=10**13), Given(proof_cpus=4_097), Given(proof_cpus=-1)],
     "schedule.never": [
         Given(cron="0 3 * * *", blackouts=("02:00-04:00",)),
         Given(prove_at="0 3 * * *", blackouts=("22:00-06:00",)),

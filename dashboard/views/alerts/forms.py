@@ -12,7 +12,7 @@ from dashboard import session
 from dashboard.dialogs import dialog
 from dashboard.views.endings import ending
 from dashboard.widgets import error_box, errors_shown
-from pipelines.domain.alert_rules import METRIC, OBSERVED, Rule
+from pipelines.domain.alert_rules import GROWING, GROWTH, METRIC, OBSERVED, Rule
 from pipelines.domain.alerts import Alerts, Channel
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.findings import Problem
@@ -85,9 +85,10 @@ def figures_help() -> str:
     told = {name: f"- `{name}`: {figure.says}" for name, figure in ALERTABLE.items()}
     exposed = [line for name, line in told.items() if name in EXPOSED]
     alone = [line for name, line in told.items() if name not in EXPOSED]
+    grows = f"- `{GROWTH}state_bytes in 1h`: by how much it has grown in that time; so of {', '.join(f'`{name}`' for name in GROWING)}"
     own = f"- `{OBSERVED}NAME.COLUMN`: a number that the job observes itself (`df.observe`)"
     return "\n".join(
-        [f"In `/metrics` with `{METRIC}` before the name, which may be typed here, too:\n", *exposed, own, "\nOnly here:\n", *alone]
+        [f"In `/metrics` with `{METRIC}` before the name, which may be typed here, too:\n", *exposed, own, "\nOnly here:\n", *alone, grows]
     )
 
 

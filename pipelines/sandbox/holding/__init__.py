@@ -33,11 +33,11 @@ def hold(pid: int, name: str, resources: Resources) -> Held:
     if scopes.can() and (group := scopes.placed(name, pid, resources)) is not None:
         return Held(Means.SCOPE, resources, str(group))
     if resources.cpus is not None:
-        os.sched_setaffinity(pid, _share(name, resources.cpus, sorted(os.sched_getaffinity(pid))))
+        os.sched_setaffinity(pid, processors(name, resources.cpus, sorted(os.sched_getaffinity(pid))))
     return Held(Means.SUPERVISOR, resources)
 
 
-def _share(name: str, cpus: float, there: Sequence[int]) -> set[int]:
+def processors(name: str, cpus: float, there: Sequence[int]) -> set[int]:
     """So many whole processors of those that are there; another name has others, so that jobs do not all share the first."""
     many, first = min(len(there), -int(-cpus // 1)), zlib.crc32(name.encode())
     return {there[(first + at) % len(there)] for at in range(many)}

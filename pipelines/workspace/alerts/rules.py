@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pipelines.catalog import jobs as job_rows
-from pipelines.domain.alert_rules import METRIC, OBSERVED, Rule, alert_name, condition
+from pipelines.domain.alert_rules import GROWTH, METRIC, OBSERVED, Rule, alert_name, condition
 from pipelines.domain.alerts import Alerts, ChannelSeen, PlacedRule
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.ids import JobName
@@ -97,8 +97,8 @@ def _given(old: Rule | None, change: SetAlert) -> Rule:
 
 def _check(context: Context, rule: Rule) -> None:
     when = condition(rule)
-    if when.figure and not when.observed and when.figure not in ALERTABLE:
-        own = f"of the job's own numbers '{OBSERVED}NAME.COLUMN'"
+    if when.figure and not when.observed and not when.growth and when.figure not in ALERTABLE:
+        own = f"of the job's own numbers '{OBSERVED}NAME.COLUMN', of what grows '{GROWTH}state_bytes in 1h'"
         hint = f"Figures are {', '.join(ALERTABLE)}, and {own}; `/metrics` has {METRIC} before them."
         raise Invalid("alert.when", f"There is no figure {when.figure!r}", hint)
     if max(rule.for_ms, rule.clear_for_ms, rule.repeat_ms) > LONGEST_MS:

@@ -40,6 +40,11 @@ def plan(context: Context, change: SetSchedule) -> Planned[ScheduleState, Schedu
     return Planned(plan, lambda _: _set(context, name, change.given()))
 
 
+def holding(context: Context, name: JobName) -> Schedule:
+    """The schedule that holds for the job: its own over the workspace's."""
+    return over(_own(context, name), context.files.usual_schedule())
+
+
 def attended(context: Context, name: JobName, kept: Callable[[Job], Job]) -> None:
     """Keeps what came of the newest time of the job's schedule, which `kept` puts in; nothing of a job that was forgotten meanwhile."""
     with context.holding(name):

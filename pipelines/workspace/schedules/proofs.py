@@ -1,4 +1,5 @@
-"""Proofs that schedules ask for: of each job's newest scheduled savepoint, one at a time, within a limit of time, at a low priority."""
+"""Proofs that schedules ask for: of each job's newest scheduled savepoint, one at a time, within limits of time and processors, at a low
+priority."""
 
 from __future__ import annotations
 
@@ -10,18 +11,20 @@ from pipelines.domain.jobs import Job
 from pipelines.domain.operations import DAMAGED
 from pipelines.domain.retention import scheduled_of
 from pipelines.domain.savepoints import Savepoint
-from pipelines.domain.schedules import Attempt, Outcome, Schedule, of_proofs
+from pipelines.domain.schedules import PROOF_CPUS, Attempt, Outcome, Schedule, of_proofs
 from pipelines.domain.trust import Trust, Verification
 from pipelines.sandbox.pool import Pool
+from pipelines.sandbox.processes import Share
 from pipelines.verbs.verb import Works
-from pipelines.workspace import events, savepoints, verifications
+from pipelines.workspace import events, savepoints, schedules, verifications
 from pipelines.workspace.context import Context
 from pipelines.workspace.schedules.work import ScheduledWork
 from pipelines.workspace.tickets import Ticket
 
 LIMIT_VARIABLE = "TIDEMARK_PROOF_LIMIT_S"
 LIMIT_S = 1_800.0
-LATE = f"Prove it with `verify --level proved`, which has no such limit, or give it more time with {LIMIT_VARIABLE}."
+"""Of a schedule that says nothing of it; from the environment, where that says so."""
+LATE = "Prove it with `verify --level proved`, which has no such limit, or give it more with `schedule --proof-limit`."
 NICENESS = 10
 """What the Spark of such a proof leaves to everything else: between the usual 0 and 19, which would hardly get on beside busy jobs."""
 DAMAGE = "proof.damage"
@@ -54,8 +57,9 @@ class Proofs(ScheduledWork):
             return Attempt(due_ms, self.context.now_ms(), Outcome.NOTHING)
         if _is_proved(newest):
             return Attempt(due_ms, self.context.now_ms(), Outcome.UNCHANGED, newest.id)
-        beside = replace(self.context, sparks=Pool(niceness=NICENESS))
-        limit_s = float(os.environ.get(LIMIT_VARIABLE, LIMIT_S))
+        schedule = schedules.holding(self.context, job)
+        beside = replace(self.context, sparks=Pool(share=Share(NICENESS, schedule.proof_cpus or PROOF_CPUS)))
+        limit_s = schedule.proof_limit_ms / 1_000 if schedule.proof_limit_ms else float(os.environ.get(LIMIT_VARIABLE, LIMIT_S))
         answer = verifications.prove(beside, newest, ticket, lambda: ticket.limit(limit_s, LATE))
         return _told(answer, due_ms, self.context.now_ms())
 
