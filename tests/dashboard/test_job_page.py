@@ -97,7 +97,7 @@ def test_an_idle_job_is_neither_stuck_nor_on_time(opened: Opener) -> None:
 
 def test_a_fork_that_is_behind_says_how_far_and_when_it_will_be_there(opened: Opener) -> None:
     face = FakeFace.sample()
-    line = "9.0 s behind in event time, 1.2k rows, 120 rows/s, there in about 2m 00s"
+    line = "9.00 s behind in event time, 1.2k rows, 120 rows/s, there in about 2m 00s"
     assert line not in texts(opened(face, "job", job=JOB)), "it is no fork, and far below its limit"
     job = replace(face.ask(ShowJob(JOB)).summary.job, origin=Origin(SavepointId("sp-1"), JobName("parent")))
     in_health(face, job=job)

@@ -87,15 +87,15 @@ def fork(**changes: Any) -> JobSummary:
     [
         (
             {"lag_ms": 9_000.0, "backlog": (Waiting("rows", 1_200, -100.0),)},
-            "9.0 s behind in event time, 1.2k rows, 400 rows/s, there in about 12 s",
+            "9.00 s behind in event time, 1.2k rows, 400 rows/s, there in about 12 s",
         ),
         (
             {"lag_ms": 9_000.0, "backlog": (Waiting("rows", 1_200, 100.0),)},
-            "9.0 s behind in event time, 1.2k rows, 400 rows/s, when it will be there cannot be told at this pace",
+            "9.00 s behind in event time, 1.2k rows, 400 rows/s, when it will be there cannot be told at this pace",
         ),
         (
             {"lag_ms": 9_000.0},
-            "9.0 s behind in event time, backlog not known, 400 rows/s, when it will be there cannot be told at this pace",
+            "9.00 s behind in event time, backlog not known, 400 rows/s, when it will be there cannot be told at this pace",
         ),
         ({"lag_ms": 3_000.0}, ""),
         ({"lag_ms": 9_000.0, "backlog": (Waiting("rows", 0, 0.0),)}, ""),
