@@ -175,16 +175,18 @@ def _of_delta(context: Context, image: QueryImage, offset: SourceOffset, before:
 
 
 def _as_told(image: QueryImage, offset: SourceOffset, position: str) -> MovedSource:
-    """A source whose offsets are its own (a data source in Python, Kinesis): the offset is taken as it is, and what lies between nobody
-    knows but the source."""
+    """A source whose offsets are its own (a data source in Python, Kinesis): the offset is taken as it is, on one line and spaced as the
+    source writes it, and what lies between nobody knows but the source."""
     kind = holdings.kind_of(image, offset) or "of that kind"
     named = f"Source {offset.source} of query {image.query} ({kind})"
-    if _object(offset.offset) is None:
+    before, after = _object(offset.offset), _object(position)
+    if before is None:
         raise Unsupported("offsets.kind", f"{named} cannot be moved", "Files, Kafka, Delta and Iceberg tables can be.")
-    if _object(position) is None:
+    if after is None:
         hint = f"It stands at {offset.offset}: give another one like that."
         raise Invalid("offsets.position", f"{named} can be moved only to an offset of its own, as JSON: not to {position[:80]}", hint)
-    return MovedSource(image.query, offset.source, offset.offset, position, 0, 0, "rows", is_counted=False)
+    text = json.dumps(after, separators=None if json.dumps(before) == offset.offset else (",", ":"))
+    return MovedSource(image.query, offset.source, offset.offset, text, 0, 0, "rows", is_counted=False)
 
 
 def _object(text: str) -> Mapping[str, object] | None:

@@ -108,7 +108,7 @@ def test_where_it_cannot_go_on_is_refused(house: House, table: Path) -> None:
 
 def test_an_offset_of_a_sources_own_is_taken_as_it_is(house: House, table: Path) -> None:
     savepoint = saved(house, table, offset='{"seen":3}', kind="numbers")
-    (moved,) = house.face.plan(Fork(savepoint.id, name="b", offsets={"0": '{"seen":5}'})).moved
+    (moved,) = house.face.plan(Fork(savepoint.id, name="b", offsets={"0": '{\n"seen": 5}'})).moved
     assert (moved.before, moved.after, moved.is_counted) == ('{"seen":3}', '{"seen":5}', False)
     assert "nobody can count" in offsets.moved(moved)
     with pytest.raises(Invalid, match="only to an offset of its own, as JSON: not to latest"):
