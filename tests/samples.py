@@ -292,7 +292,7 @@ def summary(runs: Sequence[Run], origin: Origin | None, attached: bool, newest: 
 
 def judged(job: JobSummary) -> JobSummary:
     """The job with its findings, as the catalog lists it."""
-    return replace(job, catching_up=catching_up.of_job(job), findings=tuple(of_job(job, NOW_MS)))
+    return replace(job, catching_up=catching_up.shown(job), findings=tuple(of_job(job, NOW_MS)))
 
 
 def health(states: Sequence[RunState], savepoints: int) -> Health:

@@ -81,7 +81,7 @@ def ask_promote(job: str) -> None:
     @dialog(f"Promote {job}", width="medium")
     def ask() -> None:
         state = st.radio("The parent goes on with", list(STATES), format_func=STATES.__getitem__, key="promote_state")
-        change = Promote(job, state, check=True)
+        change = Promote(job, state)
         plan = _planned(change)
         if plan is not None:
             st.html(_title(plan) + steps(plan.steps))

@@ -147,7 +147,7 @@ def _outlook(name: str, detail: JobDetail, original: Version, savepoint: str, va
         why_not = "" if _runs(detail) else resume.why_not(detail)
         for diagnostic in syntax_diagnostics(variant.code, variant.script):
             raise Invalid("version.syntax", f"Line {diagnostic.line}: {diagnostic.message}", "The editor marks the place.")
-        if not why_not and change == Resume(name, from_savepoint=savepoint, check=True):
+        if not why_not and change == Resume(name, from_savepoint=savepoint):
             why_not = "Nothing is changed yet; to go on with the same code, resume it."
         change = watched.on(change)
         if _runs(detail):

@@ -223,7 +223,7 @@ def _summary(
 def _judged(summary: JobSummary, now_ms: int) -> JobSummary:
     """The summary with its findings; the rates of a job without progress are those of the past, and nobody's now, nor is its backlog
     worked off. A job that nothing is to be said of stays as it is: a changed copy takes as long as all of the judging."""
-    catching = catching_up.of_job(summary)
+    catching = catching_up.shown(summary)
     known = summary if catching is None else replace(summary, catching_up=catching)
     findings = tuple(of_job(known, now_ms))
     if any(finding.problem is Problem.NO_PROGRESS for finding in findings):

@@ -29,7 +29,8 @@ class CatchingUp:
     """What its sources have not read yet; None where no source says so."""
     rows_per_second: float | None
     """What its newest batch read; None where that is not known."""
-    left_ms: float
-    pace: Pace
+    left_ms: float | None
+    """None where it comes no nearer at its present pace, or nobody can tell."""
+    pace: Pace | None
     batches: int | None = None
     """Batches left of a job that ends at one; None for every other."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,6 +46,12 @@ def position_of(offset: str) -> Position | None:
     except ValueError:
         return None
     return Position(str(raw[TABLE]), version, max(0, index + 1), raw.get(SNAPSHOT) is True)
+
+
+def offset_of(place: Position) -> str:
+    """The position as Delta writes it."""
+    raw = {"sourceVersion": 1, TABLE: place.table, VERSION: place.version, INDEX: place.read - 1, SNAPSHOT: place.in_snapshot}
+    return json.dumps(raw, separators=(",", ":"))
 
 
 def log_kept_ms(configuration: Mapping[str, str]) -> int | None:

@@ -162,7 +162,7 @@ class JobSummary:
     """By how many seconds the lag grows (shrinks, below zero) in a second, as the batches of the last ten minutes tell; 0 where that is
     nothing beside how it varies, None where too few tell, or it lags less than a minute."""
     catching_up: CatchingUp | None = None
-    """How far it is behind and when it will be there; None for a job that is not behind, or comes no nearer."""
+    """How far it is behind and when it will be there; None for a job that is not behind, or comes no nearer. A fork has it at any pace."""
     observed: tuple[ObservedNow, ...] = ()
     """Numbers that it observed of the newest batch of each query (`df.observe`); none of a job that runs elsewhere."""
 

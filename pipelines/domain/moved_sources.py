@@ -27,6 +27,7 @@ class MovedSource:
     examples: tuple[str, ...] = ()
     """The first of the files."""
     is_counted: bool = True
-    """Whether `skipped` and `again` are known: not where an Iceberg table has expired what lies between."""
+    """Whether `skipped` and `again` are known: not where a table has no more what lies between, nor where offsets mean something to the
+    source alone."""
     at_most: bool = False
     """Whether fewer may be skipped: files lie there that the source never read, and its path or its options may leave them out."""

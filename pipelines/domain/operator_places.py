@@ -1,8 +1,9 @@
 """Which operator of new code goes on with the state of which operator of a savepoint. Spark goes by the number alone: from the sink down.
 
-The order in which they are matched: (1) as the user says; (2) by all that is computed up to there, which is the same wherever the operator
-stands; (3) by its number, where all are of the same kinds in the same order, and no other is of its kind; (4) by kind and columns, then by
-kind and key, where no other is like it on either side. What is left is ambiguous where it could be matched, else it is dropped or new.
+The order in which they are matched: (1) as the user says; (2) by the name that the code gives it (`df.alias`), of its kind the only one
+called so; (3) by all that is computed up to there, which is the same wherever the operator stands; (4) by its number, where all are of the
+same kinds in the same order, and no other is of its kind; (5) by kind and columns, then by kind and key, where no other is like it on
+either side. What is left is ambiguous where it could be matched, else it is dropped or new.
 """
 
 from __future__ import annotations
@@ -186,6 +187,8 @@ def place(
     def free() -> tuple[list[int], list[int]]:
         return [operator for operator in old if operator not in pairs.values()], [operator for operator in new if operator not in pairs]
 
+    called = [{operator: (planned.name, planned.alias) for operator, planned in of.items() if planned.alias} for of in (then, now)]
+    pairs |= alone(*free(), called[0].get, called[1].get)
     same = {operator: planned.digest for operator, planned in then.items()}, {operator: planned.digest for operator, planned in now.items()}
     pairs |= alone(*free(), lambda before: same[0].get(before), lambda after: same[1].get(after))
     if [kept[operator].name for operator in sorted(old)] == [new[operator].name for operator in sorted(new)] and not dropped:

@@ -67,6 +67,8 @@ class PlannedOperator:
     """The same of a deduplication."""
     join: PlannedJoin | None = None
     """The same of a join."""
+    alias: str = ""
+    """What the code calls it (`df.alias`); empty where it does not."""
 
 
 @dataclass(frozen=True)
@@ -184,6 +186,7 @@ def _operator(raw: Mapping[str, Any]) -> PlannedOperator:
         tuple(map(aggregate, raw["aggregates"])),
         keys(raw["keys"]),
         join(raw["join"]) if raw["join"] else None,
+        raw["alias"],
     )
 
 

@@ -24,7 +24,7 @@ def reading(image: QueryImage, offset: SourceOffset, checkpoint: Storage) -> Rea
         return None
     if not isinstance(at, Position):
         return held_iceberg.Reading(image.query, offset.source, folder(image, offset), at)
-    before = _before(checkpoint, image.batch, offset.source)
+    before = _before(checkpoint, image.batch, offset)
     begin = before if before is not None and before.table == at.table else at
     return held_delta.Reading(image.query, offset.source, folder(image, offset), begin, at)
 
@@ -44,10 +44,12 @@ def holding(place: Reading, seen: Seen) -> Holding:
     return held_iceberg.holding(place) if isinstance(place, held_iceberg.Reading) else held_delta.holding(place, seen)
 
 
-def _before(checkpoint: Storage, batch: int, source: str) -> Position | None:
-    """Where the last batch began, which Spark plans once more of a Delta table; None where that is not known any more, or it was the
-    first."""
+def _before(checkpoint: Storage, batch: int, offset: SourceOffset) -> Position | None:
+    """Where the last batch began, which Spark plans once more of a Delta table; None where that is not known any more, it was the first, or
+    the source is moved, with that batch."""
     try:
-        return delta.position_of(offset_log.read(checkpoint, batch - 1).offsets.get(source) or "") if batch > 0 else None
+        if batch == 0 or offset_log.read(checkpoint, batch).offsets.get(offset.source) != offset.offset:
+            return None
+        return delta.position_of(offset_log.read(checkpoint, batch - 1).offsets.get(offset.source) or "")
     except NotFound:
         return None

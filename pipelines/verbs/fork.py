@@ -22,8 +22,8 @@ PARTITIONS = "Give its state this many partitions: Spark rewrites it on the new 
 STORE = "Move its state to this store before the job begins, from the HDFS-backed one. With --partitions it is rescaled there, too."
 SAVEPOINT = "Id of a savepoint, a unique beginning of it, or its path."
 OFFSETS = (
-    "Have a source go on from elsewhere, with the state as it is: at latest, earliest, a time (2027-01-15T08:00, -10m), or of Kafka and "
-    'Iceberg at the offset as JSON ({"snapshot_id":17}). Files go by their last change. May be given again.'
+    "Have a source go on from elsewhere, with the state as it is: at latest, earliest, a time (2027-01-15T08:00, -10m), or of all but "
+    'files at the offset as JSON ({"snapshot_id":17}, {"version":17}). Files go by their last change. May be given again.'
 )
 LOCK_STEP = (
     "Follow the parent in lock-step: each batch has the very offsets of the parent's batch of the same number, so that each difference is "

@@ -36,7 +36,7 @@ class Migrating:
     migrate: Mapping[str, str] | None = option(MIGRATE, None, metavar="columns|FILE:function", reads=Reads.FUNCTION)
     drop: tuple[str, ...] = option(DROP, (), flag="--drop", metavar="NAME")
     map: Mapping[str, str] | None = option(MAP, None, flag="--map", metavar="OLD=NEW", reads=Reads.PAIRS)
-    check: bool = option(CHECK, False, flag="--check/--no-check")
+    check: bool = option(CHECK, True, flag="--check/--no-check")
 
     @property
     def is_migrated(self) -> bool:

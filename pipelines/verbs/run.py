@@ -15,6 +15,7 @@ from pipelines.domain.restores import RestorePlan
 from pipelines.domain.spark_metrics import PRESETS
 from pipelines.domain.texts import CODE, NAME, VALUE
 from pipelines.verbs.fork import FORKING, HOME
+from pipelines.verbs.migrating import CHECK
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.resources import Taking
 from pipelines.verbs.revision import AGAIN, FILES, JAVA, NEW_QUERY, OUTSIDE, Revision
@@ -77,6 +78,7 @@ class RunScript(Change[Run, RunPlan], Taking, Revision):
     from_savepoint: str = option("Begin on the state of this savepoint.", "", flag="--from", metavar="SAVEPOINT", reads=Reads.SAVEPOINT)
     new_queries: tuple[str, ...] = option(NEW_QUERY, (), flag="--new-query", metavar="QUERY")
     home: str = option(HOME, "", metavar="URL")
+    check: bool = option(CHECK, True, flag="--check/--no-check")
 
     call, topic = "run", "jobs"
     role = Role.AUTHOR

@@ -42,7 +42,7 @@ def moved(source: MovedSource) -> str:
         late = "what is older than its watermark counts as late"
         parts.append(f"{formats.plural(source.again, unit)} read again, which the state has already; {late}")
     if not source.is_counted:
-        parts.append(f"how many {source.unit} are skipped or read again nobody can count any more")
+        parts.append(f"how many {source.unit} are skipped or read again nobody can count")
     return "; ".join(parts if len(parts) > 1 else (*parts, "nothing is skipped or read again"))
 
 

@@ -6,19 +6,21 @@ from dataclasses import replace
 from pathlib import Path
 
 from pipelines.domain import files, masters, secrets, spark_metrics
-from pipelines.domain.errors import Invalid
+from pipelines.domain.errors import Incompatible, Invalid, refusal
 from pipelines.domain.ids import RunId, job_name
 from pipelines.domain.job_places import is_remote
 from pipelines.domain.jobs import Run
 from pipelines.domain.resources import ALL
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.runtimes import Runtime
+from pipelines.domain.verdicts import drops_elsewhere
 from pipelines.domain.versions import Version, version
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.run import RunPlan, RunScript
-from pipelines.workspace import environments, forks, job_places, job_resources, runs, runtimes, savepoints, versions
+from pipelines.workspace import checked, environments, forks, job_places, job_resources, runs, runtimes, savepoints, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
+from pipelines.workspace.forks import PlannedFork
 from pipelines.workspace.job_places import AtHome
 from pipelines.workspace.runs import Beginning
 from pipelines.workspace.tickets import Ticket
@@ -29,10 +31,11 @@ def plan(context: Context, change: RunScript) -> Planned[Run, RunPlan]:
     """Raises AlreadyExists (`job.exists`), Invalid (`job.name`, `code.syntax`, `code.script`, `runtime.not_found`, `master.conf`),
     what a fork raises."""
     if change.from_savepoint:
-        fork = forks.without_drop(forks.plan_fork(context, _fork(context, change)))
+        asked = _fork(context, change)
+        fork = forks.without_drop(forks.plan_fork(context, asked))
         begins = Beginning(fork.job, fork.run, fork.version, taken=fork.plan.resources)
         shown = _plan(context, begins, fork.plan, fork.at_home.place)
-        return Planned(shown, lambda ticket: forks.begin(context, fork, ticket), fork.version)
+        return Planned(shown, lambda ticket: _begin_fork(context, asked, fork, ticket), fork.version)
     name, version, run = job_name(change.name), _version(change, context.now_ms()), RunId(context.new_id("r"))
     versions.check_here(context, version)
     runs.free(context, name)
@@ -62,7 +65,16 @@ def _fork(context: Context, change: RunScript) -> Fork:
         memory_bytes=change.memory_bytes,
         cpus=change.cpus,
         home=change.home,
+        check=change.check,
     )
+
+
+def _begin_fork(context: Context, asked: Fork, fork: PlannedFork, ticket: Ticket) -> Run:
+    """Once its check lets it; of state that would be dropped the refusal says where that can be accepted."""
+    try:
+        return checked.begun(context, asked, fork.plan, fork.version, ticket, lambda ticket: forks.begin(context, fork, ticket))
+    except Incompatible as error:
+        raise drops_elsewhere(refusal(error)).error from error
 
 
 def _confs(change: RunScript) -> dict[str, str]:

@@ -12,22 +12,24 @@ from functools import partial
 
 from pipelines.checkpoint import offsets as offset_log
 from pipelines.checkpoint import source_log
-from pipelines.domain import iceberg_offsets, kafka
-from pipelines.domain.errors import Invalid, Unsupported
+from pipelines.domain import delta, iceberg_offsets, kafka
+from pipelines.domain.errors import Invalid, NotFound, Unsupported
 from pipelines.domain.iceberg_offsets import Position
 from pipelines.domain.ids import QueryName
 from pipelines.domain.job_places import is_other_s3
+from pipelines.domain.json_text import read_json
 from pipelines.domain.moments import moment_ms
 from pipelines.domain.moved_sources import EARLIEST, LATEST, MOST_EXAMPLES, MovedSource
 from pipelines.domain.savepoints import Manifest, QueryImage, SourceOffset
-from pipelines.savepoint import held_files, held_tables, moved_files, moved_iceberg
+from pipelines.savepoint import held_files, held_tables, moved_delta, moved_files, moved_iceberg
 from pipelines.savepoint.moved_files import MovedLog
+from pipelines.storage.protocol import Storage
 from pipelines.verbs.fork import Variant
 from pipelines.workspace import holdings
 from pipelines.workspace.context import Context
 from pipelines.workspace.holdings import kafka as brokers
 
-HINT = "Write latest, earliest, a time (2027-01-15T08:00 or -10m), or of Kafka and Iceberg the offset as JSON."
+HINT = "Write latest, earliest, a time (2027-01-15T08:00 or -10m), or of Kafka, Delta and Iceberg the offset as JSON."
 
 
 @dataclass(frozen=True)
@@ -96,10 +98,10 @@ def _move(context: Context, manifest: Manifest, image: QueryImage, offset: Sourc
     of_iceberg = iceberg_offsets.position_of(offset.offset)
     if of_iceberg is not None:
         return Move(_of_iceberg(context, image, offset, of_iceberg, position), {})
-    kind = holdings.kind_of(image, offset) or "of that kind"
-    raise Unsupported(
-        "offsets.kind", f"Source {offset.source} of query {image.query} ({kind}) cannot be moved", "Files, Kafka and Iceberg tables can be."
-    )
+    of_delta = delta.position_of(offset.offset)
+    if of_delta is not None:
+        return Move(_of_delta(context, image, offset, of_delta, position), {})
+    return Move(_as_told(image, offset, position), {})
 
 
 def _of_files(context: Context, manifest: Manifest, image: QueryImage, offset: SourceOffset, end: int, position: str) -> Move:
@@ -161,6 +163,41 @@ def _of_iceberg(context: Context, image: QueryImage, offset: SourceOffset, befor
     return MovedSource(image.query, offset.source, offset.offset, text, skipped, again, "files", is_counted=distance is not None)
 
 
+def _of_delta(context: Context, image: QueryImage, offset: SourceOffset, before: delta.Position, position: str) -> MovedSource:
+    table = moved_delta.table(held_tables.folder(image, offset), before)
+    is_offset = position.startswith("{")
+    after = moved_delta.asked(table, before, position) if is_offset else moved_delta.since(table, before, _time_ms(context, position))
+    distance = moved_delta.distance(table, before, after)
+    skipped, again = distance or ([], [])
+    examples, text = tuple([*skipped, *again][:MOST_EXAMPLES]), delta.offset_of(after)
+    counts = len(skipped), len(again)
+    return MovedSource(image.query, offset.source, offset.offset, text, *counts, "files", examples, is_counted=distance is not None)
+
+
+def _as_told(image: QueryImage, offset: SourceOffset, position: str) -> MovedSource:
+    """A source whose offsets are its own (a data source in Python, Kinesis): the offset is taken as it is, on one line and spaced as the
+    source writes it, and what lies between nobody knows but the source."""
+    kind = holdings.kind_of(image, offset) or "of that kind"
+    named = f"Source {offset.source} of query {image.query} ({kind})"
+    before, after = _object(offset.offset), _object(position)
+    if before is None:
+        raise Unsupported("offsets.kind", f"{named} cannot be moved", "Files, Kafka, Delta and Iceberg tables can be.")
+    if after is None:
+        hint = f"It stands at {offset.offset}: give another one like that."
+        raise Invalid("offsets.position", f"{named} can be moved only to an offset of its own, as JSON: not to {position[:80]}", hint)
+    text = json.dumps(after, separators=None if json.dumps(before) == offset.offset else (",", ":"))
+    return MovedSource(image.query, offset.source, offset.offset, text, 0, 0, "rows", is_counted=False)
+
+
+def _object(text: str) -> Mapping[str, object] | None:
+    """A JSON object; None for any other text."""
+    try:
+        raw = read_json(text)
+    except ValueError:
+        return None
+    return raw if isinstance(raw, dict) else None
+
+
 def _partition(topics: Mapping[str, kafka.Topic], topic: str, number: int) -> kafka.Partition:
     if topic not in topics or number not in topics[topic].partitions:
         hint = "Name partitions that are there; if one is lost that the savepoint has read, begin the script anew."
@@ -180,6 +217,18 @@ def _written(context: Context, manifest: Manifest, image: QueryImage, moves: Seq
     if not own:
         return {}
     path = offset_log.path(image.batch)
-    entry = holdings.checkpoint_in(context, manifest.id, image.query).read(path)
-    anew = offset_log.with_offsets(entry, {move.moved.source: move.moved.after for move in own})
-    return {path: anew} | {name: data for move in own for name, data in move.written.items()}
+    checkpoint = holdings.checkpoint_in(context, manifest.id, image.query)
+    anew = offset_log.with_offsets(checkpoint.read(path), {move.moved.source: move.moved.after for move in own})
+    begun = _where_it_began(checkpoint, image, {move.moved.source: move.moved.after for move in own if delta.position_of(move.moved.after)})
+    return {path: anew, **begun, **{name: data for move in own for name, data in move.written.items()}}
+
+
+def _where_it_began(checkpoint: Storage, image: QueryImage, after: Mapping[str, str]) -> Mapping[str, bytes]:
+    """The entry before the last one, with Delta sources where they go on: Spark plans their last batch once more, and that is empty."""
+    path = offset_log.path(image.batch - 1)
+    if not after or image.batch == 0:
+        return {}
+    try:
+        return {path: offset_log.with_offsets(checkpoint.read(path), after)}
+    except NotFound:
+        return {}

@@ -15,6 +15,7 @@ from pipelines.domain.errors import Conflict, Unavailable, Unsupported, refusal
 from pipelines.domain.experiments import Series
 from pipelines.domain.home_leases import LeaseSeen
 from pipelines.domain.ids import JobName, RunId, SavepointId, VersionId
+from pipelines.domain.jobs import Origin
 from pipelines.domain.masters import Cluster
 from pipelines.domain.observed import ObservedSeries
 from pipelines.domain.runs import Exit, RunState
@@ -92,6 +93,16 @@ def test_an_idle_job_is_neither_stuck_nor_on_time(opened: Opener) -> None:
     words = texts(opened(face, "job", job=JOB))
     assert "Idle" in words and "No progress" not in words
     assert "idle; as of its last batch" in words and "on time" not in words
+
+
+def test_a_fork_that_is_behind_says_how_far_and_when_it_will_be_there(opened: Opener) -> None:
+    face = FakeFace.sample()
+    line = "9.00 s behind in event time, 1.2k rows, 120 rows/s, there in about 2m 00s"
+    assert line not in texts(opened(face, "job", job=JOB)), "it is no fork, and far below its limit"
+    job = replace(face.ask(ShowJob(JOB)).summary.job, origin=Origin(SavepointId("sp-1"), JobName("parent")))
+    in_health(face, job=job)
+    words = texts(opened(face, "job", job=JOB))
+    assert f"Behind: {line}" in words and "there in 2m 00s" in words
 
 
 def test_code_that_does_not_fit_its_state_is_taken_back_by_the_main_action(opened: Opener) -> None:

@@ -51,7 +51,8 @@ def held(folder: Path | str, at: str, before: str = "", batch: int = 7) -> Holdi
     checkpoint = Path(str(folder)).parent / "checkpoint" if str(folder).startswith("/") else Path("/nowhere")
     if before:
         (checkpoint / "offsets").mkdir(parents=True)
-        (checkpoint / "offsets" / str(batch - 1)).write_text(f"v1\n{{}}\n{before}")
+        for number, entry in ((batch - 1, before), (batch, at)):
+            (checkpoint / "offsets" / str(number)).write_text(f"v1\n{{}}\n{entry}")
     offset = SourceOffset("0", at)
     image = QueryImage(QueryName("q"), "id", batch, 0, 0, (offset,), "none", 0, (), {}, "noop", "", 0, 0, tables=(str(folder),))
     place = held_tables.reading(image, offset, LocalStorage(checkpoint))

@@ -8,12 +8,15 @@ from typing import Any
 import pytest
 
 from pipelines.domain.catching_up import Pace
-from pipelines.domain.ids import JobName
-from pipelines.domain.jobs import JobSummary
+from pipelines.domain.findings import Problem
+from pipelines.domain.ids import JobName, SavepointId
+from pipelines.domain.jobs import JobSummary, Origin
 from pipelines.domain.lockstep import Lead
 from pipelines.domain.runs import RunState
 from pipelines.domain.sources import Waiting
 from pipelines.words import catching_up
+from pipelines.words.findings import of_job
+from tests.faces import NOW_MS
 from tests.words.test_findings import summary
 
 MINUTE_MS, HOUR_MS = 60_000, 3_600_000
@@ -72,6 +75,40 @@ def test_what_is_said(changes: dict[str, Any], line: str, pace: Pace) -> None:
 )
 def test_who_is_not_behind_or_comes_no_nearer_says_nothing(changes: dict[str, Any]) -> None:
     assert catching_up.of_job(summary(**changes)) is None
+
+
+def fork(**changes: Any) -> JobSummary:
+    known = summary(**{"gap_ms": 2_000.0, "input_rate": 400.0, **changes})
+    return replace(known, job=replace(known.job, origin=Origin(SavepointId("sp-1"), JobName("parent"))))
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        (
+            {"lag_ms": 9_000.0, "backlog": (Waiting("rows", 1_200, -100.0),)},
+            "9.00 s behind in event time, 1.2k rows, 400 rows/s, there in about 12 s",
+        ),
+        (
+            {"lag_ms": 9_000.0, "backlog": (Waiting("rows", 1_200, 100.0),)},
+            "9.00 s behind in event time, 1.2k rows, 400 rows/s, when it will be there cannot be told at this pace",
+        ),
+        (
+            {"lag_ms": 9_000.0},
+            "9.00 s behind in event time, backlog not known, 400 rows/s, when it will be there cannot be told at this pace",
+        ),
+        ({"lag_ms": 3_000.0}, ""),
+        ({"lag_ms": 9_000.0, "backlog": (Waiting("rows", 0, 0.0),)}, ""),
+        ({"lag_ms": 9_000.0, "idle_since_ms": 1}, ""),
+        ({"lag_ms": 9_000.0, "state": RunState.STOPPED}, ""),
+    ],
+)
+def test_a_fork_says_it_below_its_limit_too(changes: dict[str, Any], line: str) -> None:
+    """With nothing to attend to; a job that is no fork says nothing."""
+    catching = catching_up.shown(fork(**changes))
+    assert (catching_up.described(catching) if catching else "") == line
+    assert Problem.CATCHING_UP not in {finding.problem for finding in of_job(fork(**changes), NOW_MS)}
+    assert catching_up.shown(summary(**changes)) is None
 
 
 def test_a_job_that_ends_at_a_batch_counts_batches() -> None:

@@ -122,18 +122,20 @@ def test_changed_code_is_judged_in_the_sandbox_and_the_forks_plan_says_it(kept_j
 def begins_once_it_is_checked(house: House, savepoint: Savepoint) -> None:
     """Who asks for a check begins nothing on state that it does not fit, and is told where it means something else."""
     least, twice = (CODE.replace('F.sum("n")', other) for other in ('F.min("n")', 'F.sum(F.col("n") * 2)'))
+    args = house.face.ask(ReadManifest(savepoint.id)).version.args
     changes: list[Change[Any, Any]] = [
-        Fork(savepoint.id, name="least", code=least, check=True),
-        Resume("a", code=least.replace("10 minutes", "10 minute"), check=True),
-        StartExperiment("e", savepoint.id, (Variant(name="least"), Variant(name="f", code=f"{least}\n1\n", check=True))),
+        Fork(savepoint.id, name="least", code=least),
+        RunScript(name="least", script="job.py", code=f"{least}\n2\n", args=args, files=RATES, from_savepoint=savepoint.id),
+        Resume("a", code=least.replace("10 minutes", "10 minute")),
+        StartExperiment("e", savepoint.id, (Variant(name="least"), Variant(name="f", code=f"{least}\n1\n"))),
     ]
     for change in changes:
         with pytest.raises(Incompatible, match="min integer now"):
             do(house.face, change)
     assert [summary.job.name for summary in house.face.ask(ListJobs())] == ["a"] and len(house.face.ask(ListSavepoints("a"))) == 1
-    assert do(house.face, Fork(savepoint.id, name="same", code=f"{CODE}\n# but for a word\n", check=True)).job == "same"
-    assert do(house.face, Fork(savepoint.id, name="unasked", code=CODE.replace("F.sum", "F.first"))).job == "unasked"
-    run = do(house.face, Fork(savepoint.id, name="twice", code=twice, check=True))
+    assert do(house.face, Fork(savepoint.id, name="same", code=f"{CODE}\n# but for a word\n")).job == "same"
+    assert do(house.face, Fork(savepoint.id, name="unasked", code=CODE.replace("F.sum", "F.first"), check=False)).job == "unasked"
+    run = do(house.face, Fork(savepoint.id, name="twice", code=twice))
     (event,) = house.face.ask(ListEvents(kind="code.checked"))
     assert (event.job, event.subject) == ("twice", run.id)
     assert "the verdict on its code is 'changed meaning'. counts, operator 0 (aggregation): computes: sum(n)" in event.message

@@ -55,7 +55,7 @@ def experiment(house: House, state: RunState = RunState.STOPPED, *, begun: bool 
 
 def forked(house: House, *, begun: bool = True) -> Experiment:
     saved = do(house.face, Take("a"))
-    split = Variant(name="split", code=CHANGED, script="split.py")
+    split = Variant(name="split", code=CHANGED, script="split.py", check=False)
     made = do(house.face, StartExperiment("ads", saved.id, (Variant(name="same"), split)))
     for name in ("same", "split") if begun else ():
         run = newest(house, name)
@@ -101,7 +101,7 @@ def test_a_dry_run_says_each_step_and_does_nothing(house: House) -> None:
 
 def test_a_running_parent_is_stopped_with_a_savepoint_and_goes_on_with_the_variants_version(house: House) -> None:
     made = experiment(house, RunState.RUNNING)
-    begun = house.face.begin(Promote("split"))
+    begun = house.face.begin(Promote("split", check=False))
     stop_as_the_supervisor_would(house, "a")
     ended = house.face.answer(begun)
     assert (ended.state, ended.kind, ended.job, ended.subject) == (OperationState.DONE, "promote", "a", "split")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from pipelines.domain.errors import Conflict
+from pipelines.domain.errors import Conflict, Invalid, TidemarkError
 from pipelines.domain.holdings import Usable
 from pipelines.domain.runs import PROGRESS_FILE, QUERIES_FILE, RunState
 from pipelines.domain.savepoints import Savepoint
@@ -22,25 +24,30 @@ from pipelines.words import offsets
 from tests import delta
 from tests.workspace.conftest import House, progress_line, query_line
 
+MADE_AT = "2026-11-01T0{}:00:00+00:00"
+"""When a version was made."""
+
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
     for version in range(6):
         delta.commit(tmp_path / "t", version, [*([delta.described()] if version == 0 else []), delta.add(f"part-{version}")])
+        at_s = datetime.fromisoformat(MADE_AT.format(version)).timestamp()
+        os.utime(tmp_path / "t" / "_delta_log" / f"{version:020d}.json", (at_s, at_s))
     return tmp_path / "t"
 
 
-def saved(house: House, table: Path) -> Savepoint:
+def saved(house: House, table: Path, offset: str = delta.offset(3), kind: str = "delta") -> Savepoint:
     """Of a job that has read the table up to version 2."""
     run = house.ran("a")
     checkpoint = Path(run.checkpoints) / "counts"
     for path in (checkpoint / "offsets").iterdir():
         if path.name.isdigit():
             *head, _ = path.read_text().splitlines()
-            path.write_text("\n".join([*head, delta.offset(3)]))
+            path.write_text("\n".join([*head, offset]))
             path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
     line = json.loads(query_line(str(checkpoint), str(house.face.layout.output(run.job) / "counts")))
-    house.append(run, QUERIES_FILE, json.dumps({**line, "sources": ["delta"], "tables": [str(table)]}) + "\n")
+    house.append(run, QUERIES_FILE, json.dumps({**line, "sources": [kind], "tables": [str(table)]}) + "\n")
     return do(house.face, Take("a"))
 
 
@@ -60,6 +67,52 @@ def test_what_a_vacuum_took_is_refused_before_anything_starts(house: House, tabl
     assert house.face.plan(Fork(savepoint.id, name="b", force=True)).refusal is None
     assert do(house.face, AskHoldings(savepoint.id)).holdings.usable is Usable.NO  # type: ignore[union-attr]
     assert len(house.face.ask(ListSavepoints("a"))) == len(house.face.ask(ListJobs())) == 1
+
+
+@pytest.mark.parametrize(
+    ("position", "version", "skipped", "again"),
+    [
+        ("latest", 6, ["part-3", "part-4", "part-5"], []),
+        ("earliest", 0, [], ["part-0", "part-1", "part-2"]),
+        ('{"version":4}', 4, ["part-3"], []),
+        (delta.offset(1, 0), 1, [], ["part-2"]),
+        (MADE_AT.format(5), 5, ["part-3", "part-4"], []),
+        (MADE_AT.format(2), 2, [], ["part-2"]),
+    ],
+)
+def test_it_goes_on_elsewhere(house: House, table: Path, position: str, version: int, skipped: list[str], again: list[str]) -> None:
+    savepoint = saved(house, table)
+    fork = Fork(savepoint.id, name="b", offsets={"0": position})
+    plan = house.face.plan(fork)
+    (moved,) = plan.moved
+    assert plan.refusal is None and (moved.skipped, moved.again, moved.unit) == (len(skipped), len(again), "files")
+    assert [*moved.examples] == [*skipped, *again] and f"version {version}" in offsets.moved(moved)
+    entries = Path(do(house.face, fork).checkpoints) / "counts" / "offsets"
+    assert {entry.read_text().splitlines()[-1] for entry in entries.iterdir() if entry.name.isdigit()} == {moved.after}, "both batches"
+
+
+def test_where_it_cannot_go_on_is_refused(house: House, table: Path) -> None:
+    savepoint = saved(house, table)
+    for position in ('{"version":7}', '{"version":-1}', '{"snapshot_id":1}', delta.offset(4, table="another")):
+        with pytest.raises(Invalid, check=lambda error: error.code == "offsets.position"):
+            house.face.plan(Fork(savepoint.id, name="b", offsets={"0": position}))
+    (table / "part-3").unlink()
+    (table / "_delta_log" / f"{0:020d}.json").rename(table / "away")
+    with pytest.raises(TidemarkError):
+        house.face.plan(Fork(savepoint.id, name="b", offsets={"0": "latest"}))
+    (table / "away").rename(table / "_delta_log" / f"{0:020d}.json")
+    refused = house.face.plan(Fork(savepoint.id, name="b")).refusal
+    assert refused is not None and refused.code == "source.gone"
+    assert house.face.plan(Fork(savepoint.id, name="b", offsets={"0": "latest"})).refusal is None
+
+
+def test_an_offset_of_a_sources_own_is_taken_as_it_is(house: House, table: Path) -> None:
+    savepoint = saved(house, table, offset='{"seen":3}', kind="numbers")
+    (moved,) = house.face.plan(Fork(savepoint.id, name="b", offsets={"0": '{\n"seen": 5}'})).moved
+    assert (moved.before, moved.after, moved.is_counted) == ('{"seen":3}', '{"seen":5}', False)
+    assert "nobody can count" in offsets.moved(moved)
+    with pytest.raises(Invalid, match="only to an offset of its own, as JSON: not to latest"):
+        house.face.plan(Fork(savepoint.id, name="b", offsets={"0": "latest"}))
 
 
 def test_versions_that_are_gone_are_named(house: House, table: Path) -> None:

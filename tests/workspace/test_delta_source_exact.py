@@ -132,7 +132,18 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 def test_the_rows_are_those_of_one_that_nobody_touched(server: Server, tmp_path: Path) -> None:
-    goes_back(server, tmp_path, runtimes.NEWER)
+    savepoint = goes_back(server, tmp_path, runtimes.NEWER)
+    server.stop("a", savepoint=False)
+    goes_on_elsewhere(server, savepoint, tmp_path / "table")
+
+
+def goes_on_elsewhere(server: Server, savepoint: Savepoint, table: Path) -> None:
+    """A fork that reads a version again, which its state has: what is still open counts it twice."""
+    skips, again = (Fork(savepoint.id, name="m", offsets={"0": f'{{"version":{version}}}'}) for version in (3, 1))
+    assert [(moved.skipped, moved.again) for fork in (skips, again) for moved in server.face.plan(fork).moved] == [(2, 0), (0, 2)]
+    do(server.face, again)
+    rows = [(key, at, s * 2 if at in (4, 6) else s) for key, at, s in expected(8)]
+    await_rows(server, "m", server.face.layout.output(job("m")) / "tables" / "sums", rows)
 
 
 def goes_back(server: Server, tmp_path: Path, spark: str) -> Savepoint:

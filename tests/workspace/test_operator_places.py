@@ -65,6 +65,22 @@ def test_operators_find_their_state(name: str) -> None:
     assert placed(old, new, then, now) == places
 
 
+def test_alike_ones_are_told_apart_by_their_names() -> None:
+    """Which come before what is computed; a name that two have, or one of another kind, says nothing."""
+
+    def called(*names: str, digests: str = "ab") -> Mapping[int, PlannedOperator]:
+        return {at: replace(planned(*digests)[at], name="agg", alias=name) for at, name in enumerate(names)}
+
+    both: Contract = {0: SUMS, 1: SUMS}
+    swapped = Places({0: 1, 1: 0})
+    assert operator_places.place(both, both, called("views", "clicks"), called("clicks", "views", digests="xy")) == swapped
+    assert operator_places.place(both, both, called("views", "clicks"), called("clicks", "views")) == swapped
+    assert operator_places.place(both, both, called("views", "clicks"), called("clicks", "views"), by_number=True) == swapped
+    assert operator_places.place(both, both, called("views", "views"), called("views", "views", digests="xy")).ambiguous == ((0, 1), (0, 1))
+    others = {at: replace(operator, name="dedupe") for at, operator in called("clicks", "views", digests="xy").items()}
+    assert operator_places.place(both, both, called("views", "clicks"), others).ambiguous == ((0, 1), (0, 1))
+
+
 def test_spark_takes_those_of_the_same_kinds_by_their_numbers() -> None:
     both = {0: SUMS, 1: SUMS}
     assert operator_places.place(both, both, planned("a", "b"), planned("x", "y"), by_number=True).stay

@@ -11,11 +11,15 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain.errors import Invalid, TidemarkError
-from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.runs import RunState
+from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ReadLog, ShowJob
+from pipelines.verbs.resume import ResumeJobs
 from pipelines.verbs.run import RunScript
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.stop import StopJobs
 from pipelines.verbs.take import Take
 from tests.driver.process import CONF
 from tests.waiting import until
@@ -51,6 +55,51 @@ start("rocksdb")
 """
 QUERIES = ("hdfs", "rocksdb")
 """One on each kind of store."""
+OWN = """
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+
+
+class Numbers(DataSource):
+    @classmethod
+    def name(cls):
+        return "numbers"
+
+    def schema(self):
+        return "file STRING"
+
+    def streamReader(self, schema):
+        return Reader(self.options["path"])
+
+
+class Reader(DataSourceStreamReader):
+    def __init__(self, path):
+        self.path = path
+
+    def initialOffset(self):
+        return {"next": 0}
+
+    def latestOffset(self):
+        return {"next": len(list(Path(self.path).glob("*/*.json")))}
+
+    def partitions(self, start, end):
+        return [InputPartition(number) for number in range(start["next"], end["next"])]
+
+    def read(self, partition):
+        yield from [(f"f{partition.value}",)] * 3
+
+
+def numbers():
+    spark.dataSource.register(Numbers)
+    return spark.readStream.format("numbers").load(events)
+
+
+"""
+"""A data source in Python, whose offset is the number of the next file."""
+BOTH = CODE.replace("\n\ndef start(name):", f"\n\n{OWN.strip()}\n\n\ndef start(name, of=None):").replace(
+    "files.groupBy", "(files if of is None else of()).groupBy"
+)
+CODE_OF_ALL = f'{BOTH}start("own", numbers)\n'
+ALL = (*QUERIES, "own")
 
 
 @pytest.fixture
@@ -70,11 +119,22 @@ def write(events: Path, *numbers: int) -> None:
         aside.rename(folder / f"{number} (of ü).json")
 
 
-def totals(server: Server, job: str) -> list[dict[str, int]]:
+def totals(server: Server, job: str, queries: tuple[str, ...] = QUERIES) -> list[dict[str, int]]:
     """How often each file was counted, by the newest row of each, by query."""
     newest = server.newest(job)
     assert not newest.state.has_failed, server.face.ask(ReadLog(job)).text
-    return [counted(server.face.layout.output(newest.job) / f"{query}.jsonl") for query in QUERIES]
+    return [counted(server.face.layout.output(newest.job) / f"{query}.jsonl") for query in queries]
+
+
+def await_totals(server: Server, job: str, files: dict[str, int]) -> None:
+    """Of every query, with its newest batch committed."""
+    until(lambda: totals(server, job, ALL) == [files] * len(ALL) and all(is_committed(server, job, query) for query in ALL))
+
+
+def is_committed(server: Server, job: str, query: str) -> bool:
+    checkpoint = Path(server.newest(job).checkpoints) / query
+    planned, committed = ({path.name for path in (checkpoint / log).glob("[0-9]*")} for log in ("offsets", "commits"))
+    return planned == committed
 
 
 def counted(lines: Path) -> dict[str, int]:
@@ -98,12 +158,11 @@ def changed(number: int) -> str:
 def begun(server: Server, events: Path) -> Savepoint:
     """Of a job that has read three files; it goes on, and has read six."""
     write(events, 0, 1, 2)
-    do(server.face, RunScript(name="main", script="counts.py", code=CODE, args=(str(events), "{output}"), conf=CONF))
-    commits = [Path(server.newest("main").checkpoints) / query / "commits" / "2" for query in QUERIES]
-    until(lambda: totals(server, "main") == by_all(files(range(3))) and all(commit.is_file() for commit in commits))
+    do(server.face, RunScript(name="main", script="counts.py", code=CODE_OF_ALL, args=(str(events), "{output}"), conf=CONF))
+    await_totals(server, "main", files(range(3)))
     savepoint = do(server.face, Take("main"))
     write(events, 3, 4, 5)
-    until(lambda: totals(server, "main") == by_all(files(range(6))))
+    await_totals(server, "main", files(range(6)))
     return savepoint
 
 
@@ -111,28 +170,45 @@ def begun(server: Server, events: Path) -> Savepoint:
 @pytest.mark.usefixtures("kept_jvms")
 def test_files_are_skipped_and_read_again(server: Server, tmp_path: Path) -> None:
     savepoint = begun(server, events := tmp_path / "events")
-    expected: Mapping[str, tuple[str, tuple[int, int], dict[str, int]]] = {
-        "skips": (changed(4), (1, 0), dict.fromkeys(("f4", "f5", "f6"), 1)),
-        "again": (changed(1), (0, 2), {**files(range(3, 7), range(1, 3))}),
-        "newest": ("latest", (3, 0), {"f6": 1}),
+    expected: Mapping[str, tuple[str, int, tuple[int, int], dict[str, int]]] = {
+        "skips": (changed(4), 4, (1, 0), dict.fromkeys(("f4", "f5", "f6"), 1)),
+        "again": (changed(1), 1, (0, 2), {**files(range(3, 7), range(1, 3))}),
+        "newest": ("latest", 6, (3, 0), {"f6": 1}),
     }
-    for name, (position, amounts, _) in expected.items():
-        fork = Fork(savepoint.id, name=name, offsets={f"{query}.0": position for query in QUERIES})
+    for name, (position, number, amounts, _) in expected.items():
+        fork = Fork(savepoint.id, name=name, offsets={**{f"{query}.0": position for query in QUERIES}, "own.0": f'{{"next":{number}}}'})
         moved = server.face.plan(fork).moved
-        assert [(move.query, move.skipped, move.again, move.unit) for move in moved] == [(query, *amounts, "files") for query in QUERIES], (
-            moved
-        )
+        of_files, own = moved[: len(QUERIES)], moved[-1]
+        assert [(move.query, move.skipped, move.again) for move in of_files] == [(query, *amounts) for query in QUERIES], moved
+        assert (own.query, own.before, own.is_counted) == ("own", '{"next": 3}', False)
         do(server.face, fork)
         origin = server.face.ask(ShowJob(name)).summary.job.origin
         assert origin is not None and origin.moved == moved
     write(events, 6)
     for name, (*_, counted) in expected.items():
-        until(lambda name=name, counted=counted: totals(server, name) == by_all(counted))  # type: ignore[misc]
+        await_totals(server, name, counted)
+    a_group_is_paused_and_goes_on(server, events, {name: counted for name, (*_, counted) in expected.items() if name != "newest"})
     for wrong, code in (("7", "offsets.source"), ("hdfs.7", "offsets.source"), ("0", "offsets.source")):
         refused(server, Fork(savepoint.id, name="no", offsets={wrong: "latest"}), code)
     refused(server, Fork(savepoint.id, name="no", offsets={"hdfs.0": "some day"}), "time.invalid")
     refused(server, Fork(savepoint.id, name="no", offsets={"hdfs.0": '{"logOffset":1}'}), "offsets.position")
     refused(server, Fork(savepoint.id, name="no", offsets={"hdfs.0": "latest"}, lock_step=True), "offsets.lock_step")
+
+
+def a_group_is_paused_and_goes_on(server: Server, events: Path, counted: Mapping[str, dict[str, int]]) -> None:
+    """Each has what it had and what came while nothing ran, once: as `main`, which nobody stops."""
+    names = tuple(counted)
+    stopped = do(server.face, StopJobs(names))
+    assert [outcome.refusal for outcome in stopped.outcomes] == [None] * len(names)
+    until(lambda: all(server.newest(name).state is RunState.STOPPED for name in names))
+    write(events, 7)
+    await_totals(server, "main", files(range(8)))
+    assert [totals(server, name, ALL) for name in names] == [[rows] * len(ALL) for rows in counted.values()], "they are paused"
+    begun = do(server.face, ResumeJobs(names))
+    assert [outcome.run is not None for outcome in begun.outcomes] == [True] * len(names)
+    for name, rows in counted.items():
+        await_totals(server, name, {**rows, "f7": 1})
+    assert {saved.job for saved in server.face.ask(ListSavepoints()) if saved.reason is Reason.STOP} == set(names)
 
 
 def refused(server: Server, fork: Fork, code: str) -> None:

@@ -127,7 +127,6 @@ class Variant:
             migrate=self._migrate(),
             drop=self.drop,
             map=dict(self.map) or None,
-            check=True,
             lock_step=self.batches is Batches.PARENTS,
             offsets={source: position.strip() for source, position in self.offsets.items() if position.strip()},
             home=self.home.strip(),

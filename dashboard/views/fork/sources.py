@@ -9,7 +9,7 @@ from pipelines.domain.savepoints import Manifest
 from pipelines.words import offsets
 
 HELP = (
-    "latest, earliest, or a time (2027-01-15T08:00, -10m): files by their last change. Of Kafka and Iceberg also the "
+    "latest, earliest, or a time (2027-01-15T08:00, -10m): files by their last change. Of all but files also the "
     "offset as JSON. The state stays as it is: what is skipped it never gets, what is read again it has already."
 )
 

@@ -27,7 +27,7 @@ from pipelines.domain.moments import DAY_MS
 from pipelines.domain.runs import RunState
 from pipelines.verbs.jobs import ReadLog, ShowSeries
 from pipelines.verbs.savepoints import ListSavepoints
-from pipelines.words import backlog, formats
+from pipelines.words import backlog, catching_up, formats
 
 POINTS = 600
 OLDEST_MS = 15_000
@@ -50,6 +50,8 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
         key_figures(_from_outside(detail.summary, now), min_width=158)
     else:
         _figures(detail.summary)
+    if detail.summary.job.origin is not None and detail.summary.catching_up is not None:
+        st.caption(f"Behind: {catching_up.described(detail.summary.catching_up)}")
     span_ms = range_ms()
     span = ranges.chosen() or _newest(detail, span_ms, now)
     yesterday = ranges.bar(span)
@@ -137,7 +139,7 @@ def _lag(job: JobSummary) -> tuple[str, Tone | None]:
         return "idle; as of its last batch", None
     if job.state is not RunState.RUNNING:
         return "as of its last batch", None
-    if job.catching_up is not None:
+    if job.catching_up is not None and job.catching_up.left_ms is not None:
         return f"there in {formats.left(job.catching_up.left_ms)}", "blue"
     return ("behind the clock", "orange") if is_late(job) else ("on time", "green")
 

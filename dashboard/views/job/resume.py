@@ -61,7 +61,7 @@ def ask_resume(job: str, detail: JobDetail, way: str = STOPPED) -> None:
                 captions=[_captions(detail)[option] for option in ways],
                 key="resume_way",
             )
-            resume = Resume(job, version=before, check=True) if chosen == PREVIOUS else _resume(job, str(chosen), known, kept)
+            resume = Resume(job, version=before) if chosen == PREVIOUS else _resume(job, str(chosen), known, kept)
             if resume.version:
                 _taken_back(detail, resume.version)
             own = resume.batch is None and not resume.version

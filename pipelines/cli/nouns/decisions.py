@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.cli import output
-from pipelines.cli.additions import defaults, shows
+from pipelines.cli.additions import shows
 from pipelines.cli.descriptions import describes
 from pipelines.cli.nouns.plans import restore_plan
 from pipelines.cli.nouns.runs import tell_verdict
@@ -18,8 +18,6 @@ from pipelines.verbs.promote import Promote
 from pipelines.verbs.rescale import Rescale, RescalePlan
 from pipelines.verbs.upgrade import Upgrade, UpgradePlan
 from pipelines.words import decisions, plans
-
-defaults(Promote, check=True)
 
 
 @shows(Promote, timeout=within(600))

@@ -37,7 +37,7 @@ def _stops(here: Here, change: Stop) -> Change[Any, Any]:
 @becomes(Resume, more=_more("resumed as they were; one that is refused holds back no other"))
 def _resumes(here: Here, change: Resume) -> Change[Any, Any]:
     more = here.words["more"]
-    if more and replace(change, check=False) != Resume(change.job, force=change.force):
+    if more and replace(change, check=True) != Resume(change.job, force=change.force):
         raise typer.BadParameter(AS_IT_WAS, param_hint="JOB...")
     return ResumeJobs((change.job, *more), change.force) if more else change
 

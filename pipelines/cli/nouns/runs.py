@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from pipelines.cli import output
-from pipelines.cli.additions import Parameter, Shown, completes, defaults, excludes, shows
+from pipelines.cli.additions import Parameter, Shown, completes, excludes, shows
 from pipelines.cli.nouns import code
 from pipelines.cli.nouns.stops import within
 from pipelines.cli.session import Here
@@ -37,9 +37,6 @@ WAITS = {
 """The parameters of what begins runs."""
 
 excludes(Resume, "from_savepoint", "batch")
-defaults(Fork, check=True)
-defaults(Resume, check=True)
-defaults(Upgrade, check=True)
 
 
 @completes(RunScript, "name", module=code.MODULE, event_log=code.EVENT_LOG, **code.SHIPPED)
@@ -71,7 +68,7 @@ def _resume(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
 @shows(Run, **WAITS)
 def _begun(here: Here, change: Change[Run, Any], begun: Run) -> Shown:
     """The run, with `--wait` once it is up."""
-    if isinstance(change, Fork | Resume) and change.check:
+    if isinstance(change, Fork | Resume | RunScript) and change.check:
         tell_verdict(here, begun.job, begun.id)
     run = awaited(here, begun)
     return Shown(run, change.prints.format(run))

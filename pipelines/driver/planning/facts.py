@@ -19,6 +19,8 @@ STATEFUL = {
     "Join",
     "TransformWithStateInPySpark",
 }
+OF_SPARK = "__"
+"""So begin the names that Spark gives to subqueries without one."""
 MOST_CHARS = 300
 VARIES = re.compile(r"\b(current_timestamp|now|current_date|localtimestamp|rand|randn|uuid|shuffle|monotonically_increasing_id)\(")
 PROCESSING_TIME = re.compile(r"\bProcessingTime(Timeout)?\b")
@@ -35,6 +37,26 @@ def of_operators(plan: Any, count: int) -> list[tuple[tuple[str, str], ...]]:
 def stateful(plan: Any) -> list[Any]:
     """The stateful nodes of an analyzed plan, from the sink down."""
     return [node for node in _below(plan) if _is_stateful(node)]
+
+
+def names_of(plan: Any, count: int) -> list[str]:
+    """What the code calls each of `count` stateful operators (`df.alias`, a view, a subquery's name): the nearest name above it with no
+    other operator between. Names are in the analyzed plan alone: the optimizer takes them away (measured with Spark 4.3). Empty where
+    there is none."""
+    names = list(_names(plan, ""))
+    return names if len(names) == count else [""] * count
+
+
+def _names(node: Any, name: str) -> Iterator[str]:
+    if node.getClass().getSimpleName() == "SubqueryAlias":
+        called = str(node.alias())
+        name = name if called.startswith(OF_SPARK) else called
+    children = list(items(node.children()))
+    if _is_stateful(node):
+        yield name
+        name = ""
+    for child in children:
+        yield from _names(child, name if len(children) == 1 else "")
 
 
 def varying(plan: Any) -> tuple[str, ...]:

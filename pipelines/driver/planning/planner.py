@@ -154,7 +154,8 @@ def _operators(
     known = {source.columns: source.form for source in read}
     gaps = tuple(source.gap for source in read if source.gap)
     operators, varies = [], dict[str, None]()
-    for node, operator_facts in zip(nodes, facts.of_operators(analyzed, len(nodes)), strict=True):
+    told = zip(nodes, facts.of_operators(analyzed, len(nodes)), facts.names_of(analyzed, len(nodes)), strict=True)
+    for node, operator_facts, alias in told:
         kinds = _kinds(node)
         form = Form(opened.jvm, known, not BY_POSITION.issuperset(kinds), version)
         digested = digest(form.of(node))
@@ -169,6 +170,7 @@ def _operators(
                 (*reading.gaps, *gaps),
                 {**reading.packages, **_of_the_columns(kinds)},
                 form.has_functions,
+                alias=alias,
             )
         )
         varies |= reading.varies

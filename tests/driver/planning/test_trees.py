@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from py4j.clientserver import ClientServerConnection
+from pyspark.sql import functions
 
-from pipelines.driver.planning import trees
+from pipelines.driver.planning import facts, trees
 from pipelines.driver.planning.forms import Form
 
 pytestmark = pytest.mark.spark
@@ -59,3 +60,17 @@ def test_what_is_not_known_is_a_gap(spark: Any) -> None:
     assert form.of(spark._jvm.java.util.ArrayList()) == ["gap"]
     assert list(form.reading.gaps) == ["Spark's plan holds an object of java.util.ArrayList"]
     assert trees.of(spark._jvm).read(spark._jvm.java.math.BigDecimal("1.5")) == ["decimal", "1.5"]
+
+
+def test_operators_have_the_names_that_the_code_gives_them(spark: Any) -> None:
+    """The nearest one above; not that of what is read, nor one of Spark's own."""
+    rate = spark.readStream.format("rate").load().withWatermark("timestamp", "1 minute")
+    once = rate.alias("read").dropDuplicatesWithinWatermark(["value"]).where("value > 1").alias("once").alias("again")
+    sums = once.groupBy(functions.window("timestamp", "1 minute")).count()
+    sums.createOrReplaceTempView("sums")
+    named = spark.sql("SELECT count FROM (SELECT * FROM sums)")
+    for frame, names in ((named, ["sums", "once"]), (sums, ["", "once"])):
+        assert facts.names_of(frame._jdf.queryExecution().analyzed(), 2) == names
+    both = sums.alias("left").union(sums.select("*"))
+    assert facts.names_of(both.alias("both")._jdf.queryExecution().analyzed(), 4) == ["left", "once", "", "once"]
+    assert facts.names_of(both._jdf.queryExecution().analyzed(), 3) == [""] * 3
