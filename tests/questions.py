@@ -17,8 +17,8 @@ from pipelines.domain.events import COMMAND, PAGE
 from pipelines.domain.experiments import BatchRow, Lane, Mark, Series, Tree
 from pipelines.domain.home_leases import LeaseSeen
 from pipelines.domain.ids import JobName, RunId
-from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk
-from pipelines.domain.logs import LogSearch
+from pipelines.domain.jobs import Event, JobDetail, JobSummary
+from pipelines.domain.logs import LogChunk, LogSearch
 from pipelines.domain.observed import ObservedSeries
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.points import Point, PointKind

@@ -9,8 +9,8 @@ from pipelines.domain.access import Role
 from pipelines.domain.errors import Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.experiments import BatchRow, Series
 from pipelines.domain.home_leases import LeaseSeen
-from pipelines.domain.jobs import JobDetail, JobSummary, LogChunk
-from pipelines.domain.logs import LogLevel, LogSearch
+from pipelines.domain.jobs import JobDetail, JobSummary
+from pipelines.domain.logs import LogChunk, LogLevel, LogSearch
 from pipelines.domain.operators import QueryOperators
 from pipelines.domain.plans import QueryPlan
 from pipelines.domain.runs import RunState
@@ -85,7 +85,8 @@ class ShowLease(Question[LeaseSeen | None]):
 
 @dataclass(frozen=True)
 class ReadLog(Question[LogChunk]):
-    """Read a piece of the driver's log. To follow it, ask again with `offset` = the answer's `next_offset`."""
+    """Read a piece of the driver's log. To follow it, ask again with `offset` = the answer's `next_offset`. Of a log that has become very
+    long only its newest part is kept: from the answer's `begin` on."""
 
     job: str = named(JOB)
     run: str = option("Id of a run; the newest one if empty.", "")
@@ -107,7 +108,7 @@ class SearchLog(Question[LogSearch]):
     job: str = named(JOB)
     run: str = option("Id of a run; the newest one if empty.", "", metavar="RUN")
     text: str = option("Words that occur in the entry, as they stand.", "")
-    level: LogLevel = option("Of this level or worse.", LogLevel.OTHER)
+    level: LogLevel = option("Of this level or worse; all for `other`.", LogLevel.OTHER)
     from_ms: int | None = option("Not before this time.", None, flag="--since", metavar="TIME", reads=Reads.MOMENT)
     to_ms: int | None = option("Not after this time.", None, flag="--until", metavar="TIME", reads=Reads.MOMENT)
     offset: int = option("Only entries from this byte of the log on: to follow it, the answer's `size`.", 0, least=0)
