@@ -9,14 +9,14 @@ from pipelines.domain.access import Role
 from pipelines.domain.errors import Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.experiments import BatchRow, Series
 from pipelines.domain.home_leases import LeaseSeen
-from pipelines.domain.jobs import JobDetail, JobSummary
+from pipelines.domain.jobs import JobDetail, JobSummary, Run
 from pipelines.domain.logs import LogChunk, LogLevel, LogSearch
 from pipelines.domain.operators import QueryOperators
 from pipelines.domain.plans import QueryPlan
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import RetainedBatch
 from pipelines.verbs.forget import JOB
-from pipelines.verbs.listing import Listed
+from pipelines.verbs.listing import Listed, ListedByTime
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.rows import Filter, Rows
 from pipelines.verbs.verb import Http, Question, named, option
@@ -67,6 +67,22 @@ class ShowJob(Question[JobDetail]):
     http = Http("GET", "/jobs/{job}")
     within = "show"
     refuses = (NotFound,)
+
+
+@dataclass(frozen=True)
+class ListRuns(ListedByTime, Question[Sequence[Run]]):
+    """List a job's runs, newest first. A job that restarts for years has many: ask for a page of them."""
+
+    job: str = named(JOB)
+    state: RunState | None = option("Only those that stand so.", None, filters=Filter("state"))
+    version: str = option("Only those of this version.", "", metavar="VERSION", filters=Filter("version"))
+
+    call, topic = "runs", "jobs"
+    role = Role.VIEWER
+    http = Http("GET", "/jobs/{job}/runs")
+    command = "runs"
+    refuses = (NotFound,)
+    rows = Rows.of("id", "created_ms", "started_ms", "ended_ms", "state", "version")
 
 
 @dataclass(frozen=True)

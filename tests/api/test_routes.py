@@ -12,6 +12,7 @@ import pytest
 from pipelines.api import logs as log_files
 from pipelines.domain.disposals import DisposeOutcome
 from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Conflict, TidemarkError, meaning, refusal
+from pipelines.domain.ids import RunId
 from pipelines.domain.logs import LogChunk
 from pipelines.storage.documents import plain
 from pipelines.storage.layout import Layout
@@ -347,6 +348,19 @@ def test_a_call_says_who_it_is_by(client: httpx.Client, face: FakeFace, header: 
 def test_a_name_that_is_no_name_is_refused(client: httpx.Client) -> None:
     answer = client.get("/v1/jobs", headers={"X-Tidemark-Actor": "x" * 61})
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "actor.invalid")
+
+
+def test_runs_are_listed_in_pages(client: httpx.Client, face: FakeFace) -> None:
+    newest = face.runs["post_engagement"][-1]
+    face.runs["post_engagement"] = [replace(newest, id=RunId(f"r-{number}"), created_ms=NOW_MS + number) for number in range(5)]
+    url, names = "/v1/jobs/post_engagement/runs?limit=2&sort=-created_ms", []
+    while url:
+        answer = client.get(url)
+        names += [row["id"] for row in answer.json()]
+        url = answer.links.get("next", {}).get("url", "")
+    assert names == [f"r-{number}" for number in reversed(range(5))]
+    assert client.get("/v1/jobs/post_engagement/runs?sort=nothing").status_code == 422
+    assert client.get(f"/v1/jobs/post_engagement/runs?state={newest.state}&from_ms={NOW_MS + 4}").json()[0]["id"] == "r-4"
 
 
 @pytest.mark.parametrize("query", ["", "sort=-name", "sort=created_ms", "state=failed"])
