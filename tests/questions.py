@@ -17,8 +17,8 @@ from pipelines.domain.events import COMMAND, PAGE
 from pipelines.domain.experiments import BatchRow, Lane, Mark, Series, Tree
 from pipelines.domain.home_leases import LeaseSeen
 from pipelines.domain.ids import JobName, RunId
-from pipelines.domain.jobs import Event, JobDetail, JobSummary, LogChunk
-from pipelines.domain.logs import LogSearch
+from pipelines.domain.jobs import Event, JobDetail, JobSummary
+from pipelines.domain.logs import LogChunk, LogSearch
 from pipelines.domain.observed import ObservedSeries
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.points import Point, PointKind
@@ -41,6 +41,7 @@ from pipelines.verbs.jobs import (
     ListPlans,
     ListQueries,
     ListRetained,
+    ListRuns,
     ReadLog,
     SearchLog,
     ShowEventSeries,
@@ -221,6 +222,7 @@ ANSWERS: Mapping[type[Question[Any]], Callable[[FakeFace, Any], Any]] = {
     ReadLog: log,
     SearchLog: found_in_log,
     ListRetained: lambda face, it: retained(face),
+    ListRuns: lambda face, it: tuple(reversed(known(face.runs, it.job, "job"))),
     ListBatches: batches,
     ListOperators: lambda face, it: (samples.query_operators(),) if summary(face, it.job).batch is not None else (),
     ListQueries: lambda face, it: tuple(samples.query_now(name) for name in face.runs if summary(face, name).batch is not None),

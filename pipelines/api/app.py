@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 from fastapi_offline import FastAPIOffline
 
 from pipelines import __version__, verbs
-from pipelines.api import bodies, failures, flink, metrics, parameters, routes, server, stream
+from pipelines.api import bodies, failures, flink, logs, metrics, parameters, routes, server, stream
 from pipelines.api.feed import Feed
 from pipelines.api.idempotency import Once
 from pipelines.api.shared_reads import ShareReads
@@ -72,7 +72,7 @@ def create_api(
     api.state.once = Once()
     api.state.feed = Feed(lambda: api.state.face, generation)
     api.state.layout = layout or getattr(face, "layout", None)
-    for router in (server.router, stream.router):
+    for router in (server.router, stream.router, logs.router):
         api.include_router(router, prefix="/v1", dependencies=[Depends(parameters.known)])
     api.include_router(metrics.router)
     api.include_router(flink.router)

@@ -20,8 +20,8 @@ MOST_ANSWERS = 256
 MOST_BYTES = 4 * 1024 * 1024
 """A larger answer (of more than a thousand jobs) goes to those who wait for it, and is not kept."""
 MOST_BYTES_IN_ALL = 64 * 1024 * 1024
-ENDLESS = "/stream"
-"""How the paths of answers end that have no end."""
+STREAMED = ("/stream", "/logs/file")
+"""How the paths of answers end that have no end, or are too long to hold."""
 Key = tuple[str, bytes, str, str, Caller | None]
 """Path, query, host, what the client accepts, and who asks: all that an answer depends on."""
 State = tuple[int, int]
@@ -63,7 +63,7 @@ class ShareReads:
         """Those that are made beside the older ones that are given."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"].endswith(ENDLESS):
+        if scope["type"] == "http" and scope["path"].endswith(STREAMED):
             await self.app(scope, receive, send)
             return
         if scope["type"] != "http" or scope["method"] != "GET":

@@ -237,14 +237,3 @@ class Event:
         """Its place among all events, for `ListEvents.before`: its time, and eight hex digits of the MD5 of its content."""
         content = "\x1f".join((self.kind, self.job or "", self.subject, self.message))
         return f"{self.at_ms}-{hashlib.md5(content.encode(), usedforsecurity=False).hexdigest()[:8]}"
-
-
-@dataclass(frozen=True)
-class LogChunk:
-    """A piece of a run's driver log: follow with `offset=next_offset`."""
-
-    run: RunId
-    text: str
-    offset: int
-    next_offset: int
-    size: int

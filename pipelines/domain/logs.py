@@ -20,11 +20,37 @@ MOST_LINES = 400
 
 
 class LogLevel(enum.StrEnum):
-    """How bad an entry is."""
+    """How bad an entry is, worst first."""
 
+    FATAL = "fatal"
     ERROR = "error"
     WARNING = "warning"
+    INFO = "info"
+    DEBUG = "debug"
+    TRACE = "trace"
     OTHER = "other"
+    """It says no level."""
+
+    def is_at_least(self, level: LogLevel) -> bool:
+        """Whether it is of that level or worse."""
+        return _RANKS[self] <= _RANKS[level]
+
+
+_RANKS = {level: rank for rank, level in enumerate(LogLevel)}
+
+
+@dataclass(frozen=True)
+class LogChunk:
+    """A piece of a run's driver log: follow with `offset=next_offset`."""
+
+    run: RunId
+    text: str
+    offset: int
+    next_offset: int
+    size: int
+    """How many bytes were ever written."""
+    begin: int = 0
+    """First byte that is kept: 0, unless so much was written that the beginning is not."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +75,10 @@ class LogSearch:
     fits: int
     """How many fit."""
     errors: int
-    """Of all entries that were searched, and so are the warnings."""
+    """Fatal or not, of all entries that were searched; and so are the warnings."""
     warnings: int
     begin: int
-    """First byte that was searched: 0, unless the log is too long."""
+    """First byte that was searched: 0, unless the log is too long, or its beginning is not kept."""
     size: int
 
 
@@ -66,7 +92,7 @@ class Wanted:
     to_ms: int | None = None
 
     def of_level(self, level: LogLevel) -> bool:
-        return self.level is LogLevel.OTHER or level is LogLevel.ERROR or level is self.level
+        return level.is_at_least(self.level)
 
     def fits(self, entry: LogEntry) -> bool:
         return (
@@ -82,26 +108,30 @@ _BAR = re.compile(r"\s*\[Stage \d+:[=> ]*\(\d+ \+ \d+\) / \d+\]")
 _BELONGS = re.compile(r"\s|Caused by: |\.\.\. \d+ more|JVM stacktrace:|$")
 _THROWN = re.compile(r"[\w.$]*(Error|Exception|Throwable)\b")
 _TRACEBACK = "Traceback (most recent call last)"
-_LEVELS = (
-    (LogLevel.ERROR, re.compile(r"(?<![\"\w])(ERROR|FATAL|CRITICAL)(?![\"\w])|^[\w.$]*(Error|Exception)\b|^Traceback ")),
-    (LogLevel.WARNING, re.compile(r"(?<![\"\w])WARN(ING)?(?![\"\w])")),
-)
-_TELLING = re.compile(rb"ERROR|FATAL|CRITICAL|WARN|Error|Exception|Throwable|Traceback|Caused by|JVM|\.\.\. |\r")
-"""A line with none of these is an entry of its own without a level; nearly all lines are such, and are not looked at closer."""
+_RAISED = re.compile(r"[\w.$]*(Error|Exception)\b|Traceback ")
+_TELLING = re.compile(rb"ERROR|FATAL|CRITICAL|SEVERE|WARN|Error|Exception|Throwable|Traceback|Caused by|JVM|\.\.\. |\r|(INFO|DEBUG|TRACE)")
+"""A line with none of these, or where the first is one of the last as a word between spaces, is an entry of its own; nearly all lines are
+such, and are not looked at closer."""
 
 
 _NAMED = {
-    **dict.fromkeys(("ERROR", "FATAL", "CRITICAL", "SEVERE"), LogLevel.ERROR),
+    **dict.fromkeys(("FATAL", "CRITICAL"), LogLevel.FATAL),
+    **dict.fromkeys(("ERROR", "SEVERE"), LogLevel.ERROR),
     **dict.fromkeys(("WARN", "WARNING"), LogLevel.WARNING),
+    **{level.name: level for level in (LogLevel.INFO, LogLevel.DEBUG, LogLevel.TRACE)},
 }
-"""What JSON documents call them."""
+"""What lines call them."""
+_LEVEL = re.compile(rf"(?<![\"\w])(?:{'|'.join(_NAMED)})(?![\"\w])")
 
 
 def level_of(line: str) -> LogLevel:
-    """How bad a line is: as it says itself where it is JSON, else by its words."""
+    """How bad a line is: as it says itself where it is JSON, else by the first word that is a level's."""
     if line[:1] == "{" and (name := structured_logs.level_name(line.encode())):
         return _NAMED.get(name, LogLevel.OTHER)
-    return next((level for level, pattern in _LEVELS if pattern.search(line)), LogLevel.OTHER)
+    if _RAISED.match(line):
+        return LogLevel.ERROR
+    word = _LEVEL.search(line)
+    return _NAMED[word[0]] if word else LogLevel.OTHER
 
 
 def plain(line: str) -> str:
@@ -158,7 +188,10 @@ def _entries(lines: Iterable[bytes], offset: int) -> Iterator[_Open]:
             time_line = raw
             opened = _Open(begin, _NAMED.get(name, LogLevel.OTHER), time_line, [raw], is_json=True)
             continue
-        if _TELLING.search(raw):
+        telling = _TELLING.search(raw)
+        if telling and telling[1] and b"\r" not in raw and raw[telling.start() - 1 : telling.end() + 1] == b" %b " % telling[1]:
+            level = _NAMED[telling[1].decode()]
+        elif telling:
             line = plain(raw.decode("utf-8", "replace"))
             if not line or (opened is not None and opened.takes(line)):
                 if opened is not None:
@@ -202,4 +235,5 @@ def search(lines: Iterable[bytes], wanted: Wanted, limit: int, run: RunId, *, be
         if wanted.of_level(opened.level) and wanted.fits(entry := opened.closed()):
             first, fits = first or entry, fits + 1
             newest.append(entry)
-    return LogSearch(run, tuple(newest), first, fits, levels[LogLevel.ERROR], levels[LogLevel.WARNING], begin, size)
+    errors = levels[LogLevel.FATAL] + levels[LogLevel.ERROR]
+    return LogSearch(run, tuple(newest), first, fits, errors, levels[LogLevel.WARNING], begin, size)

@@ -110,9 +110,12 @@ def end(folder: Path) -> None:
 
 def tail(log: Path, hidden: Sequence[bytes]) -> str:
     """The last lines of a log, for a message, without what is `hidden`."""
-    data = log.read_bytes() if log.is_file() else b""
-    around = max(map(len, hidden), default=0)
-    return "\n".join(secrets.starred(data[-TAIL_BYTES - around :], hidden)[-TAIL_BYTES:].decode(errors="replace").splitlines()[-5:])
+    if not log.is_file():
+        return ""
+    with log.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - TAIL_BYTES - max(map(len, hidden), default=0)))
+        data = file.read()
+    return "\n".join(secrets.starred(data, hidden)[-TAIL_BYTES:].decode(errors="replace").splitlines()[-5:])
 
 
 def start(

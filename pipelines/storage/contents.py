@@ -38,22 +38,30 @@ class Contents:
         return digest
 
     def keep(
-        self, source: Storage, path: str, size: int, sha256: str = "", advance: Advance = unwatched, *, may_be_shorter: bool = False
+        self,
+        source: Storage,
+        path: str,
+        size: int,
+        sha256: str = "",
+        advance: Advance = unwatched,
+        *,
+        begin: int = 0,
+        may_be_shorter: bool = False,
     ) -> tuple[str, int]:
-        """Keeps the first `size` bytes of a file of `source`; answers with their SHA-256, which has to be `sha256` where that is given, and
-        how many they are: fewer of a file that is shorter by now and `may_be_shorter`.
+        """Keeps `size` bytes of a file of `source`, those from `begin` on; answers with their SHA-256, which has to be `sha256` where that
+        is given, and how many they are: fewer of a file that is shorter by now and `may_be_shorter`.
 
         Raises Corrupt (`backup.source_damaged`) where it is not, NotFound where the file is gone, Unavailable (`backup.changing`) for one
         that is never twice the same.
         """
         for _ in range(TRIES):
-            digest, length = (sha256, size) if sha256 else _digest(source, path, size)
+            digest, length = (sha256, size) if sha256 else _digest(source, path, begin, size)
             if length != size and not may_be_shorter:
                 continue
             if not self._claimed(digest, length):
                 advance(length)
                 return digest, length
-            if self._copied(source, path, length, digest, advance):
+            if self._copied(source, path, begin, length, digest, advance):
                 return digest, length
             self._unclaim(digest, length)
             if sha256:
@@ -102,10 +110,11 @@ class Contents:
             del self._sizes[sha256]
             self.new_files, self.new_bytes = self.new_files - 1, self.new_bytes - size
 
-    def _copied(self, source: Storage, path: str, size: int, sha256: str, advance: Advance) -> bool:
+    def _copied(self, source: Storage, path: str, begin: int, size: int, sha256: str, advance: Advance) -> bool:
         """Copies it; False, and nothing is kept, where it has another SHA-256 or size."""
         try:
             with copies.opened(source, path) as stream, copies.writing(self._storage, place(sha256)) as file:
+                stream.seek(begin)
                 if _poured(stream, file, size, advance) != (sha256, size):
                     raise _Other
         except _Other:
@@ -135,8 +144,9 @@ def damaged(path: str, why: str) -> Corrupt:
     return Corrupt("backup.damaged", f"{path} of the backup {why}", "Restore another backup, or a copy of the storage that it lies in.")
 
 
-def _digest(source: Storage, path: str, size: int) -> tuple[str, int]:
+def _digest(source: Storage, path: str, begin: int, size: int) -> tuple[str, int]:
     with copies.opened(source, path) as stream:
+        stream.seek(begin)
         return _read(stream, size)
 
 

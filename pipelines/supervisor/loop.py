@@ -15,6 +15,7 @@ from pipelines.domain.jobs import Run
 from pipelines.supervisor.alerts import Alerter
 from pipelines.supervisor.commands import SPARK, Driver
 from pipelines.supervisor.holdings import Asker
+from pipelines.supervisor.logs import Trimmer
 from pipelines.supervisor.probations import Watch
 from pipelines.supervisor.quiet import Quiet
 from pipelines.supervisor.reconciler import Reconciler
@@ -40,6 +41,7 @@ class Supervisor:
         self._quiet = Quiet(workspace.context)
         self._probations = Watch(workspace.context)
         self._sampler = Sampler(workspace.context)
+        self._trimmer = Trimmer(workspace.context)
         self._watcher = Watcher(workspace.context, self._sampler)
         self._complained: dict[JobName, str] = {}
 
@@ -51,6 +53,7 @@ class Supervisor:
             self._attend(job, live.get(job))
         self._quiet.keep({run.id for run in live.values()})
         self._probations.keep({run.id for run in live.values()})
+        self._trimmer.keep({run.id for run in live.values()})
         self._watcher.tick()
         self.warmth.tick()
 
@@ -76,6 +79,7 @@ class Supervisor:
                     self._reconcile(job, live)
             if live is not None:
                 self._sampler.sample(live)
+                self._trimmer.trim(live)
             self._complained.pop(job, None)
         except Exception as error:  # noqa: BLE001  whatever it is, the other jobs go on
             self._complain(job, error)

@@ -9,7 +9,9 @@ from pipelines.domain.access import Role
 from pipelines.domain.backups import BackupCheckPlan, BackupPlan, BackupRestorePlan, ListedBackup
 from pipelines.domain.errors import Conflict, Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.operations import Operation
+from pipelines.verbs.listing import ListedByTime
 from pipelines.verbs.reads import Reads
+from pipelines.verbs.rows import Rows
 from pipelines.verbs.verb import Change, Http, Kind, Question, Works, argument, option
 
 URL = "Path or URL of the folder that holds backups."
@@ -37,7 +39,7 @@ class CreateBackup(Change[Operation, BackupPlan]):
 
 
 @dataclass(frozen=True)
-class ListBackups(Question[Sequence[ListedBackup]]):
+class ListBackups(ListedByTime, Question[Sequence[ListedBackup]]):
     """List the backups at a place, newest first. One whose document cannot be read is named with the damage, before all others."""
 
     url: str = argument(URL, reads=Reads.PLACE)
@@ -47,6 +49,7 @@ class ListBackups(Question[Sequence[ListedBackup]]):
     http = Http("GET", "/backups")
     command = "backups"
     refuses = (Unsupported, Unavailable)
+    rows = Rows.of("id", "created_ms", "took_ms", "files", "bytes", "new_bytes")
 
 
 @dataclass(frozen=True)

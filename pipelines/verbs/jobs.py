@@ -9,15 +9,15 @@ from pipelines.domain.access import Role
 from pipelines.domain.errors import Corrupt, NotFound, Unavailable, Unsupported
 from pipelines.domain.experiments import BatchRow, Series
 from pipelines.domain.home_leases import LeaseSeen
-from pipelines.domain.jobs import JobDetail, JobSummary, LogChunk
-from pipelines.domain.logs import LogLevel, LogSearch
+from pipelines.domain.jobs import JobDetail, JobSummary, Run
+from pipelines.domain.logs import LogChunk, LogLevel, LogSearch
 from pipelines.domain.operators import QueryOperators
 from pipelines.domain.plans import QueryPlan
 from pipelines.domain.query_figures import QueryNow
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import RetainedBatch
 from pipelines.verbs.forget import JOB
-from pipelines.verbs.listing import Listed
+from pipelines.verbs.listing import Listed, ListedByTime
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.rows import Filter, Rows
 from pipelines.verbs.verb import Http, Question, named, option
@@ -71,6 +71,22 @@ class ShowJob(Question[JobDetail]):
 
 
 @dataclass(frozen=True)
+class ListRuns(ListedByTime, Question[Sequence[Run]]):
+    """List a job's runs, newest first. A job that restarts for years has many: ask for a page of them."""
+
+    job: str = named(JOB)
+    state: RunState | None = option("Only those that stand so.", None, filters=Filter("state"))
+    version: str = option("Only those of this version.", "", metavar="VERSION", filters=Filter("version"))
+
+    call, topic = "runs", "jobs"
+    role = Role.VIEWER
+    http = Http("GET", "/jobs/{job}/runs")
+    command = "runs"
+    refuses = (NotFound,)
+    rows = Rows.of("id", "created_ms", "started_ms", "ended_ms", "state", "version")
+
+
+@dataclass(frozen=True)
 class ShowLease(Question[LeaseSeen | None]):
     """Show who has the lease of a job's checkpoints at its home. It is read there now; `null` for a job whose bytes are in the workspace,
     and before its first driver took one."""
@@ -86,7 +102,8 @@ class ShowLease(Question[LeaseSeen | None]):
 
 @dataclass(frozen=True)
 class ReadLog(Question[LogChunk]):
-    """Read a piece of the driver's log. To follow it, ask again with `offset` = the answer's `next_offset`."""
+    """Read a piece of the driver's log. To follow it, ask again with `offset` = the answer's `next_offset`. Of a log that has become very
+    long only its newest part is kept: from the answer's `begin` on."""
 
     job: str = named(JOB)
     run: str = option("Id of a run; the newest one if empty.", "")
@@ -108,7 +125,7 @@ class SearchLog(Question[LogSearch]):
     job: str = named(JOB)
     run: str = option("Id of a run; the newest one if empty.", "", metavar="RUN")
     text: str = option("Words that occur in the entry, as they stand.", "")
-    level: LogLevel = option("Of this level or worse.", LogLevel.OTHER)
+    level: LogLevel = option("Of this level or worse; all for `other`.", LogLevel.OTHER)
     from_ms: int | None = option("Not before this time.", None, flag="--since", metavar="TIME", reads=Reads.MOMENT)
     to_ms: int | None = option("Not after this time.", None, flag="--until", metavar="TIME", reads=Reads.MOMENT)
     offset: int = option("Only entries from this byte of the log on: to follow it, the answer's `size`.", 0, least=0)

@@ -16,12 +16,12 @@ from pipelines.catalog import summaries as summary_rows
 from pipelines.domain.errors import Conflict
 from pipelines.domain.experiments import BatchRow, Health, Series
 from pipelines.domain.ids import JobName
-from pipelines.domain.jobs import JobDetail, JobSummary
+from pipelines.domain.jobs import JobDetail, JobSummary, Run
 from pipelines.domain.runs import QUERIES_FILE
 from pipelines.domain.sinks import FILE_SINKS, ROOT
 from pipelines.savepoint.sink_places import inside
 from pipelines.verbs.forget import Forget, ForgetPlan
-from pipelines.verbs.jobs import ListBatches, ListJobs, ShowEventSeries, ShowJob, ShowSeries
+from pipelines.verbs.jobs import ListBatches, ListJobs, ListRuns, ShowEventSeries, ShowJob, ShowSeries
 from pipelines.verbs.system import ShowHealth
 from pipelines.workspace import events, home_leases, ingestion, job_places, probations, runs, savepoints, stalls
 from pipelines.workspace.alerts import states
@@ -55,6 +55,11 @@ def detail(context: Context, question: ShowJob) -> JobDetail:
         return replace(known, summary=summary)
     job, run = summary.run.job, summary.run.id
     return replace(known, summary=summary, cluster=context.files.cluster(job, run), probation=probations.of_run(context, job, run))
+
+
+@answers(ListRuns)
+def list_runs(context: Context, question: ListRuns) -> Sequence[Run]:
+    return runs.of_job(context, runs.known(context, question.job))
 
 
 @answers(ListBatches)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 from pipelines.domain import logs, secrets
 from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import RunId
-from pipelines.domain.jobs import LogChunk
-from pipelines.domain.logs import LogSearch, Wanted
+from pipelines.domain.logs import LogChunk, LogSearch, Wanted
 from pipelines.domain.runs import LOG_FILE
 from pipelines.sandbox import secret_values
+from pipelines.storage import fronts
 from pipelines.verbs.jobs import ReadLog, SearchLog
 from pipelines.workspace import runs
 from pipelines.workspace.context import Context
@@ -27,16 +29,20 @@ MOST_LINE_BYTES = 1_000_000
 def chunk(context: Context, question: ReadLog) -> LogChunk:
     """Bytes `offset`… of the log of `question.run` (the job's newest unless named); a negative offset counts from the end.
 
-    A piece that begins within a line from the end's side starts at the next line; a character cut in two is left for the next piece.
+    A piece that begins within a line from the end's side starts at the next line; a character cut in two is left for the next piece. What
+    is not kept any more is passed over.
     """
     run, path, secret = _log(context, question.job, question.run)
     offset = question.offset
     if not path.is_file():
         return LogChunk(run, "", 0, 0, 0)
-    size = path.stat().st_size
-    start = max(0, size + offset) if offset < 0 else min(offset, size)
-    data = _read(path, start, min(size, start + question.limit), secret)
-    return _cut(run, data, start, size, from_end=offset < 0 and start > 0)
+    with path.open("rb") as log:
+        size, begin = os.fstat(log.fileno()).st_size, fronts.first_line(log, MOST_LINE_BYTES)
+        start = max(begin, min(size, size + offset if offset < 0 else offset))
+        data = _read(log, start, min(size, start + question.limit), secret)
+        if fronts.begin(log.fileno()) > start:  # freed while it was read
+            return chunk(context, question)
+    return _cut(run, data, start, size, begin, from_end=offset < 0 and start > begin)
 
 
 @answers(SearchLog)
@@ -48,19 +54,18 @@ def search(context: Context, question: SearchLog) -> LogSearch:
         return logs.search((), query, question.limit, run)
     size = path.stat().st_size
     with path.open("rb") as log:
-        log.seek(min(size, max(question.offset, size - MOST_SEARCHED_BYTES)))
+        log.seek(min(size, max(question.offset, size - MOST_SEARCHED_BYTES, fronts.begin(log.fileno()))))
         begin = log.tell() + (len(log.readline(MOST_LINE_BYTES)) if log.tell() > question.offset else 0)
         lines = (secrets.starred(line, secret) for line in iter(partial(log.readline, MOST_LINE_BYTES), b""))
         return logs.search(lines, query, question.limit, run, begin=begin, size=size)
 
 
-def _read(path: Path, start: int, end: int, secret: Sequence[bytes]) -> bytes:
+def _read(log: BinaryIO, start: int, end: int, secret: Sequence[bytes]) -> bytes:
     """The bytes from `start` to `end` without secrets, also where one of those begins before or ends behind them."""
     around = max(map(len, secret), default=0)
     first = max(0, start - around)
-    with path.open("rb") as log:
-        log.seek(first)
-        data = secrets.starred(log.read(end + around - first), secret)
+    log.seek(first)
+    data = secrets.starred(log.read(end + around - first), secret)
     return data[start - first : end - first]
 
 
@@ -74,12 +79,12 @@ def _log(context: Context, job: str, run: str) -> tuple[RunId, Path, Sequence[by
     return chosen.id, context.layout.run(name, chosen.id) / LOG_FILE, secret_values.hidden(version.conf, version.args) if version else ()
 
 
-def _cut(run: RunId, data: bytes, start: int, size: int, *, from_end: bool) -> LogChunk:
+def _cut(run: RunId, data: bytes, start: int, size: int, begin: int, *, from_end: bool) -> LogChunk:
     if from_end and b"\n" in data:
         skipped = data.index(b"\n") + 1
         start, data = start + skipped, data[skipped:]
     whole = _whole_characters(data)
-    return LogChunk(run, whole.decode("utf-8", "replace"), start, start + len(whole), size)
+    return LogChunk(run, whole.decode("utf-8", "replace"), start, start + len(whole), size, begin)
 
 
 def _whole_characters(data: bytes) -> bytes:

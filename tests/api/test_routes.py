@@ -9,17 +9,20 @@ from typing import Any
 import httpx
 import pytest
 
+from pipelines.api import logs as log_files
 from pipelines.domain.disposals import DisposeOutcome
 from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Conflict, TidemarkError, meaning, refusal
+from pipelines.domain.ids import RunId
+from pipelines.domain.logs import LogChunk
 from pipelines.storage.documents import plain
 from pipelines.storage.layout import Layout
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.drop import Undrop
 from pipelines.verbs.experiments import ShowTree
-from pipelines.verbs.jobs import ListBatches, ListJobs
+from pipelines.verbs.jobs import ListBatches, ListJobs, ReadLog
 from pipelines.verbs.savepoints import ReadVerification
 from pipelines.verbs.system import ListEvents
-from tests import samples
+from tests import questions, samples
 from tests.faces import NOW_MS, ROOT, FakeFace
 
 FIRST = "sp-000000000002"
@@ -173,6 +176,22 @@ def test_broken_json_is_a_wrong_request(client: httpx.Client) -> None:
 def test_answers_are_the_domain_values(client: httpx.Client, face: FakeFace) -> None:
     assert client.get("/v1/jobs").json() == plain(face.ask(ListJobs()))
     assert client.get("/v1/tree").json() == plain(face.ask(ShowTree()))
+
+
+def test_a_log_is_a_file_that_is_sent_in_pieces(client: httpx.Client, face: FakeFace, monkeypatch: pytest.MonkeyPatch) -> None:
+    face.log = "".join(f"{number} is done\n" for number in range(1_000))
+    asked: list[ReadLog] = []
+
+    def piece(question: ReadLog) -> LogChunk:
+        asked.append(question)
+        return questions.log(face, question)
+
+    face.answers(ReadLog, piece)
+    monkeypatch.setattr(log_files, "PIECE_BYTES", 1_000)
+    answer = client.get("/v1/jobs/post_engagement/logs/file")
+    assert answer.headers["content-disposition"].startswith('attachment; filename="post_engagement-r-')
+    assert answer.text == face.log and len(asked) > 10 and max(question.limit for question in asked) == 1_000
+    assert client.get("/v1/jobs/nope/logs/file").status_code == 404
 
 
 @pytest.mark.parametrize("path", ["/v1/events?limit=2&kind=runs&job=post_engagement", "/v1/jobs/post_engagement/events?limit=2"])
@@ -329,6 +348,19 @@ def test_a_call_says_who_it_is_by(client: httpx.Client, face: FakeFace, header: 
 def test_a_name_that_is_no_name_is_refused(client: httpx.Client) -> None:
     answer = client.get("/v1/jobs", headers={"X-Tidemark-Actor": "x" * 61})
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "actor.invalid")
+
+
+def test_runs_are_listed_in_pages(client: httpx.Client, face: FakeFace) -> None:
+    newest = face.runs["post_engagement"][-1]
+    face.runs["post_engagement"] = [replace(newest, id=RunId(f"r-{number}"), created_ms=NOW_MS + number) for number in range(5)]
+    url, names = "/v1/jobs/post_engagement/runs?limit=2&sort=-created_ms", []
+    while url:
+        answer = client.get(url)
+        names += [row["id"] for row in answer.json()]
+        url = answer.links.get("next", {}).get("url", "")
+    assert names == [f"r-{number}" for number in reversed(range(5))]
+    assert client.get("/v1/jobs/post_engagement/runs?sort=nothing").status_code == 422
+    assert client.get(f"/v1/jobs/post_engagement/runs?state={newest.state}&from_ms={NOW_MS + 4}").json()[0]["id"] == "r-4"
 
 
 @pytest.mark.parametrize("query", ["", "sort=-name", "sort=created_ms", "state=failed"])

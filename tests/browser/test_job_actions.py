@@ -172,7 +172,7 @@ def test_the_log_is_wrapped_and_taken_along(watched: Watched, fakes: str) -> Non
     page.get_by_text("Wrap lines").click()
     expect(page.locator(".tm-log.wrap")).to_be_visible()
     with page.expect_download() as download:
-        press(page, "Download")
+        page.get_by_role("link", name="Download").click()
     assert download.value.suggested_filename.endswith(".log")
 
 

@@ -13,8 +13,7 @@ from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Invalid, NotF
 from pipelines.domain.findings import Finding, Problem, Urgency
 from pipelines.domain.home_leases import LeaseSeen
 from pipelines.domain.ids import JobName, OperationId, RunId
-from pipelines.domain.jobs import LogChunk
-from pipelines.domain.logs import LogEntry, LogLevel, LogSearch
+from pipelines.domain.logs import LogChunk, LogEntry, LogLevel, LogSearch
 from pipelines.domain.masters import Cluster
 from pipelines.domain.operations import Amount, Operation, OperationState
 from pipelines.domain.runs import Exit, RunState
@@ -235,7 +234,7 @@ def test_logs_of_a_level_are_followed_by_entries(tidemark: Door, monkeypatch: py
     assert tidemark("logs", JOB, "-f", "--level", "WARN", "--grep", "o").stdout == "ERROR one\nWARN two\n\tat a.b.C\n"
     assert looks == [0, 20, 100, 100], "the last entry is looked at once more, whole; then only what is new"
     refused = tidemark("logs", JOB, "--level", "loud")
-    assert refused.exit_code != 0 and "Write ERROR, WARN or ALL" in refused.stderr
+    assert refused.exit_code != 0 and "Write FATAL, ERROR, WARN, INFO, DEBUG, TRACE or ALL" in refused.stderr
 
 
 @pytest.fixture

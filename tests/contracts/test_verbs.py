@@ -26,6 +26,7 @@ ENGINE = {
     "pipelines/api/flink.py": {"Dispose", "ListJobs", "ListSavepoints", "ShowSavepoint", "Stop", "Take"},
     "pipelines/api/metrics.py": {"ListJobs", "ListQueries", "ShowHealth"},
     "pipelines/api/looking.py": {"ListEvents", "ListJobs"},
+    "pipelines/api/logs.py": {"ReadLog"},
     "pipelines/api/server.py": {"Dispose"},
     "pipelines/api/stream.py": {"ListEvents", "ShowJob"},
     "pipelines/catalog/events.py": {"ListEvents"},
@@ -35,7 +36,7 @@ ENGINE = {
     "dashboard/session.py": {"ListSavepoints", "ShowSpace"},
 }
 """Files elsewhere that are a part of a verb: an older path of REST, its SQL, what a start of the server does, what pages share, what
-Prometheus scrapes, what Flink's client asks, what a stream tells."""
+Prometheus scrapes, what Flink's client asks, what a stream tells, a log as a file."""
 ONLY_REST = {
     "event_series",
     "experiment",

@@ -16,7 +16,7 @@ WRONG = {
     "a range of time": ("job", JOB | {"from": "yesterday"}, "It may say a time, such as"),
     "a moment": ("job", JOB | {"at": "noon"}, "It may say a number."),
     "a batch": ("job", JOB | {"tab": "Batches", "batch": "counts:99999"}, "There is no such batch here."),
-    "a level": ("job", JOB | {"tab": "Logs", "level": "Loud"}, "It may say All, Warnings or Errors."),
+    "a level": ("job", JOB | {"tab": "Logs", "level": "Loud"}, "It may say All levels, Trace,"),
     "a job among savepoints": ("savepoints", {"job": "nope"}, "There is no such job here."),
     "a trust": ("savepoints", {"trust": "blind"}, "There is no such trust here."),
     "a job among versions": ("versions", {"job": "nope"}, "There is no such job here."),

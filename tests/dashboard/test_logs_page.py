@@ -10,10 +10,14 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard.views.job import logs
 from pipelines.domain.errors import NotFound
+from pipelines.domain.ids import RunId
 from pipelines.domain.log_levels import Level
+from pipelines.domain.logs import LogChunk
 from pipelines.domain.runs import RunState
 from pipelines.verbs.history import OpenHistory
+from pipelines.verbs.jobs import ReadLog
 from pipelines.verbs.log_level import SetLogLevel
+from pipelines.words import formats
 from pipelines.words import log_levels as words
 from tests import logged
 from tests.dashboard.opening import Opener, answered, asked, clicked, selected, texts
@@ -69,6 +73,7 @@ def test_an_address_leads_to_a_moment(opened: Opener, face: FakeFace) -> None:
     [
         ({"level": "Errors"}, 1, "Job aborted", "nearly full"),
         ({"level": "Warnings"}, 2, "nearly full", "task"),
+        ({"level": "Info", "find": "nearly"}, 1, "nearly full", "it broke"),
         ({"find": "d.SCALA:3"}, 1, "it broke", "task"),
         ({"find": "task 17 "}, 1, "task 17 ", "it broke"),
     ],
@@ -101,10 +106,21 @@ def test_logs_are_marked_without_progress_bars(monkeypatch: pytest.MonkeyPatch) 
     assert '<span class="error">Traceback' in drawn[0]
 
 
-def test_the_whole_log_is_read_in_pieces(opened: Opener, face: FakeFace, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened(face, "job", job=JOB, tab="Logs")
-    monkeypatch.setattr(logs, "PIECE", 70_000)
-    assert logs.whole(JOB, "") == TEXT
+def test_of_a_log_whose_beginning_is_not_kept_the_rest_is_shown(opened: Opener, face: FakeFace) -> None:
+    begin = TEXT.index(FILLER[40])
+
+    def chunk(question: ReadLog) -> LogChunk:
+        start = max(begin, len(TEXT) + question.offset if question.offset < 0 else question.offset)
+        text = TEXT[start : start + question.limit]
+        return LogChunk(RunId("r-1"), text, start, start + len(text), len(TEXT), begin)
+
+    face.answers(ReadLog, chunk)
+    app = opened(face, "job", job=JOB, tab="Logs")
+    assert f"of which the first {formats.size(begin)} are not kept any more" in texts(app)
+    assert f'href="/api/v1/jobs/{JOB}/logs/file?run=r-1"' in texts(app)
+    app = clicked(app, "log_begin")
+    assert FILLER[40] in shown(app) and FILLER[39] not in shown(app)
+    assert app.button(key="log_before").disabled and app.button(key="log_begin").disabled
 
 
 def test_the_level_of_a_running_jobs_log_is_set(opened: Opener, face: FakeFace) -> None:

@@ -15,9 +15,10 @@ from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import JobName
 from pipelines.domain.operations import OperationState
 from pipelines.domain.processes import PROCESS_FILE
-from pipelines.domain.runs import RunState
+from pipelines.domain.runs import LOG_FILE, RunState
 from pipelines.domain.savepoints import Savepoint
-from pipelines.supervisor import processes
+from pipelines.storage import fronts
+from pipelines.supervisor import logs, processes
 from pipelines.supervisor.loop import SupervisorLoop
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.face import do
@@ -217,6 +218,27 @@ def test_resume_is_refused_while_it_runs_and_goes_on_with_the_checkpoint_afterwa
     house.up(second)
     until(lambda: house.run().state is RunState.RUNNING)
     assert house.workspace.ask(ListJobs())[0].restarts == 1
+
+
+def test_the_log_of_a_driver_that_runs_does_not_fill_the_disk(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(logs.VARIABLE, "500_000")
+    house.reopen()
+    run = house.begin("wait")
+    house.up(run)
+    log = house.folder(run) / LOG_FILE
+    with log.open("ab") as file:
+        file.write((b"x" * 99 + b"\n") * 20_000)
+    house.ahead_ms += logs.EVERY_MS
+    assert house.run().state is RunState.RUNNING
+    assert log.stat().st_blocks * 512 < 600_000 and house.workspace.ask(ReadLog("a")).text.endswith("x\n")
+    assert house.workspace.ask(ReadLog("a", offset=0)).begin > 1_400_000
+    monkeypatch.setattr(fronts, "KEEP_SIZE_PUNCH_HOLE", 0x02)  # no file system takes it
+    for _ in range(2):
+        with log.open("ab") as file:
+            file.write((b"x" * 99 + b"\n") * 20_000)
+        house.ahead_ms += logs.EVERY_MS
+        assert house.run().state is RunState.RUNNING
+    assert kinds(house).count(logs.GROWS) == 1
 
 
 def test_one_job_that_cannot_be_looked_after_does_not_stop_the_others(house: House) -> None:

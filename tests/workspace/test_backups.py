@@ -18,7 +18,7 @@ from pipelines.domain.ids import JobName
 from pipelines.domain.operations import OperationState
 from pipelines.domain.runs import LOG_FILE, RunState
 from pipelines.domain.trust import Trust
-from pipelines.storage import contents, keys
+from pipelines.storage import contents, fronts, keys
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.contents import Contents
 from pipelines.verbs.audit import VerifyAudit
@@ -26,7 +26,7 @@ from pipelines.verbs.backups import CheckBackup, CreateBackup, ListBackups, Rest
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
-from pipelines.verbs.jobs import ListJobs, ShowJob
+from pipelines.verbs.jobs import ListJobs, ReadLog, ShowJob
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.system import ListEvents
@@ -254,6 +254,21 @@ def test_a_savepoint_that_is_damaged_after_it_was_sealed_is_named_and_not_listed
     assert set(lived.face.plan(CreateBackup(place)).left) == {taken.id}
     backup = backed_up(lived, place)
     assert set(backup.left) == {taken.id} and backup.savepoints == ()
+
+
+def test_of_a_log_whose_front_was_freed_the_rest_is_kept(lived: House, place: str) -> None:
+    log = lived.folder(lived.face.ask(ShowJob("b")).runs[0]) / LOG_FILE
+    log.write_text("".join(f"{number:9}\n" for number in range(100_000)))
+    fronts.free(log, 100_000)
+    begin = lived.face.ask(ReadLog("b", offset=0)).begin
+    backed_up(lived, place)
+    (kept,) = (file for path, file in files_of(place).items() if path.endswith(log.relative_to(lived.root).as_posix()))
+    assert begin and kept.sha256 == hashlib.sha256(log.read_bytes()[begin:]).hexdigest()
+    other = restored(lived, place)
+    try:
+        assert other.face.ask(ReadLog("b", offset=0)).text.startswith(f"{begin // 10:9}\n")
+    finally:
+        other.face.close()
 
 
 def test_a_file_that_is_shorter_or_gone_by_then_breaks_no_backup(lived: House, place: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,8 @@ from pipelines.domain import logs
 from pipelines.domain.ids import RunId
 from pipelines.domain.logs import LogLevel
 from pipelines.domain.runs import LOG_FILE
-from pipelines.verbs.jobs import SearchLog
+from pipelines.storage import fronts
+from pipelines.verbs.jobs import ReadLog, SearchLog
 from pipelines.workspace import logs as searching
 from tests.storage.s3_server import ROOT
 from tests.workspace.conftest import House
@@ -36,6 +37,7 @@ JVM stacktrace:
 2026-11-22 08:27:33,120 - root - CRITICAL - no exit
 """
 ERRORS = ["ERROR MicroBatch", "Traceback", "2026-11-22"]
+LINE_BYTES, KEPT = 100, 1_000_000
 
 
 def at(clock: str) -> int:
@@ -57,6 +59,27 @@ def test_errors_come_with_their_stack_traces(house_with_log: House) -> None:
     assert TEXT.encode()[first.offset :].startswith(b"26/11/22 08:27:30 ERROR")
     assert search.entries[1].text.endswith("\tat z")
     assert (search.fits, search.errors, search.warnings, search.begin, search.size) == (3, 3, 2, 0, len(TEXT.encode()))
+
+
+LEVELS = {
+    "26/11/22 08:27:29 FATAL Tasks: a": LogLevel.FATAL,
+    "CRITICAL:root:b": LogLevel.FATAL,
+    "SEVERE: c": LogLevel.ERROR,
+    "26/11/22 08:27:29 WARN Tasks: after an ERROR": LogLevel.WARNING,
+    "26/11/22 08:27:29 INFO Tasks: an ERROR that is none": LogLevel.INFO,
+    "[DEBUG] d": LogLevel.DEBUG,
+    "26/11/22 08:27:29 TRACE Tasks: e": LogLevel.TRACE,
+    "INFORMATION about WARNINGS": LogLevel.OTHER,
+    "printed": LogLevel.OTHER,
+}
+
+
+@pytest.mark.parametrize("level", LogLevel)
+def test_every_level_has_all_that_is_worse(house: House, level: LogLevel) -> None:
+    Path(house.folder(house.begin("a")) / LOG_FILE).write_text("\n".join(LEVELS) + "\n")
+    search = house.face.ask(SearchLog("a", level=level))
+    assert [entry.text for entry in search.entries] == [line for line, said in LEVELS.items() if said.is_at_least(level)]
+    assert (search.errors, search.warnings) == (3, 1) and {line: logs.level_of(line) for line in LEVELS} == LEVELS
 
 
 @pytest.mark.parametrize(
@@ -109,6 +132,39 @@ def test_an_endless_entry_is_cut() -> None:
     assert search.entries[0].text.count("\n") == logs.MOST_LINES - 1
 
 
+def test_of_a_log_that_grows_while_its_front_is_freed_the_newest_part_stays_at_its_place(house: House) -> None:
+    """Two processes write to it, as a driver and its JVM do, and nothing that is kept moves or is lost."""
+    path = Path(house.folder(house.begin("a")) / LOG_FILE)
+    line = f"f'{{sys.argv[1]}} {{number}}'.ljust({LINE_BYTES - 1}).encode() + b'\\n'"
+    code = f"import os, sys\nfor number in range(40_000): os.write(1, {line})"
+    with path.open("ab") as log:
+        writers = [subprocess.Popen([sys.executable, "-c", code, name], stdout=log) for name in "ab"]
+    while any(writer.poll() is None for writer in writers):
+        assert fronts.free(path, KEPT)
+        chunk = house.face.ask(ReadLog("a", offset=0, limit=LINE_BYTES))
+        assert chunk.offset == chunk.begin and "\0" not in chunk.text
+    assert fronts.free(path, KEPT)
+    assert path.stat().st_size == 80_000 * LINE_BYTES and path.stat().st_blocks * 512 < 1.5 * KEPT
+    begin = house.face.ask(ReadLog("a", offset=0)).begin
+    assert begin % LINE_BYTES == 0 and path.stat().st_size - begin >= KEPT - LINE_BYTES
+    search = house.face.ask(SearchLog("a", limit=5_000))
+    assert (search.begin, search.fits) == (begin, (search.size - begin) // LINE_BYTES)
+    for name in "ab":
+        numbers = [int(entry.text.split()[1]) for entry in search.entries if entry.text.startswith(name)]
+        assert numbers == list(range(numbers[0], 40_000)) if numbers else name
+
+
+def test_a_file_that_has_another_name_keeps_its_front(tmp_path: Path) -> None:
+    path, other = tmp_path / LOG_FILE, tmp_path / "other"
+    other.write_bytes(b"x" * KEPT)
+    path.hardlink_to(other)
+    assert fronts.free(path, 1) and path.read_bytes() == b"x" * KEPT
+    path.unlink()
+    path.symlink_to(other)
+    with pytest.raises(OSError, match="symbolic links"):
+        fronts.free(path, 1)
+
+
 def test_a_search_goes_on_from_a_byte(house_with_log: House) -> None:
     errors = house_with_log.face.ask(SearchLog("a", level=LogLevel.ERROR)).entries
     later = house_with_log.face.ask(SearchLog("a", level=LogLevel.ERROR, offset=errors[1].offset))
@@ -126,7 +182,7 @@ plain
 {"ts":"2026-11-22T08:27:32.000Z","level":"ERROR","msg":"cut
 """.replace("\\\n", "")
 SAID = [
-    (LogLevel.OTHER, 29, "2026-11-22T08:27:29.000Z INFO Tasks: an ERROR that is none"),
+    (LogLevel.INFO, 29, "2026-11-22T08:27:29.000Z INFO Tasks: an ERROR that is none"),
     (
         LogLevel.ERROR,
         30,
@@ -145,4 +201,4 @@ def test_lines_of_json_are_read_as_the_others(house: House) -> None:
     entered = [(entry.level, None if entry.at_ms is None else entry.at_ms // 1_000 % 60, entry.text) for entry in entries]
     assert entered == SAID
     assert [entry.text for entry in house.face.ask(SearchLog("a", text="no space")).entries] == [SAID[1][2]]
-    assert [logs.level_of(line) for line in STRUCTURED.splitlines()[:2]] == [LogLevel.OTHER, LogLevel.ERROR]
+    assert [logs.level_of(line) for line in STRUCTURED.splitlines()[:2]] == [LogLevel.INFO, LogLevel.ERROR]

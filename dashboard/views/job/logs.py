@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from urllib.parse import quote
 
 import streamlit as st
 
@@ -13,21 +14,29 @@ from dashboard.views.job import event_log, log_levels
 from dashboard.widgets import command, empty_state
 from pipelines.domain.bounds import LATEST_MS
 from pipelines.domain.ids import RunId
-from pipelines.domain.jobs import JobDetail, LogChunk
-from pipelines.domain.logs import LogEntry, LogLevel, LogSearch, level_of, plain
+from pipelines.domain.jobs import JobDetail
+from pipelines.domain.logs import LogChunk, LogEntry, LogLevel, LogSearch, level_of, plain
 from pipelines.verbs.jobs import ReadLog, SearchLog
 from pipelines.words import formats
 
 PART_BYTES = 60_000
 LEAD_BYTES = 1_500
 """What is shown before the line that somebody came for."""
-PIECE = 4_000_000
 MOST_ENTRIES = 500
 SEARCH_AGE_MS = 10_000
 """The whole log is read for a search, so it is not read anew with every refresh."""
-ALL = "All"
-LEVELS: Mapping[str, LogLevel] = {ALL: LogLevel.OTHER, "Warnings": LogLevel.WARNING, "Errors": LogLevel.ERROR}
-_CLASSES = {LogLevel.ERROR: "error", LogLevel.WARNING: "warn"}
+ALL = "All levels"
+LEVELS: Mapping[str, LogLevel] = {
+    ALL: LogLevel.OTHER,
+    "Trace": LogLevel.TRACE,
+    "Debug": LogLevel.DEBUG,
+    "Info": LogLevel.INFO,
+    "Warnings": LogLevel.WARNING,
+    "Errors": LogLevel.ERROR,
+    "Fatal": LogLevel.FATAL,
+}
+"""Each with all that is worse."""
+_CLASSES = {LogLevel.FATAL: "error", LogLevel.ERROR: "error", LogLevel.WARNING: "warn"}
 
 
 @dataclass(frozen=True)
@@ -71,9 +80,7 @@ def _bar(name: str, runs: Mapping[RunId, object]) -> tuple[View, bool, bool]:
             "Search", key="find", bind="query-params", placeholder="Search the whole log", icon=":material/search:",
             label_visibility="collapsed", live=True, width=280,
         )  # fmt: skip
-        level = st.segmented_control(
-            "Level", list(LEVELS), default=ALL, required=True, key="level", bind="query-params", label_visibility="collapsed"
-        )
+        level = st.selectbox("Level and worse", list(LEVELS), key="level", bind="query-params", label_visibility="collapsed", width=130)
         follow = st.toggle("Follow", value=True, key="follow")
         wrap = st.toggle("Wrap lines", key="wrap", bind="query-params")
         chosen = ""
@@ -105,15 +112,14 @@ def _second_bar(view: View, known: LogSearch, chunk: LogChunk, detail: JobDetail
         _way("First error", first_error, "first_error", icon=":material/error:")
         if not view.searches:
             end = chunk.next_offset >= chunk.size
-            _way("Beginning", 0 if chunk.offset else None, "log_begin")
-            _way("Earlier", max(0, chunk.offset - PART_BYTES) if chunk.offset else None, "log_before", icon=":material/chevron_left:")
+            before = max(chunk.begin, chunk.offset - PART_BYTES) if chunk.offset > chunk.begin else None
+            _way("Beginning", None if before is None else chunk.begin, "log_begin")
+            _way("Earlier", before, "log_before", icon=":material/chevron_left:")
             _way("Later", None if end else chunk.next_offset, "log_behind", icon=":material/chevron_right:")
             st.button("End", key="log_end", type="tertiary", disabled=end and view.line is None, on_click=_go, args=(None,))
         st.html(f'<div class="tm-stamp">{_counts(known)} · {_extent(view, known, chunk)}</div>', width="stretch")
-        st.download_button(
-            "Download", lambda: whole(view.job, view.run), f"{view.job}-{chunk.run}.log", "text/plain",
-            icon=":material/download:", key="log_download", on_click="ignore",
-        )  # fmt: skip
+        file = f"/api/v1/jobs/{quote(view.job)}/logs/file?run={quote(chunk.run)}"
+        st.html(f'<a class="tm-open" href="{escape(file)}" target="_self">Download</a>', width="content")
         log_levels.button(view.job, detail)
         event_log.button(view.job, chunk.run)
 
@@ -148,7 +154,9 @@ def _extent(view: View, known: LogSearch, chunk: LogChunk) -> str:
         shown = len(known.entries)
         return f"{formats.plural(known.fits, 'entry', 'entries')} fit" + (f", the newest {shown:,} shown" if shown < known.fits else "")
     part, size = chunk.next_offset - chunk.offset, formats.size(chunk.size)
-    if part >= chunk.size:
+    if chunk.begin:
+        size += f", of which the first {formats.size(chunk.begin)} are not kept any more"
+    if part >= chunk.size - chunk.begin:
         return size
     return f"the last {formats.size(part)} of {size}" if view.line is None else f"bytes {chunk.offset:,} to {chunk.next_offset:,} of {size}"
 
@@ -207,9 +215,9 @@ def _part(view: View, line: int) -> LogChunk:
     """From a little before that byte on, in whole lines."""
     begin = max(0, line - LEAD_BYTES)
     chunk = session.workspace().ask(ReadLog(view.job, run=view.run, offset=begin, limit=PART_BYTES + LEAD_BYTES))
-    cut = chunk.text.find("\n") + 1 if begin else 0
+    cut = chunk.text.find("\n") + 1 if chunk.offset > chunk.begin else 0
     skipped = len(chunk.text[:cut].encode())
-    return LogChunk(chunk.run, chunk.text[cut:], chunk.offset + skipped, chunk.next_offset, chunk.size)
+    return LogChunk(chunk.run, chunk.text[cut:], chunk.offset + skipped, chunk.next_offset, chunk.size, chunk.begin)
 
 
 def _target(view: View, chunk: LogChunk) -> str | None:
@@ -222,14 +230,3 @@ def _target(view: View, chunk: LogChunk) -> str | None:
 
 def _run(runs: Mapping[RunId, object], named: str) -> str:
     return f"{named}{' (newest)' if named == next(iter(runs)) else ''}"
-
-
-def whole(name: str, run: str) -> str:
-    """The whole log, read piece by piece."""
-    offset, pieces = 0, []
-    while True:
-        chunk = session.workspace().ask(ReadLog(name, run=run, offset=offset, limit=PIECE))
-        pieces.append(chunk.text)
-        if chunk.next_offset >= chunk.size or chunk.next_offset == offset:
-            return "".join(pieces)
-        offset = chunk.next_offset

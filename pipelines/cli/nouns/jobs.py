@@ -18,7 +18,7 @@ from pipelines.domain.job_places import is_remote
 from pipelines.domain.jobs import JobDetail, JobSummary, Run
 from pipelines.domain.savepoints import RetainedBatch
 from pipelines.verbs.forget import Forget
-from pipelines.verbs.jobs import ListBatches, ListJobs, ListRetained, ShowJob, ShowLease
+from pipelines.verbs.jobs import ListBatches, ListJobs, ListRetained, ListRuns, ShowJob, ShowLease
 from pipelines.verbs.savepoints import ReadVerification, ShowSavepoint
 from pipelines.words import backlog, catching_up, clusters, formats, homes, limits, probations, resources, restarts, schedules, triggers
 from pipelines.words import observed as observed_words
@@ -125,9 +125,18 @@ def _job_text(job: JobDetail, now_ms: int, lease: str = "") -> str:
         ]
         parts.append(output.Table(("QUERY", "BATCH>", "QUERY ID", "SINK", "OUTPUT", "CHECKPOINT"), rows).plain())
     if job.runs:
-        titles = ("RUN", "STATE", "VERSION", "STARTED", "TOOK>", "FROM", "REASON", "THEN")
-        parts.append(output.Table(titles, [_run_row(run, now_ms) for run in job.runs]).plain())
+        parts.append(_run_table(job.runs, now_ms).plain())
     return "\n\n".join(parts)
+
+
+@shows(ListRuns)
+def _runs(here: Here, question: ListRuns, runs: Sequence[Run]) -> str | output.Table:
+    return _run_table(runs, here.session.now_ms) if runs else ""
+
+
+def _run_table(runs: Sequence[Run], now_ms: int) -> output.Table:
+    titles = ("RUN", "STATE", "VERSION", "STARTED", "TOOK>", "FROM", "REASON", "THEN")
+    return output.Table(titles, [_run_row(run, now_ms) for run in runs])
 
 
 def _job_pairs(detail: JobDetail, now_ms: int) -> list[tuple[str, str]]:

@@ -13,15 +13,14 @@ from pipelines.cli.descriptions import describes
 from pipelines.cli.session import POLL_SECONDS, Here
 from pipelines.cli.words import JobNamed
 from pipelines.domain.errors import Invalid
-from pipelines.domain.jobs import LogChunk
 from pipelines.domain.log_levels import LogLevels
-from pipelines.domain.logs import LogEntry, LogLevel, LogSearch
+from pipelines.domain.logs import LogChunk, LogEntry, LogLevel, LogSearch
 from pipelines.verbs.history import HistoryPlace, OpenHistory
 from pipelines.verbs.jobs import ReadLog, SearchLog, ShowJob
 from pipelines.verbs.log_level import SetLogLevel
 from pipelines.words import formats, log_levels
 
-LEVELS = {"error": LogLevel.ERROR, "warn": LogLevel.WARNING, "warning": LogLevel.WARNING, "all": LogLevel.OTHER}
+LEVELS = {**{level.value: level for level in LogLevel}, "warn": LogLevel.WARNING, "all": LogLevel.OTHER}
 MOST = 5_000
 
 
@@ -29,7 +28,7 @@ def _level(text: str) -> LogLevel:
     """`WARN`, `warning`, `ERROR`, of any case."""
     level = LEVELS.get(text.casefold())
     if level is None:
-        raise Invalid("logs.level", f"{text!r} is no level", "Write ERROR, WARN or ALL.")
+        raise Invalid("logs.level", f"{text!r} is no level", "Write FATAL, ERROR, WARN, INFO, DEBUG, TRACE or ALL.")
     return level
 
 
@@ -40,7 +39,9 @@ def logs(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on printing until the run ends; with --json a chunk a line.")] = False,
     run: Annotated[str, typer.Option("--run", metavar="RUN", help="Id of a run; the newest one if not given.", show_default=False)] = "",
     whole: Annotated[bool, typer.Option("--all", help="Print it from the beginning, not only the last 20 kB.")] = False,
-    level: Annotated[str, typer.Option("--level", metavar="LEVEL", help="Only entries not less bad than ERROR or WARN.")] = "ALL",
+    level: Annotated[
+        str, typer.Option("--level", metavar="LEVEL", help="Only entries of this level or worse: FATAL, ERROR, WARN, INFO, DEBUG or TRACE.")
+    ] = "ALL",
     text: Annotated[str, typer.Option("--grep", metavar="TEXT", help="Only entries with these words, of any case.")] = "",
 ) -> None:
     """Print a job's driver log."""
@@ -52,6 +53,8 @@ def logs(
     while True:
         live = follow and _is_live(here, job, run)
         chunk = here.face.ask(ReadLog(job, run, offset))
+        if offset == 0 and chunk.begin:
+            output.tell(f"its first {formats.size(chunk.begin)} are not kept any more")
         _print_chunk(chunk, here.as_json)
         run, offset = chunk.run, chunk.next_offset
         if not live and (offset >= chunk.size or not (whole or follow)):

@@ -18,7 +18,7 @@ from pipelines.domain.ids import BackupId, JobName, OperationId, SavepointId
 from pipelines.domain.json_text import read_json
 from pipelines.savepoint import checksums, leases, library
 from pipelines.savepoint.library import Shelf
-from pipelines.storage import contents, documents, lines, parallel
+from pipelines.storage import contents, documents, fronts, lines, parallel
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.contents import Contents
 from pipelines.storage.errors import typed_errors
@@ -204,11 +204,11 @@ class _Making:
                 data = source.read(part.source) if part.data is None else part.data
                 advance(part.bytes)
                 return BackedFile(part.path, len(data), self.kept.keep_bytes(data), part.modified_ms)
-            size = _whole_lines(self.context, part) if part.reads is Reads.LINES else part.bytes
+            begin, size = _whole_lines(self.context, part) if part.reads is Reads.LINES else (0, part.bytes)
             sha256, is_output = part.sha256, part.reads is Reads.OUTPUT
             if is_output and _is_kept(part, self.kept, self.known):
                 sha256 = self.known[part.path].sha256
-            sha256, size = self.kept.keep(source, part.source, size, sha256, advance, may_be_shorter=is_output)
+            sha256, size = self.kept.keep(source, part.source, size, sha256, advance, begin=begin, may_be_shorter=is_output)
             return BackedFile(part.path, size, sha256, part.modified_ms)
         except NotFound:
             if part.reads is Reads.CONTENT:
@@ -216,11 +216,12 @@ class _Making:
             return None
 
 
-def _whole_lines(context: Context, part: Part) -> int:
-    """Bytes up to the last end of line as it was listed; all of them where a line is longer than any that we write. NotFound where it is
-    gone."""
+def _whole_lines(context: Context, part: Part) -> tuple[int, int]:
+    """Where the lines begin that are there still, and their bytes up to the last end of line as it was listed; all of them where a line is
+    longer than any that we write. NotFound where it is gone."""
     with typed_errors(part.source), (context.layout.root / part.source).open("rb") as file:
+        first = min(part.bytes, fronts.first_line(file, lines.LONGEST_BYTES))
         file.seek(max(0, part.bytes - lines.LONGEST_BYTES))
         begin, tail = file.tell(), file.read(min(part.bytes, lines.LONGEST_BYTES))
     end = tail.rfind(b"\n") + 1
-    return begin + end if end or not begin else part.bytes
+    return first, (begin + end if end or not begin else part.bytes) - first
