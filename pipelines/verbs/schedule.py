@@ -58,6 +58,7 @@ class SetSchedule(Change[ScheduleState, SchedulePlan]):
     keep_bytes: int | None = option(
         "Keep them while they take no more bytes on disk together; 0 is what the workspace keeps.", None, metavar="BYTES", least=0
     )
+    keep_all: bool = option("Keep all of them, whatever the workspace keeps; '--keep 0' ends that.", False, flag="--keep-all")
     prove_at: str | None = option(
         "Prove the newest of them at these times, if it is not proved yet: a cron expression; 'off', 'usual'.", None, metavar="CRON"
     )
@@ -84,4 +85,5 @@ class SetSchedule(Change[ScheduleState, SchedulePlan]):
     def given(self) -> Given:
         """What is given, as the schedule is changed by it."""
         times = (self.cron, self.every_ms, self.off, self.usual)
-        return Given(*times, self.zone, self.blackouts, self.keep, self.keep_ms, self.keep_bytes, self.prove_at, self.run_at)
+        kept = (self.keep, self.keep_ms, self.keep_bytes)
+        return Given(*times, self.zone, self.blackouts, *kept, self.prove_at, self.run_at, self.keep_all)
