@@ -25,6 +25,8 @@ CAN = {
     Role.AUTHOR: "decides what code runs, too",
     Role.ADMIN: "decides who is let in, too",
 }
+DONE = "token_done"
+"""The button under a new token, which is not drawn again by the run that its click begins."""
 ONCE = "Copy it now: it is shown this once, and kept nowhere. Who shows it is let in, to the pages and over REST."
 REVOKES = "Whoever shows it, and every browser that came with it, is let in no longer."
 
@@ -66,6 +68,8 @@ def _row(token: ShownToken, now_ms: float) -> Row:
 def _ask_new() -> None:
     @dialog("New token")
     def ask() -> None:
+        if st.session_state.get(DONE):
+            st.rerun()
         form = st.empty()
         with form.container():
             change = _asked()
@@ -103,8 +107,7 @@ def _asked() -> CreateToken | None:
 def _show(new: NewToken) -> None:
     st.success(f"{new.name} lets in as {new.role}. {ONCE}", icon=":material/key:")
     st.code(new.secret, language=None, wrap_lines=True)
-    if st.button("Done", type="primary", key="token_done"):
-        st.rerun()
+    st.button("Done", type="primary", key=DONE)
 
 
 def _ask_revoke(kept: Sequence[ShownToken]) -> None:
