@@ -104,7 +104,15 @@ PLANS: dict[Any, Any] = {
     ),
     Bisect: lambda face, it: BisectPlan(JobName(it.job), COUNTS, it.over, "", 2, 9, 3, "6 of the 6 batches in between can be judged."),
 }
-ANSWERS: dict[Any, Any] = {RunReplay: lambda face, it: replay(), Bisect: lambda face, it: bisection()}
+ANSWERS: dict[Any, Any] = {
+    RunReplay: lambda face, it: _works(face, "replay", it.savepoint, replay()),
+    Bisect: lambda face, it: _works(face, "bisect", "", bisection()),
+}
+
+
+def _works(face: Any, kind: str, subject: str, outcome: Replay | Bisection) -> Any:
+    """An operation that has ended after four looks."""
+    return face.under_way(*samples.course(samples.begun(f"op-{kind}", kind, JOB, subject), outcome.id), outcome=outcome)
 
 
 def _as_it_is(face: Any) -> Replay:

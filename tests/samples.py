@@ -77,6 +77,8 @@ STEPS = {
     "backup": "copying documents",
     "check-backup": "reading",
     "restore-backup": "copying",
+    "replay": "running batches",
+    "bisect": "judging batches",
 }
 
 

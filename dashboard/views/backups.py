@@ -46,7 +46,7 @@ def backups() -> None:
             _ask(url)
         if permitted.button("Check…", Role.ADMIN, icon=":material/fact_check:", key="check_backup", disabled=not url, help=why_not):
             _ask_check(url)
-    st.caption(f"{CREDENTIALS} A backup is restored into an empty workspace: `backup restore URL`.")
+    st.caption(f"{CREDENTIALS} A backup fills an empty workspace, before a server has it: `backup restore URL --workspace FOLDER`.")
     if url:
         with errors_shown():
             _table(url)

@@ -124,6 +124,8 @@ def _times(state: ScheduleState) -> dict[str, str]:
 def _kept(state: ScheduleState) -> dict[str, Any]:
     """What is typed of what is kept."""
     own, usual = state.own, state.usual
+    if state.job and st.checkbox("Keep all", own.keep_all, key="schedule_keep_all", help="Whatever the workspace keeps: nothing is pruned"):
+        return {"all": True, "keep": None, "age": "", "bytes": None}
     number = f"{usual.keep:,}, as usual" if usual.keep else "all, as usual"
     keep = st.number_input("Keep at most", 1, value=own.keep, step=1, key="schedule_keep", placeholder=number)
     time = f"{spelt_duration(usual.keep_ms)}, as usual" if usual.keep_ms else "any age, as usual"
@@ -131,7 +133,7 @@ def _kept(state: ScheduleState) -> dict[str, Any]:
     age = st.text_input("Keep for", value, key="schedule_keep_ms", placeholder=time, help="Such as 12h, 7d or 90d") or ""
     amount = f"{usual.keep_bytes:,}, as usual" if usual.keep_bytes else "any, as usual"
     size = st.number_input("Keep at most, in bytes", 1, value=own.keep_bytes, step=1, key="schedule_keep_bytes", placeholder=amount)
-    return {"keep": keep, "age": age, "bytes": size}
+    return {"all": False, "keep": keep, "age": age, "bytes": size}
 
 
 def _proofs(state: ScheduleState) -> dict[str, Any]:
@@ -208,6 +210,8 @@ def _kept_given(own: Schedule, typed: dict[str, Any]) -> dict[str, Any]:
         "proof_cpus": typed["cpus"] or 0,
     }
     given: dict[str, Any] = {name: value for name, value in values.items() if value != (getattr(own, name) or 0)}
+    if typed["all"] != own.keep_all:
+        given = {"keep_all": True} if typed["all"] else given or {"keep": 0}
     proves = " ".join(typed["prove_at"].split())
     if proves != (OFF if own.prove_at == "" else own.prove_at or ""):
         given["prove_at"] = proves or USUAL

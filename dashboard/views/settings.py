@@ -16,6 +16,7 @@ from dashboard.views.commands import commands
 from dashboard.views.homes import homes
 from dashboard.views.overview.attention import LITTLE_LEFT
 from dashboard.views.pushes import pushes
+from dashboard.views.tokens import tokens
 from dashboard.widgets import chip, confirm, errors_shown, facts, page_header, section
 from pipelines.domain.about import About, Runtime, Server, ServerRole, Storage, WarmProcess
 from pipelines.domain.access import Role
@@ -51,6 +52,7 @@ def page() -> None:
         _warm(about)
         _server(about.server)
         pushes(about.pushes)
+        tokens()
         backups()
         audit()
 

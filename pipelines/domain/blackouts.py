@@ -21,6 +21,11 @@ class Window:
     begin: int
     end: int
 
+    @property
+    def minutes(self) -> int:
+        """How long it lasts in all."""
+        return (self.end - self.begin) % DAY_MINUTES or DAY_MINUTES
+
     def minutes_left(self, weekday: int, minute: int) -> int:
         """How long it still lasts at that minute of the day; 0 outside of it."""
         if self.begin < self.end:

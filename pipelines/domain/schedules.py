@@ -48,6 +48,8 @@ class Schedule:
     """They are kept for so long."""
     keep_bytes: Count | None = None
     """They are kept while they take no more than this on disk together."""
+    keep_all: bool = False
+    """All are kept, whatever the workspace keeps; then there is no limit above."""
     since_ms: Moment | None = None
     """When it was set: no time before it was missed."""
     prove_at: str | None = None
@@ -144,10 +146,12 @@ class Given:
     run_at: str | None = None
     proof_limit_ms: int | None = None
     proof_cpus: int | None = None
+    keep_all: bool = False
 
 
 def over(own: Schedule, usual: Schedule) -> Schedule:
     """What holds: each thing that the job's own has, else the workspace's."""
+    usual = replace(usual, keep=None, keep_ms=None, keep_bytes=None) if own.keep_all else usual
     values = {name: getattr(usual, name) if value is None else value for name, value in vars(own).items()}
     return Schedule(**{**values, "since_ms": max(own.since_ms or 0, usual.since_ms or 0) or None})
 
@@ -237,4 +241,8 @@ def _kept(after: Schedule, given: Given) -> Schedule:
         raise Invalid(
             "schedule.keep", "What is kept is from 1 on, a time at most ten years", "Give a smaller one; 0 brings the usual back."
         )
-    return replace(after, **{name: value or None for name, value in values.items()})
+    if given.keep_all and any(values.values()):
+        raise Invalid("schedule.several", "Both keep-all and a limit of what is kept were given", "Give one of them.")
+    if given.keep_all:
+        return replace(after, keep=None, keep_ms=None, keep_bytes=None, keep_all=True)
+    return replace(after, keep_all=after.keep_all and not values, **{name: value or None for name, value in values.items()})

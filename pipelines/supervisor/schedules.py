@@ -95,7 +95,7 @@ class Scheduler:
 
     def _begin_early(self, job: Job, schedule: Schedule, attended_ms: int, now_ms: int) -> bool:
         """Whether the work could not wait for its time; a blackout window holds for it, too."""
-        due_ms = self._work.early_ms(job.name) if now_ms - attended_ms >= EARLY_APART_MS else None
+        due_ms = self._work.early_ms(job.name, schedule) if now_ms - attended_ms >= EARLY_APART_MS else None
         if due_ms is None or due_ms > now_ms or schedule_times.is_blackout(schedule, now_ms):
             return False
         self._begun_ms[job.name] = now_ms

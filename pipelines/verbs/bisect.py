@@ -59,9 +59,10 @@ class Bisect(Change[Bisection, BisectPlan]):
 
     call, topic = "bisect", "experiments"
     role = Role.AUTHOR
-    http = Http("POST", "/jobs/{job}/bisect")
+    http = Http("POST", "/jobs/{job}/bisect", 202)
     command, shell = "bisect", "Prints the batch, what it read, and the wrong rows."
     refuses = (NotFound, Conflict, Corrupt, Unsupported, Unavailable)
+    follows = True
     kinds = {"bisect": Kind("Bisecting", "Bisected", makes=True)}
 
     def works_as(self, plan: BisectPlan) -> Works:

@@ -53,10 +53,11 @@ class RunReplay(Change[Replay, ReplayPlan], Revision):
 
     call, topic = "replay", "experiments"
     role = Role.AUTHOR
-    http = Http("POST", "/savepoints/{savepoint}/replay")
+    http = Http("POST", "/savepoints/{savepoint}/replay", 202)
     command = "replay"
     shell = "Prints what is equal and what not. Exit code 0 where all is equal, 12 where something differs, 1 where the code failed."
     refuses = (NotFound, Conflict, Incompatible, Corrupt, Unsupported, Unavailable, Different)
+    follows = True
     kinds = {"replay": Kind("Replaying", "Replayed", makes=True)}
 
     def works_as(self, plan: ReplayPlan) -> Works:

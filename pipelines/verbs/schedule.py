@@ -58,6 +58,7 @@ class SetSchedule(Change[ScheduleState, SchedulePlan]):
     keep_bytes: int | None = option(
         "Keep them while they take no more bytes on disk together; 0 is what the workspace keeps.", None, metavar="BYTES", least=0
     )
+    keep_all: bool = option("Keep all of them, whatever the workspace keeps; '--keep 0' ends that.", False, flag="--keep-all")
     prove_at: str | None = option(
         "Prove the newest of them at these times, if it is not proved yet: a cron expression; 'off', 'usual'.", None, metavar="CRON"
     )
@@ -94,4 +95,5 @@ class SetSchedule(Change[ScheduleState, SchedulePlan]):
         """What is given, as the schedule is changed by it."""
         times = (self.cron, self.every_ms, self.off, self.usual)
         kept = (self.keep, self.keep_ms, self.keep_bytes)
-        return Given(*times, self.zone, self.blackouts, *kept, self.prove_at, self.run_at, self.proof_limit_ms, self.proof_cpus)
+        proving = (self.proof_limit_ms, self.proof_cpus, self.keep_all)
+        return Given(*times, self.zone, self.blackouts, *kept, self.prove_at, self.run_at, *proving)

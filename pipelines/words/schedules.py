@@ -78,7 +78,7 @@ def spelt_own(own: Schedule) -> str:
     parts = [] if own.times is None else [times(own.times)]
     parts += [] if own.zone is None else [f"in {own.zone}"]
     parts += [] if own.blackouts is None else [f"not {', '.join(own.blackouts)}" if own.blackouts else "no blackout window"]
-    parts += [kept(own)] if own.keep or own.keep_ms or own.keep_bytes else []
+    parts += [kept(own)] if own.keep or own.keep_ms or own.keep_bytes or own.keep_all else []
     parts += [] if own.prove_at is None else [f"proves the newest {times(Times(own.prove_at))}"]
     parts += [f"a proof {' '.join(limits(own))}"] if limits(own) else []
     parts += [f"begins the job {times(Times(own.run_at))}"] if own.run_at else []

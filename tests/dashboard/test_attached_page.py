@@ -11,9 +11,10 @@ from streamlit.testing.v1 import AppTest
 from dashboard.views.new_job import ATTACH, attach
 from pipelines.domain.errors import AlreadyExists, Invalid, NotFound, TidemarkError
 from pipelines.verbs.attach import Attach
+from pipelines.verbs.rename_query import RenameQuery
 from pipelines.verbs.savepoints import ListSavepoints
 from tests.afterwards import follow
-from tests.dashboard.opening import Opener, clicked, selected, texts
+from tests.dashboard.opening import Opener, answered, asked, clicked, selected, texts
 from tests.faces import FakeFace
 
 CHECKPOINT = "/data/clicks/checkpoint"
@@ -162,6 +163,15 @@ def test_each_of_its_tabs_is_drawn(opened: Opener, tab: str) -> None:
 def test_it_is_not_rewound(opened: Opener) -> None:
     app = opened(FakeFace.busy(), "job", job="clicks", tab="Savepoints", batch="counts:8")
     assert "runs elsewhere" in app.button(key="point_rewind").help
+
+
+def test_its_query_is_renamed(opened: Opener) -> None:
+    face = FakeFace.busy()
+    app = asked(opened(face, "job", job="clicks"), "rename", renamed_to="clicks_per_post")
+    assert "2 savepoints: take a new one afterwards" in texts(app)
+    answered(app, "rename", "rename_query_yes")
+    assert face.begun == [RenameQuery("clicks", "counts", "clicks_per_post")]
+    assert "rename" not in {button.key for button in opened(face, "job", job="post_engagement").button}
 
 
 def test_forgetting_it_touches_nothing_of_it(opened: Opener) -> None:

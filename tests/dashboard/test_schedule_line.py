@@ -65,6 +65,24 @@ def test_it_is_switched_off_and_given_back(opened: Opener) -> None:
         assert face.begun.pop() == change
 
 
+def test_all_are_kept_whatever_the_workspace_keeps(opened: Opener) -> None:
+    face = FakeFace.sample()
+    face.schedules = {"": Schedule(Times(every_ms=HOUR_MS), keep=24), JOB: Schedule()}
+    for own, ticked, change in (
+        (Schedule(), True, SetSchedule(JOB, keep_all=True)),
+        (Schedule(keep_all=True), False, SetSchedule(JOB, keep=0)),
+    ):
+        face.schedules[JOB] = own
+        app = opened(face, "job", job=JOB, tab="Savepoints")
+        app.button(key="schedule").click().run()
+        app.button(key="schedule").click()
+        app.checkbox(key="schedule_keep_all").set_value(ticked).run()
+        assert f"keeps {'all' if ticked else '24'}" in texts(app)
+        app.button(key="schedule").click()
+        clicked(app, "schedule_yes")
+        assert face.begun.pop() == change
+
+
 def test_proofs_are_shown_and_set(opened: Opener) -> None:
     face = FakeFace.sample()
     face.schedules = {"": Schedule(prove_at="0 3 * * *")}

@@ -5,10 +5,15 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+import pytest
+
+from dashboard import session
+from pipelines.domain.access import Caller, Role
 from pipelines.domain.homes import WORKSPACE, Step, TriedStep
 from pipelines.verbs.backups import CheckBackup, CreateBackup
 from pipelines.verbs.homes import CheckHome, ListHomes, SetHome
 from pipelines.verbs.system import RebuildCatalog, ShowAbout
+from pipelines.verbs.tokens import CreateToken, ListTokens, RevokeToken
 from pipelines.words.formats import MISSING
 from tests import homed
 from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, column, tables, texts
@@ -35,6 +40,7 @@ def test_it_says_what_jobs_and_the_workspace_stand_on(opened: Opener) -> None:
         "homes": [WORKSPACE, homed.BUCKET],
         "warm": ["4712", "4713"],
         "pushes": ["OTLP", "StatsD"],
+        "tokens": ["nightly"],
         "audit": ["1"],
     }
     assert ["PySpark 3.5.7 runs on Java 17 to 23" in warning.value and "--java-home" in warning.value for warning in app.warning] == [True]
@@ -99,6 +105,36 @@ def test_a_home_of_new_jobs_is_set_and_shown(opened: Opener) -> None:
     assert face.begun == [SetHome("s3://lake/jobs", jobs=True)]
     face.answers(ListHomes, lambda _: replace(homed.HOMES, of_new_jobs="s3://lake/jobs"))
     assert tables(opened(face, "settings"))["homes"] == ["workspace", "s3://lake/jobs", homed.BUCKET]
+
+
+def test_a_token_is_made_and_shown_this_once(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = asked(opened(face, "settings"), "new_token", token_name="ci", token_role=Role.OPERATOR, token_expires="soon")
+    assert "is no duration" in texts(app) and app.button(key="token_yes").disabled
+    app = asked(app, "new_token", token_expires="12h")
+    assert "Lets in as operator until 20" in texts(app)
+    app = answered(app, "new_token", "token_yes")
+    assert face.begun == [CreateToken("ci", Role.OPERATOR, 43_200_000)]
+    assert "tm_secret" in [code.value for code in app.code] and "kept nowhere" in "".join(message.value for message in app.success)
+    assert "token create" not in "".join(code.value for code in app.code), "nothing is left to press"
+    app = answered(app, "new_token", "token_done")
+    assert "tm_secret" not in [code.value for code in app.code] and "token_name" not in [field.key for field in app.text_input]
+
+
+def test_a_token_is_revoked_by_admins_alone(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    face = FakeFace.sample()
+    (nightly,) = face.ask(ListTokens())
+    face.answers(ListTokens, lambda _: (nightly, replace(nightly, name="old", role=Role.ADMIN, expires_ms=nightly.created_ms // 2)))
+    app = opened(face, "settings")
+    assert column(app, "tokens", "Role") == ["operator", "admin"] and column(app, "tokens", "Lets in until")[1] == "expired"
+    app = asked(app, "revoke", revoked_token="nightly")
+    app = answered(app, "revoke", "revoke_token_yes")
+    assert face.begun == [RevokeToken("nightly")]
+    face.answers(ListTokens, lambda _: ())
+    assert opened(face, "settings").button(key="revoke").disabled
+    monkeypatch.setattr(session, "caller", lambda: Caller("ci", Role.AUTHOR))
+    app = opened(face, "settings")
+    assert "tokens" not in tables(app) and [caption.value for caption in app.caption].count("Takes the role admin; yours is author") >= 2
 
 
 def test_a_backup_is_planned_and_begun_and_those_at_the_place_are_listed(opened: Opener) -> None:

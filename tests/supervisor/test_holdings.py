@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,33 @@ def test_the_next_one_is_taken_before_the_newest_runs_out(house: House, tmp_path
     assert attempt is not None and attempt.outcome is Outcome.TAKEN and len(house.taken()) == 2
     house.after(10 * MINUTE_MS)
     assert len(house.taken()) == 2
+
+
+def test_the_next_one_is_taken_before_a_blackout_window_in_which_the_newest_runs_out(house: House, tmp_path: Path) -> None:
+    run = house.ran("a", state=RunState.RUNNING)
+    files = lay_input(Path(run.checkpoints) / "counts", tmp_path / "input")
+    for log in (Path(run.checkpoints) / "counts/sources/0").glob("1[0-2]"):
+        log.write_text(log.read_text().replace(f'"timestamp":{FIRST_MS // 100_000}', f'"timestamp":{house.hand.now_ms // 100_000}'))
+    begins_ms = house.hand.now_ms + 20 * MINUTE_MS
+    clock = datetime.fromtimestamp(begins_ms / 1_000, UTC)
+    windows = (
+        f"{clock:%H:%M}-{clock + timedelta(minutes=20):%H:%M}",
+        f"{clock + timedelta(minutes=10):%H:%M}-{clock + timedelta(hours=3):%H:%M}",
+    )
+    do(house.face, SetSchedule("a", cron="0 12 * * *", blackouts=windows))
+    do(house.face, Take("a", BEGAN))
+    for gone in files[:8]:
+        gone.unlink()
+    Asker(house.face.context).tick()
+    house.after(14 * MINUTE_MS)
+    assert len(house.taken()) == 1, "the window begins in six minutes"
+    attempt = house.after(MINUTE_MS)
+    assert attempt is not None and attempt.outcome is Outcome.TAKEN and len(house.taken()) == 2
+    Asker(house.face.context).tick()
+    assert house.taken()[0].holdings is not None
+    house.another_batch(run)
+    house.after(2 * MINUTE_MS)
+    assert len(house.taken()) == 2, "it was taken just before"
 
 
 def test_a_newest_savepoint_of_no_use_is_a_finding(house: House, tmp_path: Path) -> None:

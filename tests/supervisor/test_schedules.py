@@ -202,14 +202,19 @@ def test_a_server_that_ends_cancels_it_and_the_next_one_takes_it(house: House, m
 
 def test_what_is_past_what_is_kept_goes(house: House) -> None:
     run = house.ran("a", state=RunState.RUNNING)
-    do(house.face, SetSchedule("a", every_ms=HOUR_MS, keep=2))
+    do(house.face, SetSchedule(keep=2))
+    do(house.face, SetSchedule("a", every_ms=HOUR_MS, keep_all=True))
     mine = do(house.face, Take("a"))
-    for _ in range(4):
+    for _ in range(3):
         house.another_batch(run)
         house.after(HOUR_MS)
+    assert len(house.taken()) == 4 and not house.face.plan(Prune("a")).goes
+    do(house.face, SetSchedule("a", keep=0))
+    house.another_batch(run)
+    house.after(HOUR_MS)
     assert [savepoint.batch for savepoint in house.taken()] == [9, 10, 13]
     assert house.taken()[-1].id == mine.id
-    assert len(house.messages("savepoint.pruned")) == 2 and "which frees" in house.messages("savepoint.pruned")[0]
+    assert len(house.messages("savepoint.pruned")) == 1 and "which frees" in house.messages("savepoint.pruned")[0]
 
 
 def test_prune_says_what_goes_and_why_and_does_just_that(house: House) -> None:

@@ -231,6 +231,7 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
         f"schedule {JOB} --cron '0 * * * *' --tz Europe/Berlin --blackout {WINDOWS[0]} --blackout '{WINDOWS[1]}' --keep 24 --keep-for 7d",
     ),
     "schedule every": (SetSchedule(JOB, every_ms=1_800_000, keep_bytes=9), f"schedule {JOB} --every 30m --keep-bytes 9"),
+    "schedule that keeps all": (SetSchedule(JOB, keep_all=True), f"schedule {JOB} --keep-all"),
     "schedule of the workspace": (SetSchedule(off=True), "schedule --off"),
     "runs by themselves": (SetSchedule(JOB, run_at="0 3 * * *"), f"schedule {JOB} --run '0 3 * * *'"),
     "proofs by themselves": (SetSchedule(JOB, prove_at="0 3 * * *"), f"schedule {JOB} --prove-at '0 3 * * *'"),

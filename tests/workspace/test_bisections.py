@@ -73,7 +73,9 @@ def test_sql_sees_the_rows_as_of_each_batch(house: House, ends: dict[str, Any]) 
     rows = {batch: as_of(str(out), batch) for batch in range(GOOD, NEWEST + 1)}
     assert len(set(rows.values())) > 2, rows
     most = sorted(set(rows.values()))[1]
-    bisection = do(house.face, Bisect(sql=f"SELECT count(*) AS n FROM output HAVING n >= {most}", **ends))
+    begun = house.face.begin(Bisect(sql=f"SELECT count(*) AS n FROM output HAVING n >= {most}", **ends))
+    assert begun.operation is not None and begun.operation.kind == "bisect"
+    bisection = house.face.answer(begun)
     assert bisection.wrong == next(batch for batch in rows if rows[batch] >= most)
     assert (bisection.columns, bisection.rows) == (("n",), ((rows[bisection.wrong],),))
 

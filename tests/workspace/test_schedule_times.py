@@ -84,6 +84,20 @@ def test_they_go_on_and_are_in_no_window(minute: int, zone: str, blackouts: tupl
         after_ms = at_ms
 
 
+def test_what_cannot_wait_is_done_before_the_windows_that_it_lies_in() -> None:
+    nights = cron("0 12 * * *", "UTC", ("22:00-02:00", "Sat 02:00-06:00", "05:00-07:00"))
+    for due, latest in (
+        ("2027-01-01T21:59", "2027-01-01T21:59"),
+        ("2027-01-01T22:00", "2027-01-01T21:55"),
+        ("2027-01-01T06:59", "2027-01-01T04:55"),
+        ("2027-01-02T06:59", "2027-01-01T21:55"),
+        ("2027-01-02T07:00", "2027-01-02T07:00"),
+    ):
+        assert schedule_times.at_latest(nights, at(due)) == at(latest), due
+    always = cron("0 12 * * *", "UTC", ("00:00-24:00",))
+    assert schedule_times.at_latest(always, at("2027-01-02T07:00")) < at("2026-12-27T00:00"), "it has no begin"
+
+
 def test_a_window_is_as_long_as_it_says() -> None:
     night = window("Fri 22:00-06:00")
     begun = datetime(2027, 1, 1, 21, 59)
@@ -105,7 +119,7 @@ REFUSED = {
     "schedule.blackout": [
         Given(blackouts=(text,)) for text in ("22-06", "25:00-26:00", "08:00-08:00", "foo 08:00-09:00", "08:61-09:00", "")
     ],
-    "schedule.several": [Given(cron="0 * * * *", off=True), Given(every_ms=60_000, usual=True)],
+    "schedule.several": [Given(cron="0 * * * *", off=True), Given(every_ms=60_000, usual=True), Given(keep_all=True, keep=5)],
     "schedule.keep": [Given(keep_ms=10**13), Given(keep=-1)],
     "schedule.proof": [Given(proof_limit_ms=10**13), Given(proof_cpus=4_097), Given(proof_cpus=-1)],
     "schedule.never": [

@@ -57,6 +57,11 @@ def test_the_workspaces_holds_where_a_job_says_nothing_else(house: House) -> Non
     assert schedule_text(house, "a") == "every 2h in Europe/Berlin, not 10:00-11:00; keeps 5, for 7d"
     do(house.face, SetSchedule("a", blackouts=("none",), zone="usual", every_ms=0))
     assert schedule_text(house, "a") == "every hour; keeps 5, for 7d"
+    do(house.face, SetSchedule("a", keep_all=True))
+    house.reopen()
+    assert (schedule_text(house, "a"), words.spelt_own(shown(house, "a").own)) == ("every hour; keeps all", "no blackout window, keeps all")
+    do(house.face, SetSchedule("a", keep=0))
+    assert schedule_text(house, "a") == "every hour; keeps 5"
     do(house.face, SetSchedule("a", usual=True))
     house.reopen()
     assert (schedule_text(house, "a"), shown(house, "a").own.keep) == ("every hour in Europe/Berlin, not 10:00-11:00; keeps 5", None)

@@ -12,12 +12,13 @@ from dashboard import navigation, permitted, session
 from dashboard.health import health_chip
 from dashboard.views import changes, decisions
 from dashboard.views.commands import Shown, commands
-from dashboard.views.job import actions, failure, limits, rescale, resources, restarts, resume
+from dashboard.views.job import actions, failure, limits, query_names, rescale, resources, restarts, resume
 from dashboard.views.live import live_switch
 from dashboard.widgets import chip, entry, menu, page_header, when
 from pipelines.domain.access import Role
 from pipelines.domain.decisions import Choice
 from pipelines.domain.experiments import decision_of
+from pipelines.domain.ids import QueryName
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.runs import RunState
 from pipelines.verbs.diagnose import Diagnose
@@ -120,6 +121,9 @@ def _more(name: str, detail: JobDetail, running: bool, dropped: bool) -> None:
             navigation.go("state", job=name)
         if streaming and not job.attached and entry("Rescale…", icon=":material/stacks:", key="rescale", of="more", role=Role.OPERATOR):
             rescale.ask_rescale(name)
+        queries = detail.queries if job.attached else ()
+        if queries and entry("Rename a query…", icon=":material/edit:", key="rename", of="more", role=Role.OPERATOR):
+            query_names.ask_rename(name, [QueryName(query.query) for query in queries])
         if streams(detail) and entry("Limits…", icon=":material/notifications:", key="limits", of="more", role=Role.OPERATOR):
             limits.ask_limits(name)
         if not job.attached and entry("Memory…", icon=":material/memory:", key="resources", of="more", role=Role.OPERATOR):

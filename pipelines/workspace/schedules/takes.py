@@ -17,6 +17,7 @@ from pipelines.words import plans as words
 from pipelines.workspace import events, prunes, savepoints
 from pipelines.workspace.context import Context
 from pipelines.workspace.savepoints import PlannedTake
+from pipelines.workspace.schedules import times
 from pipelines.workspace.schedules.work import ScheduledWork
 from pipelines.workspace.stops import NOTHING_TO_SAVE
 from pipelines.workspace.tickets import Ticket
@@ -46,10 +47,15 @@ class Takes(ScheduledWork):
     def say_failed(self, job: JobName, attempt: Attempt) -> None:
         events.say(self.context, "savepoint.failed", job, job, f"no scheduled savepoint of {job}: {attempt.message}")
 
-    def early_ms(self, job: JobName) -> int | None:
-        """Before the newest savepoint's sources let go of what it needs."""
+    def early_ms(self, job: JobName, schedule: Schedule) -> int | None:
+        """Before the newest savepoint's sources let go of what it needs; where that is in a blackout window, before the window begins,
+        unless the newest is of just then."""
         newest = next(iter(savepoints.newest_first(self.context, job)), None)
-        return next_due_ms(newest.holdings, newest.created_ms) if newest else None
+        due_ms = next_due_ms(newest.holdings, newest.created_ms) if newest else None
+        if newest is None or due_ms is None:
+            return None
+        at_ms = times.at_latest(schedule, due_ms)
+        return at_ms if newest.created_ms < at_ms else due_ms
 
     def done(self, job: JobName, attempt: Attempt, ticket: Ticket) -> None:
         if attempt.outcome is Outcome.TAKEN:

@@ -10,8 +10,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
 
-from pipelines.domain.blackouts import window
+from pipelines.domain.blackouts import Window, window
 from pipelines.domain.errors import Invalid
+from pipelines.domain.moments import DAY_MS
 from pipelines.domain.schedules import UTC, Schedule, of_proofs, of_runs
 
 MOST_PASSED_OVER = 1_000
@@ -20,6 +21,8 @@ MOST_COUNTED = 1_000
 LAST_MS = 4_102_444_800_000
 """The year 2100: what would come later never comes."""
 SHOWN = 3
+LEAD_MS = 300_000
+"""What cannot wait for the end of a blackout window begins so long before it: a pass comes by then, and a take may be over."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,18 @@ def is_blackout(schedule: Schedule, at_ms: int) -> bool:
     return _blackout_end(schedule, at_ms) is not None
 
 
+@lru_cache(maxsize=8_192)
+def at_latest(schedule: Schedule, due_ms: int) -> int:
+    """When what has to be done at `due_ms` is done: then, or shortly before the blackout windows that it lies in, one after the other,
+    begin."""
+    begin_ms, earlier_ms = due_ms, _blackout_begin(schedule, due_ms)
+    if earlier_ms is None:
+        return due_ms
+    while earlier_ms is not None and due_ms - begin_ms < 7 * DAY_MS:
+        begin_ms, earlier_ms = earlier_ms, _blackout_begin(schedule, earlier_ms - 1)
+    return begin_ms - LEAD_MS
+
+
 def _next(schedule: Schedule, after_ms: int) -> int | None:
     times = schedule.times
     if not times:
@@ -114,10 +129,25 @@ def _zone(schedule: Schedule) -> ZoneInfo:
 
 def _blackout_end(schedule: Schedule, at_ms: int) -> int | None:
     """When the blackout window that the moment is in ends; None outside of them."""
-    if not schedule.blackouts:
-        return None
-    at = datetime.fromtimestamp(at_ms / 1_000, _zone(schedule))
-    lasts = max(window(text).minutes_left(at.weekday(), at.hour * 60 + at.minute) for text in schedule.blackouts)
-    if not lasts:
-        return None
-    return round((at.replace(second=0, microsecond=0) + timedelta(minutes=lasts)).timestamp() * 1_000)
+    at = _minute(schedule, at_ms)
+    lasts = max((left for _, left in _covering(schedule, at)), default=None)
+    return None if lasts is None else round((at + timedelta(minutes=lasts)).timestamp() * 1_000)
+
+
+def _blackout_begin(schedule: Schedule, at_ms: int) -> int | None:
+    """When the blackout window that the moment is in began; None outside of them."""
+    at = _minute(schedule, at_ms)
+    since = max((of_day.minutes - left for of_day, left in _covering(schedule, at)), default=None)
+    return None if since is None else round((at - timedelta(minutes=since)).timestamp() * 1_000)
+
+
+def _minute(schedule: Schedule, at_ms: int) -> datetime:
+    """The minute that the moment lies in, by the clocks there."""
+    return datetime.fromtimestamp(at_ms / 1_000, _zone(schedule)).replace(second=0, microsecond=0)
+
+
+def _covering(schedule: Schedule, at: datetime) -> list[tuple[Window, int]]:
+    """The blackout windows that this minute lies in, with how many minutes each still lasts."""
+    windows = [window(text) for text in schedule.blackouts or ()]
+    lasting = [(of_day, of_day.minutes_left(at.weekday(), at.hour * 60 + at.minute)) for of_day in windows]
+    return [(of_day, left) for of_day, left in lasting if left]

@@ -68,8 +68,8 @@ class ScheduledWork(ABC):
         """The failure as it stands now, None where it is none any more: somebody may have done by hand what failed."""
         return failed
 
-    def early_ms(self, job: JobName) -> int | None:
-        """When the work has to be done ahead of its times; None where it can wait for them."""
+    def early_ms(self, job: JobName, schedule: Schedule) -> int | None:
+        """When the work has to be done ahead of the schedule's times; None where it can wait for them."""
         return None
 
     @abstractmethod
