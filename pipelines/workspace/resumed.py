@@ -134,14 +134,15 @@ def restored(context: Context, going: Going, frozen: Version, manifest: Manifest
 
 
 def edge(context: Context, going: Going, shown: RestorePlan) -> Edge | None:
-    """What is known by now of the state that was judged, by a check meanwhile too; None where no savepoint stands for it."""
-    if going.is_by_itself or going.verdict is not None:
-        return domain_edge(going.verdict) if going.verdict is not None else None
-    is_restored = shown.judged is not None and shown.judged == shown.savepoint
-    manifest = savepoints.manifest(context, shown.savepoint) if is_restored else verdicts.stand_in(context, going.job)
-    if shown.judged is None or manifest is None:
+    """What is known by now of the state that was judged, by a check meanwhile too; None where nobody asks, or there is nothing to ask."""
+    if going.is_by_itself:
+        return None
+    verdict = going.verdict or shown.verdict
+    if verdict is not None:
+        return domain_edge(verdict)
+    if shown.judged is None or not context.files.keeps(shown.judged):
         return Edge() if going.version.id != going.newest.version else None
-    return _known(context, going, going.version, manifest)
+    return _known(context, going, going.version, savepoints.manifest(context, shown.judged))
 
 
 def _known(context: Context, going: Going, version: Version, manifest: Manifest) -> Edge:
