@@ -44,7 +44,7 @@ def plan(context: Context, change: Promote) -> Planned[str, PromotePlan]:
 
     def do(ticket: Ticket) -> str:
         found = _checked(context, variant, plan, change, otherwise, ticket)
-        run = _promote(context, variant, replace(plan, verdict=found.verdict), change, adoption, ticket)
+        run = _promote(context, variant, replace(plan, verdict=found.verdict or plan.verdict), change, adoption, ticket)
         checked.tell(context, found, variant.parent, run)
         return run
 

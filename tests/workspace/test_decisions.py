@@ -106,7 +106,7 @@ def test_a_running_parent_is_stopped_with_a_savepoint_and_goes_on_with_the_varia
     manifest, plan = house.face.ask(ReadManifest(made.savepoint)), house.face.plan(Promote("split"))
     verdict = verdicts.of(made.savepoint, plan.version, (part,))
     known.keep(house.face.context, manifest, house.face.ask(ShowVersion(plan.version)), (), verdict, {})
-    begun = house.face.begin(Promote("split", check=True))
+    begun = house.face.begin(Promote("split"))
     stop_as_the_supervisor_would(house, "a")
     ended = house.face.answer(begun)
     assert (ended.state, ended.kind, ended.job, ended.subject) == (OperationState.DONE, "promote", "a", "split")
