@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from pipelines.domain.edges import Edge
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.home_leases import LeaseSeen
 from pipelines.domain.ids import ExperimentId, JobName
@@ -124,6 +125,10 @@ class FakeFace(CannedFace):
         run = samples.run(self.new_id("r"), job, made.id, state, from_savepoint)
         self.runs.setdefault(job, []).append(run)
         return run
+
+    def went_on(self, job: str, edge: Edge) -> None:
+        """What is known of the state that its newest run began with."""
+        self.runs[job][-1] = replace(self.runs[job][-1], edge=edge)
 
     def ended(self, job: str, state: RunState = RunState.STOPPED, how: Exit | None = None) -> None:
         """Its newest run has ended."""

@@ -13,12 +13,14 @@ from pipelines.domain.changed_meanings import ChangedMeaning, KeyExample
 from pipelines.domain.decisions import Does, PromotePlan, StateFrom, Step
 from pipelines.domain.diagnosis import Diagnosis, Finding
 from pipelines.domain.disposals import Disposal, DisposeOutcome, DisposePlan, disposal
+from pipelines.domain.edges import Edge
 from pipelines.domain.errors import AlreadyExists, TidemarkError
 from pipelines.domain.experiments import BatchRow, Comparison, Health, OutputOverTime, Parting
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, QueryName, RunId, SavepointId, VersionId
 from pipelines.domain.input_rows import InputColumn, InputRows, SourceRows
 from pipelines.domain.intervals import Interval, Measure, words
 from pipelines.domain.jobs import Job, JobSummary, Origin, QuerySeen, Run
+from pipelines.domain.migrations import Aggregate, Becomes, MigratedOperator, Migration
 from pipelines.domain.observed import Observed, ObservedNow
 from pipelines.domain.operations import Amount, Operation, OperationState
 from pipelines.domain.operators import OperatorProgress, QueryOperators
@@ -48,6 +50,7 @@ from pipelines.domain.state_keys import KeyChange, KeyHistory, KeyRows
 from pipelines.domain.states import StateColumn, StateRows
 from pipelines.domain.trials import Trial, TriedQuery
 from pipelines.domain.trust import Damage, Proof, ScratchBatch, StateCount, Trust, Verification
+from pipelines.domain.verdicts import Outcome, Part
 from pipelines.domain.versions import Version
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.export import Export
@@ -236,6 +239,15 @@ def savepoint(
         took_ms=42.5,
         path=to or f"{ROOT}/{named}",
     )
+
+
+def edge(savepoint: str) -> Edge:
+    """Of a run whose code counts otherwise, and for which an aggregate was added and an operator dropped."""
+    added = Aggregate(Becomes.ADDED, "count(1)", "0")
+    rewritten = MigratedOperator("counts", 0, 12, 12, "sum long", "sum long, count long", (added,))
+    part = Part("counts", 0, "stateStoreSave", Outcome.CHANGED_MEANING, ("computes: sum(n) before, sum(2 * n) now",))
+    migration = Migration("columns", "", (rewritten,), "", dropped=("counts.1",))
+    return Edge(Outcome.CHANGED_MEANING, SavepointId(savepoint), (part,), migration)
 
 
 def run(named: str, job: str, version: VersionId, state: RunState = RunState.RUNNING, from_savepoint: str = "") -> Run:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dashboard.drawing import lineage_traces as traces
+from dashboard.drawing import verdicts
 from dashboard.drawing.families import Family, start
 from dashboard.drawing.figures import Chart, LegendEntry
 from dashboard.drawing.lineage_places import More, Placed, Places, end, heights, moment, placed
@@ -59,10 +60,17 @@ def tree_chart(
         TITLE,
         tuple(_traces(places, list(marks.values()), {selected, against}, span, now_ms)),
         _layout(places, span, letters),
-        (*LEGEND, *_troubles(places)),
+        (*LEGEND, *_verdicts(places), *_troubles(places)),
         summary=f"{formats.plural(len(places.lanes), 'job')} with {formats.plural(len(marks), 'savepoint')} over time.",
         height=round(72 + LANE_HEIGHT * places.height),
     )
+
+
+def _verdicts(places: Places) -> list[LegendEntry]:
+    """Legend of what became of state under other code."""
+    edges = [run.edge for row in places.lanes for run in row.lane.runs if run.edge is not None and run.edge.outcome is not None]
+    told = dict.fromkeys((edge.outcome or "", verdicts.color(edge)) for edge in edges)
+    return [LegendEntry(outcome, color=color, symbol="dots") for outcome, color in told]
 
 
 def _troubles(places: Places) -> list[LegendEntry]:

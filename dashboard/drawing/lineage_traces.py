@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from textwrap import wrap
 from typing import Any
 
+from dashboard.drawing import verdicts
 from dashboard.drawing.families import start
 from dashboard.drawing.figures import BLUE, GRAY, GREEN, ORANGE, VIOLET
 from dashboard.drawing.lineage_places import Placed, end, moment
+from pipelines.domain.edges import Edge
 from pipelines.domain.experiments import Mark
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.jobs import Run
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Reason
+from pipelines.words import edges as words
 from pipelines.words import formats
 from pipelines.words.savepoints import ORIGINS, batches
 
@@ -26,6 +30,7 @@ COLORS = {
     RunState.RUNNING: GREEN,
 }
 """State of a run -> its colour; one that is about to run, or runs elsewhere, is blue."""
+HOVER_LINES = 12
 _CURVE_STEPS = 28
 _ENDS = {RunState.FAILED: ("x", 10), RunState.RESTARTING: ("x", 10), RunState.STOPPED: ("square", 9), RunState.FINISHED: ("square", 9)}
 
@@ -49,18 +54,24 @@ def origin(
         return
     # A fork that began at once still needs room for its curve: a fiftieth of the picture.
     x0, x1 = moment(mark), max(start(placed.lane.runs[0]), moment(mark) + width_ms / 50)
-    yield _curve(x0, heights[mark.id], x1, placed.y)
+    y0, edge = heights[mark.id], placed.lane.runs[0].edge
+    yield _curve(x0, y0, x1, placed.y, edge)
+    yield from _verdict((x0 + x1) / 2, (y0 + placed.y) / 2, edge)
 
 
 def runs(placed: Placed, marks: Mapping[SavepointId, Mark], now_ms: float) -> Iterator[dict[str, Any]]:
     """A bar for each run with a mark at its end, and the bows of resumes."""
+    version = placed.lane.runs[0].version if placed.lane.runs else None
     for run in placed.lane.runs:
         x0, x1 = start(run), end(run, now_ms)
         own = marks.get(run.from_savepoint) if run.from_savepoint else None
         if own is not None and own.job == placed.lane.job:
-            yield _arc(moment(own), x0, placed)
+            yield _arc(moment(own), x0, placed, run.edge)
         width, opacity = 2 if placed.calm else 4, 1.0 if run.state.live else 0.5
         yield _line([x0, x1], [placed.y, placed.y], _shade(placed, run), width=width, opacity=opacity)
+        if run.version != version:
+            yield from _verdict(x0, placed.y, run.edge)
+        version = run.version
         yield _run_end(run, x1, placed)
 
 
@@ -96,18 +107,40 @@ def savepoints(
     }
 
 
-def _curve(x0: float, y0: float, x1: float, y1: float) -> dict[str, Any]:
+def _verdict(x: float, y: float, edge: Edge | None) -> Iterator[dict[str, Any]]:
+    """A small mark in the verdict's colour, which says on hover what became of the state."""
+    if edge is None:
+        return
+    lines = [line for text in words.lines(edge) for line in wrap(text, 90)]
+    shown = [*lines[:HOVER_LINES], *(["…"] if len(lines) > HOVER_LINES else [])]
+    yield {
+        "type": "scatter",
+        "mode": "markers",
+        "cliponaxis": False,
+        "x": [x],
+        "y": [y],
+        "hovertext": ["<br>".join([f"<b>{_escaped(words.briefly(edge))}</b>", *map(_escaped, shown)])],
+        "marker": {"symbol": "hexagon", "size": 9, "color": verdicts.color(edge), "line": {"width": 1.5, "color": "$bg"}},
+        "hovertemplate": "%{hovertext}<extra></extra>",
+    }
+
+
+def _edge_color(edge: Edge | None) -> str:
+    return verdicts.color(edge) if edge is not None and edge.outcome is not None else FORKED
+
+
+def _curve(x0: float, y0: float, x1: float, y1: float, edge: Edge | None) -> dict[str, Any]:
     steps = [k / _CURVE_STEPS for k in range(_CURVE_STEPS + 1)]
     y = [y0 + (y1 - y0) * (3 * s * s - 2 * s**3) for s in steps]
-    return _line([x0 + (x1 - x0) * s for s in steps], y, FORKED, width=2, dash="dot")
+    return _line([x0 + (x1 - x0) * s for s in steps], y, _edge_color(edge), width=2, dash="dot")
 
 
-def _arc(x0: float, x1: float, placed: Placed) -> dict[str, Any]:
+def _arc(x0: float, x1: float, placed: Placed, edge: Edge | None) -> dict[str, Any]:
     """A resume from an own savepoint: a low bow over the lane."""
     steps = [k / _CURVE_STEPS for k in range(_CURVE_STEPS + 1)]
     height = 0.6 if placed.calm else 1.2
     y = [placed.y - height * s * (1 - s) for s in steps]
-    return _line([x0 + (x1 - x0) * s for s in steps], y, FORKED, width=1.5, dash="dot")
+    return _line([x0 + (x1 - x0) * s for s in steps], y, _edge_color(edge), width=1.5, dash="dot")
 
 
 def _line(x: Sequence[float], y: Sequence[float], drawn: str, *, opacity: float = 1.0, **style: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from dashboard.views import acceptance, changes, operations, probation, restore_
 from dashboard.views.acceptance import Accepted
 from dashboard.views.commands import commands
 from dashboard.views.decisions import steps
-from dashboard.views.fork import code_changes, drafts, editor, form
+from dashboard.views.fork import code_changes, drafts, editor, form, trial
 from dashboard.views.fork.drafts import Variant
 from dashboard.views.job import resume
 from dashboard.views.probation import Typed
@@ -81,13 +81,14 @@ def _draw(name: str, detail: JobDetail, original: Version) -> None:
     with right:
         savepoint, variant, watched = _form(name, detail, key, original, variant)
         st.session_state[key] = variant
-        draw_again((variant.code, variant.files) != (kept.code, kept.files), START)
+        draw_again((variant.code, variant.files) != (kept.code, kept.files), START, trial.TRY)
         outlook = _outlook(name, detail, original, savepoint, variant, watched)
         accepted = _plan(key, detail, original, variant, outlook)
     if accepted != Accepted(variant.drop, variant.map):
         st.session_state[key] = replace(variant, drop=accepted.drop, map=accepted.map)
         st.rerun()
     with slot:
+        trial.of_plan(outlook.plan, variant, left)
         pressed = _buttons(name, variant, outlook)
     if pressed and outlook.change and not outlook.why_not:
         with left, errors_shown():

@@ -9,8 +9,9 @@ from html import escape
 import streamlit as st
 
 from dashboard import permitted
+from dashboard.drawing.verdicts import TONES
 from dashboard.views import changes, operations
-from dashboard.widgets import Tone, chip, errors_shown, message_box
+from dashboard.widgets import chip, errors_shown, message_box
 from pipelines.domain.access import Role
 from pipelines.domain.plan_differences import PlanDifference
 from pipelines.domain.restores import RestorePlan
@@ -20,14 +21,6 @@ from pipelines.verbs.check import Check
 from pipelines.verbs.revision import Revision
 from pipelines.words import verdicts as words
 
-TONES: Mapping[Outcome, Tone] = {
-    Outcome.SAME: "green",
-    Outcome.PARTLY_KEPT: "orange",
-    Outcome.CHANGED_MEANING: "orange",
-    Outcome.CANNOT_TELL: "gray",
-    Outcome.NEEDS_REWRITING: "red",
-    Outcome.CANNOT_START: "red",
-}
 CHECK = "fork_check"
 FOLLOW = "fork_check_follows"
 FOLLOW_HELP = "At each pause the script runs as far as its queries' plans, with what it does besides. The first check starts a Spark."

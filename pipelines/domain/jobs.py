@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pipelines.domain.alert_rules import Rule
 from pipelines.domain.bounds import Moment
 from pipelines.domain.catching_up import CatchingUp
+from pipelines.domain.edges import Edge
 from pipelines.domain.findings import Finding
 from pipelines.domain.holdings import Holdings
 from pipelines.domain.ids import ExperimentId, JobName, OperationId, RunId, SavepointId, VersionId
@@ -65,8 +66,7 @@ class Job:
     home: str = ""
     """Where new savepoints of it are kept: a URL, or `workspace`; empty for where the workspace keeps them."""
     place: str = ""
-    """The folder of its own at a home in which its checkpoints and its output lie (`s3a://…`, `hdfs://…`, `/mnt/…`); empty for the
-    workspace."""
+    """Its folder at a home in which its checkpoints and its output lie (`s3a://…`, `hdfs://…`, `/mnt/…`); empty for the workspace."""
     lead: Lead | None = None
     """Whom it follows in lock-step, for all its life; None for a job that plans its batches itself."""
     alerts: tuple[Rule, ...] = ()
@@ -112,6 +112,7 @@ class Run:
     """Which restart in a row it is; 0 for a run that somebody began."""
     restart: RestartDecision | None = None
     """What becomes of the job after it, where it failed."""
+    edge: Edge | None = None
 
 
 @dataclass(frozen=True)
@@ -157,7 +158,6 @@ class JobSummary:
     """What the sources of its newest savepoint still hold; None where they were not asked yet, or there is none."""
     backlog: tuple[Waiting, ...] = ()
     """What its sources have not read yet, an entry for each unit; empty where no source tells, or no batch of the last ten minutes does."""
-
     lag_change: float | None = None
     """By how many seconds the lag grows (shrinks, below zero) in a second, as the batches of the last ten minutes tell; 0 where that is
     nothing beside how it varies, None where too few tell, or it lags less than a minute."""

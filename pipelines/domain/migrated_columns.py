@@ -6,6 +6,7 @@ before the savepoint; one that is not in the new code is dropped.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from pipelines.domain.errors import Unsupported
@@ -16,6 +17,7 @@ from pipelines.domain.types import is_wider
 
 COUNTED = {('"long"', "0L"), ('"boolean"', "false"), ('"boolean"', "true")}
 """Types of columns with what they begin with, where they are never null."""
+_LITERAL = re.compile(r"(?:CAST\()?(?P<value>-?[\d.]+|TRUE|FALSE|NULL)(?:L|S|Y|D|F|BD)?(?: AS .*\))?", re.IGNORECASE)
 BENEATH = "what {} is computed of, since operators or sources came and went"
 
 
@@ -37,8 +39,9 @@ def by_columns(query: str, old: PlannedOperator | None, new: PlannedOperator, na
     for aggregate in new.aggregates:
         before = _match(free, aggregate) or (_alike(free, aggregate) if beneath else None)
         if before is None:
-            made.append(Aggregate(Becomes.ADDED, aggregate.text))
-            expressions += _initial(query, new, aggregate)
+            initial = _initial(query, new, aggregate)
+            made.append(Aggregate(Becomes.ADDED, aggregate.text, reference(initial)))
+            expressions += initial
             continue
         free.remove(before)
         gaps += [*before.gaps, *aggregate.gaps, *([] if before.narrow == aggregate.narrow else [BENEATH.format(aggregate.text)])]
@@ -49,6 +52,12 @@ def by_columns(query: str, old: PlannedOperator | None, new: PlannedOperator, na
         raise _unmatched(query, new, "no aggregate of the code before is computed in the same way now: another key, filter or source")
     changes = expressions != [f"value.`{name}`" for name in names] or any(aggregate.becomes is not Becomes.KEPT for aggregate in made)
     return ByColumns(tuple(made), tuple(expressions), changes, tuple(dict.fromkeys(gaps)))
+
+
+def reference(initial: Sequence[str]) -> str:
+    """What columns begin with, as people write it: `0` for `0L`, `null` for `CAST(NULL AS BIGINT)`; empty where one is no such value."""
+    values = [_LITERAL.fullmatch(sql) for sql in initial]
+    return ", ".join(match["value"].lower() for match in values if match) if all(values) else ""
 
 
 def never_null(aggregates: Sequence[PlannedAggregate]) -> tuple[int, ...]:

@@ -40,6 +40,8 @@ class Aggregate:
 
     becomes: Becomes
     text: str
+    begins: str = ""
+    """With what one that is added begins, for each key of the savepoint (`0`, `null`); empty where `text` says it, or it is no value."""
 
 
 @dataclass(frozen=True)
@@ -169,8 +171,15 @@ WORDS = {
 
 
 def told(aggregates: Sequence[Aggregate]) -> str:
-    """`sum(n) is kept as it is, count(1) begins as if no row had come before the savepoint`."""
-    return ", ".join(f"{aggregate.text} is {WORDS[aggregate.becomes]}".replace("is begins", "begins") for aggregate in aggregates)
+    """`sum(n) is kept as it is, count(1) begins with 0, as if no row had come before the savepoint`."""
+    return ", ".join(_told(aggregate) for aggregate in aggregates)
+
+
+def _told(aggregate: Aggregate) -> str:
+    if aggregate.becomes is not Becomes.ADDED:
+        return f"{aggregate.text} is {WORDS[aggregate.becomes]}"
+    begins = WORDS[Becomes.ADDED]
+    return f"{aggregate.text} {begins.replace('begins', f'begins with {aggregate.begins},') if aggregate.begins else begins}"
 
 
 def check_plan(plan: MigrationPlan) -> None:

@@ -5,7 +5,8 @@ supervisor), `held.json` (a `Held`, by the supervisor, of a driver with limits),
 `Installed`), and, growing, `queries.jsonl` (a `QueryStarted` a line), `progress.jsonl` (Spark's own progress JSON, one event a line),
 `idle.jsonl` (`{at_ms, query_id}` a line: the query had no data left), `plans/` (a `QueryPlan` a query), `events.jsonl` (a `DriverEvent` a
 line), `driver.log` (stdout and stderr) and, last, `exit.json` (an `Exit`). After a failure the supervisor adds `restart.json` (a
-`RestartDecision`). A run that is watched has a `probation.json` (a `Probation`).
+`RestartDecision`). A run that is watched has a `probation.json` (a `Probation`), one that somebody began on kept state an `edge.json` (an
+`Edge`).
 """
 
 from __future__ import annotations

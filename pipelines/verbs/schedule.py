@@ -95,5 +95,5 @@ class SetSchedule(Change[ScheduleState, SchedulePlan]):
         """What is given, as the schedule is changed by it."""
         times = (self.cron, self.every_ms, self.off, self.usual)
         kept = (self.keep, self.keep_ms, self.keep_bytes)
-        proving = (self.proof_limit_ms, self.proof_cpus, self.keep_all)
-        return Given(*times, self.zone, self.blackouts, *kept, self.prove_at, self.run_at, *proving)
+        rest = (self.proof_limit_ms, self.proof_cpus, self.keep_all)
+        return Given(*times, self.zone, self.blackouts, *kept, self.prove_at, self.run_at, *rest)

@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
-from pipelines.domain.migrations import Migration
+from pipelines.domain.migrations import COLUMNS, Aggregate, MigratedOperator, Migration
 from pipelines.domain.operator_places import Placement
 from pipelines.domain.source_places import SourcePlacement, name_of
 from pipelines.words import operators
 
 
 def told(done: Migration) -> str:
-    """What a migration did: `its state was migrated by columns. counts, operator 0: 12 rows became 12; kept sum(n); added count(1)`."""
-    parts = [
-        "; ".join(
-            [
-                f"{operator.query}, operator {operator.operator}: {operator.rows_before:,} rows became {operator.rows_after:,}",
-                *(f"{aggregate.becomes} {aggregate.text}" for aggregate in operator.aggregates),
-                *operator.remarks,
-            ]
-        )
-        for operator in done.operators
-    ]
+    """What a migration did: `its state was migrated by columns. counts, operator 0: 12 rows became 12; kept sum(n); added count(1), which
+    begins with 0.`"""
+    return " ".join([f"its state was migrated by {done.by}.", *lines(done)])
+
+
+def lines(done: Migration) -> list[str]:
+    """The same, a sentence for each thing that was moved, dropped, begun anew or rewritten, and the rehearsal."""
     places = [*map(_placement, done.placements), *map(_source, done.sources), *(f"{name} was dropped" for name in _left(done))]
-    return " ".join([f"its state was migrated by {done.by}.", *(f"{part}." for part in (*places, *parts)), done.rehearsal]).strip()
+    rewritten = [_operator(operator, done.by) for operator in done.operators]
+    return [*(f"{part}." for part in (*places, *rewritten)), *([done.rehearsal] if done.rehearsal else [])]
+
+
+def _operator(operator: MigratedOperator, by: str) -> str:
+    """What its new rows equal: by columns aggregate by aggregate, else what the function gave."""
+    given = "" if by == COLUMNS or operator.aggregates else f", which are what {by} gives at the savepoint"
+    rows = f"{operator.rows_before:,} rows became {operator.rows_after:,}{given}"
+    subject = f"{operator.query}, operator {operator.operator}"
+    return "; ".join([f"{subject}: {rows}", *map(_aggregate, operator.aggregates), *operator.remarks])
+
+
+def _aggregate(aggregate: Aggregate) -> str:
+    return f"{aggregate.becomes} {aggregate.text}" + (f", which begins with {aggregate.begins}" if aggregate.begins else "")
 
 
 def _placement(placement: Placement) -> str:

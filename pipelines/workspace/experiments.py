@@ -102,7 +102,8 @@ def complete(context: Context) -> None:
             name = job.name
             if _unwanted_fork(context, job, experiment.id):
                 spec = context.files.spec(name, context.files.run_ids(name)[0])
-                runs.publish(context, runs.Prepared(job, runs.wanted_run(spec)))
+                run = replace(runs.wanted_run(spec), edge=context.files.edge(name, spec.run))
+                runs.publish(context, runs.Prepared(job, run))
 
 
 def _unwanted_fork(context: Context, job: Job, experiment: ExperimentId) -> bool:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from pipelines.domain.alerts import AlertSettings, AlertStates
 from pipelines.domain.bisections import Bisection
+from pipelines.domain.edges import EDGE_FILE, Edge
 from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.homes import Home, HomeSettings
@@ -122,6 +123,10 @@ class Files:
 
     def spec(self, job: JobName, run: RunId) -> RunSpec:
         return self.read(RunSpec, self.layout.run(job, run) / SPEC_FILE)
+
+    def edge(self, job: JobName, run: RunId) -> Edge | None:
+        """None of a run that began without state, of restarts, and of runs before it was noted."""
+        return self.find(Edge, self.layout.run(job, run) / EDGE_FILE)
 
     def process(self, job: JobName, run: RunId) -> Process | None:
         return self.find(Process, self.layout.run(job, run) / PROCESS_FILE)

@@ -23,6 +23,7 @@ from pipelines.words import migrations as migration_words
 from pipelines.words import offsets
 from pipelines.workspace import (
     checked,
+    edges,
     environments,
     events,
     job_places,
@@ -149,9 +150,14 @@ def prepare(context: Context, fork: PlannedFork, experiment: ExperimentId | None
     noted: list[Migration] = []
     begins = Beginning(fork.job, fork.run, frozen, fork.names, fork.plan.resources, lead, taken, own)
     prepared = runs.prepare(context, begins, lambda: fork.restoring.apply(ticket, noted.append), origin, like, fork.at_home)
-    if not noted:
+    told = migrate.told if migrate is not None else None
+    migration = noted[0] if noted else None
+    edge = replace(edges.known(context, fork.manifest, frozen, fork.new_queries, told), migration=migration)
+    edges.keep(context, fork.job, fork.run, edge)
+    prepared = replace(prepared, run=replace(prepared.run, edge=edge))
+    if migration is None:
         return prepared
-    job = replace(prepared.job, origin=replace(origin, migration=noted[0]))
+    job = replace(prepared.job, origin=replace(origin, migration=migration))
     context.files.write(context.layout.job_file(job.name), job)
     return replace(prepared, job=job)
 

@@ -44,7 +44,7 @@ def plan(context: Context, change: Promote) -> Planned[str, PromotePlan]:
 
     def do(ticket: Ticket) -> str:
         found = _checked(context, variant, plan, change, otherwise, ticket)
-        run = _promote(context, variant, plan, change, adoption, ticket)
+        run = _promote(context, variant, replace(plan, verdict=found.verdict or plan.verdict), change, adoption, ticket)
         checked.tell(context, found, variant.parent, run)
         return run
 
@@ -189,7 +189,7 @@ def _promote(context: Context, variant: Variant, plan: PromotePlan, change: Prom
             with decisions.else_as_it_was(context, variant.parent, stops=plan.stops):
                 upgrade = _upgrade(context, variant, present, change, adopted)
                 queries = adoption.queries if adoption is not None else None
-                present = resumes.planned(context, upgrade, adopts=queries).do(ticket)
+                present = resumes.planned(context, upgrade, adopts=queries, verdict=plan.verdict).do(ticket)
         elif step.does is Does.RECORD:
             decision = Decision(variant.job, Choice.PROMOTED, context.now_ms(), variant.parent, plan.version, present.id, savepoint)
             message = f"{variant.job} was promoted: {variant.parent} goes on with version {plan.version}"

@@ -163,6 +163,7 @@ def seen_run(context: Context, job: JobName, run: RunId) -> Run:
         checkpoints=asked_for.checkpoints,
         attempt=asked_for.attempt,
         restart=decision,
+        edge=context.files.edge(job, run),
     )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.domain import errors
+from pipelines.domain.edges import Edge
+from pipelines.domain.edges import edge as domain_edge
 from pipelines.domain.ids import JobName, QueryName, RunId
 from pipelines.domain.jobs import Run, Wanted
 from pipelines.domain.migrations import Migration
@@ -13,6 +15,7 @@ from pipelines.domain.probations import Probation
 from pipelines.domain.resources import ALL, Resources
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Manifest
+from pipelines.domain.verdicts import Verdict
 from pipelines.domain.versions import Version
 from pipelines.savepoint import sinks
 from pipelines.savepoint.adoptions import Adopting
@@ -20,7 +23,20 @@ from pipelines.savepoint.passing import Passing
 from pipelines.storage.addresses import open_storage
 from pipelines.words import migrations as migration_words
 from pipelines.words import restarts as restart_words
-from pipelines.workspace import events, histories, job_places, probations, query_names, repairs, restores, runs, spark_changes, verdicts
+from pipelines.workspace import (
+    edges,
+    events,
+    histories,
+    job_places,
+    probations,
+    query_names,
+    repairs,
+    restores,
+    runs,
+    savepoints,
+    spark_changes,
+    verdicts,
+)
 from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.context import Context
 from pipelines.workspace.query_names import QueryNames
@@ -53,6 +69,15 @@ class Going:
     """The batch that is left out."""
     probation: Probation | None = None
     """How the run is watched, where it is."""
+    verdict: Verdict | None = None
+    """What the version was found to be before the job was stopped for it."""
+    edge: Edge | None = None
+    """What is known of its state under the version; None where that is still to be looked up, or nobody asks."""
+
+    @property
+    def is_by_itself(self) -> bool:
+        """Whether nobody begins the run: it goes on with code that ran."""
+        return bool(self.attempt) or self.is_scheduled
 
 
 def left_sink_logs(context: Context, newest: Run) -> dict[str, str]:
@@ -95,6 +120,7 @@ def restored(context: Context, going: Going, frozen: Version, manifest: Manifest
         with job_places.noted(context, going.job, going.run):
             sink_logs = made.apply(ticket, noted.append)
             names = query_names.restored(manifest, going.new_queries)
+            going = replace(going, edge=_edge(context, going, frozen, manifest, noted))
             run = begin(context, going, frozen, made.target.checkpoints, sink_logs, manifest.id, names)
         if going.passing is not None:
             events.say(context, "job.batch_passed", going.job, run.id, restart_words.passed(going.job, going.passing.batch))
@@ -105,6 +131,29 @@ def restored(context: Context, going: Going, frozen: Version, manifest: Manifest
         if context.files.wanted(going.job).run != going.run:
             runs.discard(context, going.job, going.run)
         raise
+
+
+def edge(context: Context, going: Going, shown: RestorePlan) -> Edge | None:
+    """What is known by now of the state that was judged, by a check meanwhile too; None where nobody asks, or there is nothing to ask."""
+    if going.is_by_itself:
+        return None
+    verdict = going.verdict or shown.verdict
+    if verdict is not None:
+        return domain_edge(verdict)
+    if shown.judged is None or not context.files.keeps(shown.judged):
+        return Edge() if going.version.id != going.newest.version else None
+    return _known(context, going, going.version, savepoints.manifest(context, shown.judged))
+
+
+def _known(context: Context, going: Going, version: Version, manifest: Manifest) -> Edge:
+    return edges.known(context, manifest, version, going.new_queries, going.migrate.told if going.migrate is not None else None)
+
+
+def _edge(context: Context, going: Going, frozen: Version, manifest: Manifest, noted: Sequence[Migration]) -> Edge | None:
+    """The edge with how the state was rewritten; of a savepoint that was taken for it, which nobody could judge before, what is known."""
+    if going.is_by_itself:
+        return None
+    return replace(going.edge or _known(context, going, frozen, manifest), migration=noted[0] if noted else None)
 
 
 def begin(
@@ -126,12 +175,14 @@ def begin(
     begins = Beginning(job, run, frozen, names, going.taken, lead, before.taken_topics, before.own_tables, *begun_by)
     spec = runs.make_spec(context, begins, checkpoints, sink_logs, savepoint, place)
     runs.write_spec(context, spec)
+    if going.edge is not None:
+        edges.keep(context, job, run, going.edge)
     if going.probation is not None:
         probations.keep(context, job, run, probations.before(going.probation, savepoint))
     if listed is not None and listed.resources != going.taken:
         repairs.save(context, replace(listed, resources=going.taken))
     context.files.write(context.layout.wanted_file(job), Wanted(run))
-    begun = runs.follow(context, going.newest.id, runs.wanted_run(spec))
+    begun = runs.follow(context, going.newest.id, replace(runs.wanted_run(spec), edge=going.edge))
     origin = f"from savepoint {savepoint}" if savepoint else "from its checkpoint"
     kind, what = ("restart.begun", f"restart {going.attempt}") if going.attempt else ("job.resumed", f"version {frozen.id}")
     events.say(context, kind, job, run, f"{job} goes on {origin}, {what}")

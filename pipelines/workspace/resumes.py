@@ -11,12 +11,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from pipelines.domain import errors
+from pipelines.domain.edges import Edge
 from pipelines.domain.errors import Conflict, Invalid
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId
 from pipelines.domain.jobs import Run
 from pipelines.domain.probations import Probation
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Manifest, Reason
+from pipelines.domain.verdicts import Verdict
 from pipelines.savepoint import passing, rescaling, restore, rewind
 from pipelines.savepoint.adoptions import Adopting
 from pipelines.verbs.resume import Resume
@@ -53,8 +55,8 @@ from pipelines.workspace.savepoints import PlannedTake
 from pipelines.workspace.tickets import Ticket
 from pipelines.workspace.verdicts import refusal, stand_in
 
-Go = Callable[[Context, Ticket, Probation | None], Run]
-"""Carries a resume out, on probation where that is given; the caller holds the job."""
+Go = Callable[[Context, Ticket, Probation | None, Edge | None], Run]
+"""Carries a resume out, on probation where that is given, with what is known of its state; the caller holds the job."""
 
 
 @plans(Resume)
@@ -82,11 +84,12 @@ def planned(
     adopts: Mapping[QueryName, Adopting] | None = None,
     stops: Run | None = None,
     judged: SavepointId | None = None,
+    verdict: Verdict | None = None,
 ) -> Planned[Run, RestorePlan]:
     """Plans the new run, `run` where that has its id already, of a job that is not running: somebody's, its schedule's, or the restart
     number `attempt`; where `partitions` are given, from a savepoint whose state is rescaled; where it `adopts` a variant's, from that's.
     Of a job that runs, as if it had stopped by now, where `stops` is its run, for who stops that and plans again. `judged` is the savepoint
-    that stands for the state, where that is chosen already.
+    that stands for the state, where that is chosen already; `verdict` what its code was found to be before the job was stopped for it.
 
     Raises Conflict (`job.running`, `resume.other_job`), Invalid (two points; a batch number of several queries), NotFound
     (`savepoint.not_retained`, `version.not_run`) and what taking and restoring a savepoint raise; what is not forced and known not to start
@@ -104,7 +107,9 @@ def planned(
     begins, migrate = run or RunId(context.new_id("r")), migrations.asked(change, change.new_queries)
     taken = job_resources.asked(may_take := repairs.known_job(context, name).resources, change, version)
     begun_by = (attempt, is_scheduled)
-    going = Going(name, newest, begins, version, change.new_queries, *begun_by, partitions, change.force, migrate, adopts, taken)
+    going = Going(
+        name, newest, begins, version, change.new_queries, *begun_by, partitions, change.force, migrate, adopts, taken, verdict=verdict
+    )
     shown, go = _way(context, going, change, judged)
     refused = shown.refusal or refusal(shown.verdict, change, is_forced=change.force)
     shown = replace(shown, run=going.run, version=version.id, builds=is_missing(context, version), refusal=refused)
@@ -138,7 +143,7 @@ def _resume(context: Context, going: Going, go: Go, ticket: Ticket, shown: Resto
             raise Conflict(
                 "resume.overtaken", f"Another call started job {going.job} meanwhile", "Show the job; if it does not run, resume it again."
             )
-        return go(context, ticket, shown.probation)
+        return go(context, ticket, shown.probation, resumed.edge(context, going, shown))
 
 
 def _from_savepoint(context: Context, going: Going, savepoint: str) -> tuple[RestorePlan, Go]:
@@ -153,11 +158,11 @@ def _from_savepoint(context: Context, going: Going, savepoint: str) -> tuple[Res
     shown = resumed.restoring(context, going, going.version, manifest).plan()
     shown = told_of_savepoint(context, shown, manifest, is_accepted=going.force)
 
-    def go(context: Context, ticket: Ticket, probation: Probation | None) -> Run:
+    def go(context: Context, ticket: Ticket, probation: Probation | None, edge: Edge | None) -> Run:
         frozen = versions.freeze(context, going.version, ticket)
         resumed.rehearse(context, going, frozen, manifest, ticket)
         safety.keep(context, safe, ticket)
-        return resumed.restored(context, replace(going, probation=probation), frozen, manifest, ticket)
+        return resumed.restored(context, replace(going, probation=probation, edge=edge), frozen, manifest, ticket)
 
     shown = spark_changes.told_of_savepoint(context, shown, manifest, going.version)
     return replace(resumed.judged(context, resumed.refused(shown, going), manifest, going), saves=safe.labels), go
@@ -207,12 +212,12 @@ def _by_way_of(context: Context, going: Going, take: PlannedTake, safe: Safety) 
     """Plans to resume from a savepoint that is taken for it."""
     target = restore.Resume(going.job, job_places.next_checkpoints(context, going.job, going.run))
 
-    def go(context: Context, ticket: Ticket, probation: Probation | None) -> Run:
+    def go(context: Context, ticket: Ticket, probation: Probation | None, edge: Edge | None) -> Run:
         frozen = versions.freeze(context, going.version, ticket)
         safety.keep(context, safe, ticket)
         manifest = savepoints.manifest(context, savepoints.publish(context, take, ticket).id)
         resumed.rehearse(context, going, frozen, manifest, ticket)
-        return resumed.restored(context, replace(going, probation=probation), frozen, manifest, ticket)
+        return resumed.restored(context, replace(going, probation=probation, edge=edge), frozen, manifest, ticket)
 
     shown = told_of_batches(context, rewind.plan(take.look, target), going.job, take.look, is_accepted=going.force)
     if going.migrate is not None:
@@ -229,14 +234,14 @@ def _own(context: Context, going: Going) -> tuple[RestorePlan, Go]:
     safe = safety.before_an_upgrade(context, newest) if going.version.id != newest.version else safety.NOTHING
     shown = RestorePlan(SavepointId(""), going.job, True, newest.checkpoints, 0, 0, 0, "as it is", saves=safe.labels)
 
-    def go(context: Context, ticket: Ticket, probation: Probation | None) -> Run:
+    def go(context: Context, ticket: Ticket, probation: Probation | None, edge: Edge | None) -> Run:
         started = sources.started_before(context, going.job)
         names = query_names.continued(context, newest, going.version, going.new_queries, started)
         frozen = versions.freeze(context, going.version, ticket)
         kept = safety.keep(context, safe, ticket)
         if not going.attempt and (manifest := stand_in(context, going.job)) is not None:
             resumed.rehearse(context, going, frozen, manifest, ticket)
-        watched = replace(going, probation=replace(probation, savepoint=kept) if probation else None)
+        watched = replace(going, probation=replace(probation, savepoint=kept) if probation else None, edge=edge)
         return resumed.begin(context, watched, frozen, newest.checkpoints, resumed.left_sink_logs(context, newest), "", names)
 
     # A restart asks nobody: its query finds out by itself.

@@ -115,7 +115,8 @@ def _upgrade(context: Context, asked: Upgrading, ticket: Ticket) -> Run:
         ticket.step(f"stopping {asked.job}")
         decisions.stopped(context, Stop(asked.job, label=f"the last of version {asked.newest.version}"), ticket)
         ticket.step(f"starting {asked.job}")
-        run = resumes.planned(context, resume, judged=judged).do(ticket)
+        verdict = found.verdict or plan.verdict
+        run = resumes.planned(context, resume, judged=judged, verdict=verdict).do(ticket)
     checked.tell(context, found, asked.job, run.id)
     return run
 

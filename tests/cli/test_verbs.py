@@ -530,6 +530,19 @@ def test_versions_is_a_tree(tidemark: Door) -> None:
     ]
 
 
+def test_the_tree_and_the_job_say_what_became_of_its_state(tidemark: Door) -> None:
+    tidemark.face.went_on("post_engagement_split", samples.edge(FIRST))
+    split = tidemark.face.runs["post_engagement_split"][-1].version
+    briefly = "changed meaning, rewritten, without counts.1"
+    assert f"post_engagement_split  failed  {split} [{briefly}]" in tidemark("versions").stdout
+    shown = tidemark("show", "post_engagement_split").stdout
+    why = "counts, operator 0 (aggregation): computes: sum(n) before, sum(2 * n) now."
+    begins = "added count(1), which begins with 0."
+    assert f"{FIRST} of post_engagement – {briefly}: {why} counts.1 was dropped." in shown and begins in shown
+    runs = json.loads(tidemark("versions", "--json").stdout)["lanes"][1]["runs"]
+    assert runs[0]["edge"]["migration"]["operators"][0]["aggregates"] == [{"becomes": "added", "text": "count(1)", "begins": "0"}]
+
+
 def test_the_tree_says_which_job_needs_attention(tidemark: Door) -> None:
     quiet, *others = tidemark.face.ask(ListJobs())
     finding = Finding(quiet.job.name, Problem.NO_PROGRESS, Urgency.WARNING, "no progress", "no batch for 20 min")

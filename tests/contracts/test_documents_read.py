@@ -20,6 +20,7 @@ from pipelines.domain.applications import Unanswered
 from pipelines.domain.audit import AuditLine
 from pipelines.domain.backups import Backup, Listing
 from pipelines.domain.bisections import Bisection
+from pipelines.domain.edges import Edge
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.holdings import Holdings
 from pipelines.domain.homes import Home, HomeSettings
@@ -75,6 +76,7 @@ DECODED = [
     Bisection,
     Cluster,
     DriverEvent,
+    Edge,
     EndAsked,
     Event,
     Examined,

@@ -35,7 +35,7 @@ from pipelines.verbs.take import Take
 from pipelines.words.sinks import AT_LEAST_ONCE
 from tests import questions, samples
 from tests.afterwards import follow
-from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, selected, tables, texts
+from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, column, selected, tables, texts
 from tests.faces import NOW_MS, FakeFace, judged
 
 TABS = ("Metrics", "Operators", "State", "Batches", "Savepoints", "Versions", "Logs", "Configuration", "Events")
@@ -515,6 +515,20 @@ def test_a_fork_is_compared_with_where_it_came_from(opened: Opener) -> None:
     words = texts(opened(FakeFace.sample(), "job", job="post_engagement_split", tab="Versions"))
     assert "+1" in words
     assert "fork of post_engagement" in words
+
+
+def test_where_a_fork_came_from_says_what_became_of_its_state(opened: Opener) -> None:
+    face = FakeFace.sample()
+    face.went_on("post_engagement_split", samples.edge("sp-000000000002"))
+    versions_tab = opened(face, "job", job="post_engagement_split", tab="Versions")
+    words = texts(versions_tab)
+    for part in ("Forked from sp-000000000002 of post_engagement", "sum(2 * n) now", "counts.1 was dropped", "which begins with 0"):
+        assert part in words
+    assert words.count('<span class="tm-chip orange"') >= 2, "in the head, and beside its code"
+    assert column(versions_tab, "runs", "Its state") == ["changed meaning, rewritten, without counts.1"]
+    of_run = texts(opened(face, "job", job="post_engagement_split", tab="Configuration"))
+    assert "savepoint sp-000000000002 of post_engagement – changed meaning, rewritten, without counts.1: counts" in of_run
+    assert "Forked from" not in texts(opened(FakeFace.sample(), "job", job="post_engagement_split", tab="Versions")), "nobody noted it"
 
 
 def test_phases_fill_the_batch() -> None:

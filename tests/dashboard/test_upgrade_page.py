@@ -18,6 +18,7 @@ from pipelines.domain.verdicts import OperatorPair, OperatorPlan, Outcome, Part
 from pipelines.domain.versions import version
 from pipelines.verbs.check import Check
 from pipelines.verbs.resume import Resume
+from pipelines.verbs.try_code import TryCode
 from pipelines.verbs.upgrade import Upgrade
 from tests import samples
 from tests.dashboard.opening import Opener, answered, asked, clicked, selected, texts
@@ -154,8 +155,11 @@ def test_the_verdict_on_its_present_state_is_asked_for_and_shown(opened: Opener)
     app = opened(face, "upgrade", job=JOB)
     app.text_area(key=f"fork_args_{key(face)}").set_value("--fast").run()
     clicked(app, "fork_check")
-    (change,) = face.begun
+    app = clicked(app, "fork_try")
+    change, tried = face.begun
     assert isinstance(change, Check) and (change.savepoint, change.args) == (saved.id, ("--fast",))
+    assert isinstance(tried, TryCode) and (tried.savepoint, tried.args) == (saved.id, ("--fast",))
+    assert "2 would be written" in texts(app)
     part = Part(QueryName("events"), 0, "stateStoreSave", Outcome.NEEDS_REWRITING, ("key: k string before, nothing now",))
     face.plans_as(Resume, replace(plan, verdict=verdicts.of(saved.id, ORIGINAL.id, (part,))))
     app = opened(face, "upgrade", job=JOB)

@@ -19,6 +19,7 @@ from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Reason
 from pipelines.domain.versions import version
 from pipelines.verbs.experiments import ShowTree
+from tests import samples
 from tests.dashboard.opening import Opener, clicked, selected, texts
 from tests.faces import FakeFace
 
@@ -120,6 +121,13 @@ def test_the_selected_savepoint_shows_its_descendants(opened: Opener) -> None:
     assert "post_engagement_split" in words
     assert "forked" in words
     assert "Nothing has begun from here" in texts(opened(FakeFace.sample(), "versions", savepoint=SECOND))
+
+
+def test_a_descendant_has_the_verdict_that_it_began_under(opened: Opener) -> None:
+    face = FakeFace.sample()
+    face.went_on("post_engagement_split", samples.edge(FIRST))
+    words = texts(opened(face, "versions", savepoint=FIRST))
+    assert "changed meaning, rewritten, without counts.1</span>" in words and 'class="tm-chip orange"' in words
 
 
 def test_two_points_and_what_differs(opened: Opener) -> None:

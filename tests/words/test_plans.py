@@ -101,10 +101,12 @@ def test_a_migration_says_its_steps_and_what_it_did() -> None:
     steps = dict(facts)
     assert steps["may change"] == "operator 0 (aggregation) of counts, 1 store, 12.0 kB"
     assert steps["rewritten"].startswith("at most 12.0 kB") and [name for name, _ in facts if name in steps][-1] == "rehearsed"
-    kept, added = Aggregate(Becomes.KEPT, "sum(n)"), Aggregate(Becomes.ADDED, "count(1)")
+    kept, added = Aggregate(Becomes.KEPT, "sum(n)"), Aggregate(Becomes.ADDED, "count(1)", "0")
     done = MigratedOperator("counts", 0, 12, 12, "sum long", "sum long, count long", (kept, added))
     told = migrations.told(Migration("columns", "", (done,), "Rehearsed: batch 5 of counts put out 3 rows."))
     assert told == (
-        "its state was migrated by columns. counts, operator 0: 12 rows became 12; kept sum(n); added count(1). "
+        "its state was migrated by columns. counts, operator 0: 12 rows became 12; kept sum(n); added count(1), which begins with 0. "
         "Rehearsed: batch 5 of counts put out 3 rows."
     )
+    by_function = Migration("halved", "ab", (replace(done, aggregates=()),), "")
+    assert migrations.lines(by_function) == ["counts, operator 0: 12 rows became 12, which are what halved gives at the savepoint."]

@@ -13,6 +13,7 @@ import pytest
 
 from pipelines.domain import verdicts
 from pipelines.domain.changed_meanings import KeyExample
+from pipelines.domain.edges import EDGE_FILE, Edge
 from pipelines.domain.errors import Incompatible, Invalid
 from pipelines.domain.ids import JobName, VersionId
 from pipelines.domain.runs import RunState
@@ -21,13 +22,14 @@ from pipelines.domain.verdicts import Outcome, Part, Verdict
 from pipelines.sandbox import installed
 from pipelines.verbs.check import Check
 from pipelines.verbs.experiment import StartExperiment
+from pipelines.verbs.experiments import ShowTree
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork, Variant
 from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints, ReadManifest
-from pipelines.verbs.system import ListEvents
+from pipelines.verbs.system import ListEvents, RebuildCatalog
 from pipelines.verbs.take import Take
 from pipelines.verbs.try_code import TryCode
 from pipelines.verbs.verb import Change
@@ -139,6 +141,9 @@ def begins_once_it_is_checked(house: House, savepoint: Savepoint) -> None:
     (event,) = house.face.ask(ListEvents(kind="code.checked"))
     assert (event.job, event.subject) == ("twice", run.id)
     assert "the verdict on its code is 'changed meaning'. counts, operator 0 (aggregation): computes: sum(n)" in event.message
+    began = {job: [edge.outcome if edge is not None else None for edge in of_job] for job, of_job in edges_of(house).items()}
+    assert began == {"a": [None], "same": [Outcome.SAME], "unasked": [None], "twice": [Outcome.CHANGED_MEANING]}
+    assert run.edge is not None and run.edge.parts[0].reasons[0].startswith("computes: sum(n)")
     assert not any(house.face.layout.sandbox.iterdir())
 
 
@@ -199,10 +204,39 @@ def test_going_on_from_the_present_state_has_the_verdict_on_the_savepoint_that_s
     keep(house, savepoint, counts, verdict)
     assert house.face.plan(Resume("a", code=counts)).verdict == verdict
     run = do(house.face, Resume("a", code=counts))
+    assert run.edge == Edge(Outcome.CHANGED_MEANING, savepoint.id, (replace(part, hint=""),))
     house.append(run, "queries.jsonl", query_line(f"{run.checkpoints}/counts", ""))
     house.see(run, RunState.STOPPED)
     assert house.face.plan(Resume("a", code=CODE)).judged is None, "nothing was saved of the version that it runs now"
     assert house.face.plan(Resume("a", version=savepoint.version)).verdict is None
+
+
+def test_the_verdict_stays_with_the_run_that_began_under_it(house: House, tmp_path: Path) -> None:
+    savepoint, counts = saved(house, tmp_path), CODE.replace('F.sum("n")', 'F.count("n")')
+    part = Part("counts", 0, "stateStoreSave", Outcome.CHANGED_MEANING, ("sum before, count now",))
+    other = Part("counts", None, "", Outcome.SAME, ("so is all else",))
+    keep(house, savepoint, counts, verdicts.of(savepoint.id, savepoint.version, (part, other)))
+    changed = Variant(name="changed", code=counts)
+    do(house.face, Fork(savepoint.id, name="unchanged"))
+    do(house.face, Fork(savepoint.id, name="unknown", code=f"{CODE}# changed\n"))
+    do(house.face, StartExperiment("e", savepoint.id, (changed,), with_parent=True))
+    back = do(house.face, Resume("a", from_savepoint=savepoint.id))
+    house.see(back, RunState.FAILED)
+    again = resumes.restart(house.face.context, JobName("a"), 1)
+    told = Edge(Outcome.CHANGED_MEANING, savepoint.id, (part,))
+    same = Edge(Outcome.SAME, savepoint.id)
+    by_job = {"a": [None, same, None], "changed": [told], "unchanged": [same], "unknown": [Edge()]}
+    assert edges_of(house) == by_job and again.edge is None
+    do(house.face, RebuildCatalog())
+    assert edges_of(house) == by_job, "the files say it"
+    (house.face.layout.run(JobName("unknown"), house.face.ask(ShowJob("unknown")).runs[0].id) / EDGE_FILE).unlink()
+    do(house.face, RebuildCatalog())
+    assert edges_of(house) == {**by_job, "unknown": [None]}, "of a workspace that has not noted it"
+
+
+def edges_of(house: House) -> dict[str, list[Edge | None]]:
+    """Of each job's runs in the tree, oldest first."""
+    return {lane.job: [run.edge for run in lane.runs] for lane in house.face.ask(ShowTree()).lanes}
 
 
 @pytest.mark.parametrize("others", [{"numpy": "0.1"}, {"gone": "1.0"}])

@@ -13,6 +13,7 @@ from pipelines.checkpoint import metadata
 from pipelines.domain import verdicts
 from pipelines.domain.decisions import Choice, StateFrom
 from pipelines.domain.delta_commits import Back
+from pipelines.domain.edges import Edge
 from pipelines.domain.errors import Conflict, Incompatible, Invalid, NotFound, TidemarkError, Unavailable
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.ids import OperationId
@@ -101,12 +102,17 @@ def test_a_dry_run_says_each_step_and_does_nothing(house: House) -> None:
 
 def test_a_running_parent_is_stopped_with_a_savepoint_and_goes_on_with_the_variants_version(house: House) -> None:
     made = experiment(house, RunState.RUNNING)
-    begun = house.face.begin(Promote("split", check=False))
+    part = Part("counts", 0, "dedupe", Outcome.CHANGED_MEANING, ("a filter",))
+    manifest, plan = house.face.ask(ReadManifest(made.savepoint)), house.face.plan(Promote("split"))
+    verdict = verdicts.of(made.savepoint, plan.version, (part,))
+    known.keep(house.face.context, manifest, house.face.ask(ShowVersion(plan.version)), (), verdict, {})
+    begun = house.face.begin(Promote("split"))
     stop_as_the_supervisor_would(house, "a")
     ended = house.face.answer(begun)
     assert (ended.state, ended.kind, ended.job, ended.subject) == (OperationState.DONE, "promote", "a", "split")
     run = newest(house, "a")
     assert (ended.result, run.state, run.version) == (run.id, RunState.WANTED, newest(house, "split").version)
+    assert run.edge == Edge(Outcome.CHANGED_MEANING, made.savepoint, (part,)), "whatever savepoint the stop has left"
     assert run.checkpoints == house.face.ask(ShowJob("a")).runs[1].checkpoints
     (decided,) = house.face.ask(ShowExperiment(made.id)).decisions
     assert (decided.job, decided.choice, decided.parent, decided.run) == ("split", Choice.PROMOTED, "a", run.id)

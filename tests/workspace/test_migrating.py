@@ -33,7 +33,22 @@ def test_each_aggregate_is_kept_moved_widened_added_or_dropped() -> None:
     assert made.expressions == ("value.`max`", "0L", "value.`sum_2`", "value.`count`")
     assert [aggregate.becomes for aggregate in made.aggregates] == [Becomes.WIDENED, Becomes.ADDED, Becomes.KEPT, Becomes.DROPPED]
     assert made.changes and made.gaps == MEAN.gaps and made.aggregates[-1] == Aggregate(Becomes.DROPPED, "sum(n)")
-    assert told(made.aggregates[1:2]) == "count(n) begins as if no row had come before the savepoint"
+    assert told(made.aggregates[1:2]) == "count(n) begins with 0, as if no row had come before the savepoint"
+
+
+@pytest.mark.parametrize(
+    ("initial", "reference"),
+    [
+        (["0L"], "0"),
+        (["CAST(NULL AS BIGINT)"], "null"),
+        (["0.0D", "0L"], "0.0, 0"),
+        (["false", "CAST(0 AS DECIMAL(20,0))"], "false, 0"),
+        (["X'00'"], ""),
+        (["array()", "0L"], ""),
+    ],
+)
+def test_what_an_added_aggregate_begins_with_is_said_as_people_write_it(initial: list[str], reference: str) -> None:
+    assert migrated_columns.reference(initial) == reference
 
 
 def test_below_operators_that_came_an_aggregate_is_kept_where_it_alone_and_its_key_are_the_same() -> None:

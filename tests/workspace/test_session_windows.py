@@ -57,5 +57,5 @@ def test_the_verdict_says_what_becomes_of_its_aggregates() -> None:
     pair = Pair("q", 0, 0, kept, keeps, operator(SUM), operator(SUM, ROWS), is_explained=True)
     part = judged(pair, ())
     assert part.outcome is Outcome.NEEDS_REWRITING
-    assert "columns: sum(n) is kept as it is, count(1) begins as if no row had come before the savepoint." in part.hint
+    assert "columns: sum(n) is kept as it is, count(1) begins with 0, as if no row had come before the savepoint." in part.hint
     assert "--migrate FILE:function" in judged(replace(pair, is_explained=False), ()).hint

@@ -6,18 +6,21 @@ from dataclasses import fields
 from html import escape
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from dashboard import permitted
+from dashboard import permitted, session
 from dashboard.views import changes, operations
 from dashboard.views.fork.drafts import Variant
 from dashboard.views.state.frame import show
 from dashboard.widgets import errors_shown, message_box, section
 from pipelines.domain.access import Role
 from pipelines.domain.changed_meanings import ChangedMeaning, KeyExample
+from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.trials import Trial
 from pipelines.verbs.migrating import Migrating
 from pipelines.verbs.revision import Revision
+from pipelines.verbs.savepoints import ReadManifest
 from pipelines.verbs.try_code import TryCode
 from pipelines.words import changed_meanings as key_words
 from pipelines.words import formats
@@ -55,6 +58,16 @@ def draw(manifest: Manifest) -> None:
             st.rerun()
     if isinstance(st.session_state.get(kept), Trial):
         _shown(st.session_state[kept])
+
+
+def of_plan(plan: RestorePlan | None, variant: Variant, place: DeltaGenerator) -> None:
+    """The same where a job goes on: on the savepoint that stands for its state, with the rows in `place`; nothing where none does."""
+    if plan is None or plan.judged is None:
+        return
+    manifest = session.workspace().ask(ReadManifest(plan.judged))
+    button(manifest, variant, "")
+    with place:
+        draw(manifest)
 
 
 def _shown(trial: Trial) -> None:

@@ -17,7 +17,7 @@ from pipelines.domain.masters import Cluster
 from pipelines.domain.versions import Version, options
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.jobs import ShowLease
-from pipelines.words import clusters, formats, homes, limits, triggers
+from pipelines.words import clusters, edges, formats, homes, limits, triggers
 from pipelines.words import restarts as words
 
 LEASE_AGE_MS = 15_000
@@ -36,7 +36,7 @@ def draw(detail: JobDetail, now: float) -> None:
     left, right = st.columns(2, gap="medium")
     with left, st.container(border=True, key="card_run"):
         section("For a fork" if detail.summary.job.attached else "Run")
-        st.html(pairs(_for_a_fork(version) if detail.summary.job.attached else _run(run, detail.summary.job, detail.cluster, version)))
+        st.html(pairs(_for_a_fork(version) if detail.summary.job.attached else _run(detail, run, version)))
     with right:
         with st.container(border=True, key="card_arguments"):
             section("Arguments", "{output} is the job's own output directory, {job} its name")
@@ -69,8 +69,10 @@ def pairs(named: Sequence[tuple[str, str]]) -> str:
     return f'<table class="tm-pairs">{rows}</table>'
 
 
-def _run(run: Run, job: Job, cluster: Cluster | None, version: Version) -> list[tuple[str, str]]:
+def _run(detail: JobDetail, run: Run, version: Version) -> list[tuple[str, str]]:
+    job, cluster = detail.summary.job, detail.cluster
     origin = f"savepoint {escape(job.origin.savepoint)} of {escape(job.origin.job)}" if job.origin else "a script"
+    state = edges.told(detail.runs[-1].edge) if job.origin and detail.runs and detail.runs[-1].edge else ""
     return [
         ("Script", f"{escape(version.script)}, from {escape(version.source)}" if version.source else escape(version.script)),
         ("Version", _mono(version.id)),
@@ -85,7 +87,7 @@ def _run(run: Run, job: Job, cluster: Cluster | None, version: Version) -> list[
         ("Bytes", _mono(job.place) if job.place else "in the workspace"),
         ("Checkpoints", _mono(run.checkpoints)),
         *([("Lease", escape(_lease(job)))] if is_remote(job.place) else []),
-        ("Began from", origin),
+        ("Began from", f"{origin} – {escape(state)}" if state else origin),
         ("Limits", limits.spelt(job.limits) or "the usual ones"),
         ("Restarts", escape(words.strategy(job))),
         ("Job made", formats.exact(job.created_ms, session.zone())),

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dashboard import navigation, permitted, session
 from dashboard.health import health_chip
-from dashboard.views import changes, decisions
+from dashboard.views import changes, decisions, edges
 from dashboard.views.commands import Shown, commands
 from dashboard.views.job import actions, failure, limits, query_names, rescale, resources, restarts, resume
 from dashboard.views.live import live_switch
@@ -44,6 +44,7 @@ def draw(name: str, detail: JobDetail) -> bool:
         link = navigation.href("savepoints", savepoint=origin.savepoint)
         words = f"fork of {escape(origin.job)}"
         chips.append(f'<a class="tm-plain" href="{escape(link)}" target="_self"><span class="tm-chip blue">{words}</span></a>')
+        chips.append(edges.mark(detail.runs[-1].edge if detail.runs else None))
     decided = decision_of(session.workspace().ask(ListExperiments()), name) if detail.summary.job.origin else None
     if decided:
         experiment, made = decided

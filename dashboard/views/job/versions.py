@@ -12,19 +12,22 @@ import streamlit as st
 from dashboard import session
 from dashboard.components.code_editor import code_editor
 from dashboard.components.table import Cell, Column, Row, moment, number, shortened, table
-from dashboard.views import code_files
+from dashboard.drawing import verdicts
+from dashboard.views import code_files, edges
 from dashboard.widgets import STATES, chip, empty_state, section
 from pipelines.domain.jobs import JobDetail, Run
 from pipelines.domain.versions import Version, options
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.savepoints import ShowSavepoint
+from pipelines.words import edges as words
 from pipelines.words import formats
 
 COLUMNS = (
     Column("Run"),
     Column("State"),
     Column("Version"),
+    Column("Its state"),
     Column("Started"),
     Column("Ran for", "right"),
     Column("Began from"),
@@ -41,12 +44,15 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
             pass
         return
     shown = session.selected("version") or detail.runs[0].version
+    first = next((run for run in reversed(detail.runs) if run.version == shown), None)
     chosen = next((run.id for run in detail.runs if run.version == shown), "")
     section("Runs", f"{len(detail.runs):,}, newest first")
     clicked = table(COLUMNS, [_row(run, now) for run in detail.runs], key="runs", label="Runs", selected=chosen, max_height=300)
     if clicked:
         session.select(version=next(run.version for run in detail.runs if run.id == clicked))
         st.rerun(scope="fragment")
+    if first is not None:
+        edges.draw(first, detail.summary.job)
     _version(name, session.workspace().ask(ShowVersion(shown)), _before(detail.runs, shown))
 
 
@@ -61,6 +67,7 @@ def _row(run: Run, now: float) -> Row:
         Cell(run.id, mono=True, strong=True),
         Cell(text, tone=tone, live=run.state.live),
         shortened(run.version),
+        Cell(words.briefly(run.edge), tone=verdicts.tone(run.edge), hint=edges.hint(run.edge)) if run.edge else Cell(muted=True),
         moment(run.started_ms or run.created_ms, now),
         number(ran, formats.duration),
         origin,

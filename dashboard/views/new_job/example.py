@@ -8,10 +8,10 @@ import streamlit as st
 
 from dashboard import gallery, permitted
 from dashboard.drawing import pictures
+from dashboard.drawing.verdicts import TONES
 from dashboard.views import changes
 from dashboard.views.new_job import form
 from dashboard.views.new_job.form import Draft
-from dashboard.views.verdicts import TONES
 from dashboard.widgets import chip, section
 from pipelines.domain.access import Role
 from pipelines.domain.collection import Example

@@ -14,7 +14,7 @@ from dashboard.drawing.figures import BLUE, ORANGE, RED
 from dashboard.drawing.lineage import FOLDED
 from dashboard.health import health
 from dashboard.progress import kind_of
-from dashboard.views import operations
+from dashboard.views import edges, operations
 from dashboard.views.commands import commands
 from dashboard.views.live import live, live_switch
 from dashboard.views.savepoints.head import head
@@ -205,4 +205,5 @@ def _descendant(descendant: Descendant) -> str:
     link = f'<a href="{navigation.href("job", job=descendant.run.job)}" target="_self">{descendant.run.job}</a>'
     how = "resumed" if descendant.resumed else "forked"
     began = when(descendant.run.started_ms or descendant.run.created_ms, session.now_ms())
-    return f'<div class="tm-head">{link}{state_chip(descendant.run.state)}<span class="tm-caption">{how} {began}</span></div>'
+    chips = f"{state_chip(descendant.run.state)}{edges.mark(descendant.run.edge)}"
+    return f'<div class="tm-head">{link}{chips}<span class="tm-caption">{how} {began}</span></div>'

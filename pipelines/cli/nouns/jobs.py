@@ -20,7 +20,20 @@ from pipelines.domain.savepoints import RetainedBatch
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ListBatches, ListJobs, ListRetained, ListRuns, ShowJob, ShowLease
 from pipelines.verbs.savepoints import ReadVerification, ShowSavepoint
-from pipelines.words import backlog, catching_up, clusters, formats, homes, limits, probations, resources, restarts, schedules, triggers
+from pipelines.words import (
+    backlog,
+    catching_up,
+    clusters,
+    edges,
+    formats,
+    homes,
+    limits,
+    probations,
+    resources,
+    restarts,
+    schedules,
+    triggers,
+)
 from pipelines.words import observed as observed_words
 from pipelines.words import savepoints as words
 
@@ -135,13 +148,14 @@ def _runs(here: Here, question: ListRuns, runs: Sequence[Run]) -> str | output.T
 
 
 def _run_table(runs: Sequence[Run], now_ms: int) -> output.Table:
-    titles = ("RUN", "STATE", "VERSION", "STARTED", "TOOK>", "FROM", "REASON", "THEN")
+    titles = ("RUN", "STATE", "VERSION", "STARTED", "TOOK>", "FROM", "ITS STATE", "REASON", "THEN")
     return output.Table(titles, [_run_row(run, now_ms) for run in runs])
 
 
 def _job_pairs(detail: JobDetail, now_ms: int) -> list[tuple[str, str]]:
     job = detail.summary
     origin = f"{job.job.origin.savepoint} of {job.job.origin.job}" if job.job.origin else formats.MISSING
+    edge = detail.runs[-1].edge if job.job.origin and detail.runs else None
     return [
         ("job", job.job.name),
         ("state", job.state.value if job.state else "never ran"),
@@ -157,7 +171,7 @@ def _job_pairs(detail: JobDetail, now_ms: int) -> list[tuple[str, str]]:
         ("runs", "elsewhere: watched by its checkpoint" if job.job.attached else clusters.where(detail.cluster)),
         ("application", clusters.application(detail.cluster)),
         ("bytes", job.job.place or ("elsewhere" if job.job.attached else "in the workspace")),
-        ("forked from", origin),
+        ("forked from", f"{origin} – {edges.told(edge)}" if edge else origin),
         ("created", formats.when(job.job.created_ms, now_ms, None)),
         ("last progress", formats.when(job.last_progress_ms, now_ms, None)),
         ("batch", words.batches(detail.batches) or formats.count(job.batch)),
@@ -193,6 +207,7 @@ def _run_row(run: Run, now_ms: int) -> tuple[str, ...]:
         formats.exact(run.started_ms, None),
         formats.duration(took),
         run.from_savepoint or formats.MISSING,
+        edges.briefly(run.edge) or formats.MISSING,
         why[0][:100] if why else formats.MISSING,
         restarts.next_step(run, now_ms) or formats.MISSING,
     )

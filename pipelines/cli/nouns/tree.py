@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from pipelines.domain.experiments import Lane, Mark, Tree
 from pipelines.domain.ids import JobName
-from pipelines.words import formats, savepoints
+from pipelines.words import edges, formats, savepoints
 
 
 def tree_text(tree: Tree, attention: Mapping[JobName, str], now_ms: int) -> str:
@@ -47,6 +47,14 @@ def _own_line(tree: Tree, node: Lane | JobName | Mark, attention: Mapping[JobNam
     if not isinstance(node, Lane):
         return f"{node}  (forgotten)"
     state = ", ".join(dict.fromkeys(filter(None, (node.runs[-1].state.value if node.runs else "never ran", attention.get(node.job)))))
-    versions = " > ".join(dict.fromkeys(run.version for run in node.runs))
+    versions = " > ".join(_versions(node))
     is_gone = node.origin_savepoint is not None and node.origin_savepoint not in {mark.id for mark in tree.marks}
     return f"{node.job}  {state}  {versions}" + (f"  (from {node.origin_savepoint}, disposed of)" if is_gone else "")
+
+
+def _versions(lane: Lane) -> Iterator[str]:
+    """The versions that it ran, each with what became of the state when it began: `v-1 > v-2 [changed meaning]`."""
+    first = {run.version: run for run in reversed(lane.runs)}
+    for version in dict.fromkeys(run.version for run in lane.runs):
+        edge = edges.briefly(first[version].edge)
+        yield f"{version} [{edge}]" if edge else version

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from dashboard.drawing import verdicts
 from dashboard.drawing.families import families
-from dashboard.drawing.figures import ORANGE
+from dashboard.drawing.figures import GRAY, GREEN, ORANGE
 from dashboard.drawing.lineage import tree_chart
+from pipelines.domain.edges import Edge
 from pipelines.domain.experiments import Lane, Mark, Tree
 from pipelines.domain.ids import JobName, RunId, SavepointId, VersionId
 from pipelines.domain.jobs import Run
 from pipelines.domain.runs import Exit, RunState
 from pipelines.domain.savepoints import Reason
+from pipelines.domain.verdicts import Outcome
+from tests import samples
 
 NOW = 1_000_000
 
@@ -120,6 +125,33 @@ def test_forks_are_dotted_curves_from_the_savepoint_to_the_fork() -> None:
     curves = [t for t in tree_chart(families(TREE), now_ms=NOW).traces if t.get("line", {}).get("dash") == "dot"]
     ends = {(round(c["x"][0]), c["y"][0], c["y"][-1]) for c in curves}
     assert {(200, 0, 1), (450, 0, 2), (200, 0, 0)} <= ends
+
+
+def test_an_edge_has_the_colour_of_the_verdict_and_says_it_on_hover() -> None:
+    changed, same, unknown = samples.edge("sp-1"), Edge(Outcome.SAME), Edge()
+    upgraded = replace(run("parent", 700), version=VersionId("v-2"), edge=Edge(Outcome.CANNOT_TELL))
+    parent = lane("parent", run("parent", 0, 300), replace(run("parent", 400, 600, from_savepoint="sp-1"), edge=same), upgraded)
+    forks = [lane(name, replace(run(name, 500), edge=edge), origin="sp-1") for name, edge in (("a", changed), ("b", unknown))]
+    chart = tree_chart(families(Tree((parent, *forks), (mark("sp-1", "parent", 200),))), now_ms=NOW)
+    curves = [trace["line"]["color"] for trace in chart.traces if trace.get("line", {}).get("dash") == "dot"]
+    assert curves == [ORANGE, "$muted", GREEN]
+    said = {trace["hovertext"][0]: trace["marker"]["color"] for trace in chart.traces if "hovertext" in trace}
+    assert [words.partition("<br>")[0] for words in said] == [
+        "<b>changed meaning, rewritten, without counts.1</b>",
+        "<b>not checked</b>",
+        "<b>cannot tell</b>",
+    ]
+    assert list(said.values()) == [ORANGE, GRAY, GRAY] and "count(1), which begins with 0" in next(iter(said)).replace("<br>", " ")
+    assert [(entry.name, entry.color) for entry in chart.legend[6:]] == [
+        ("same", GREEN),
+        ("cannot tell", GRAY),
+        ("changed meaning", ORANGE),
+    ]
+
+
+def test_state_that_was_rewritten_is_no_trouble_any_more() -> None:
+    needs = Edge(Outcome.NEEDS_REWRITING)
+    assert [verdicts.tone(edge) for edge in (needs, replace(needs, migration=samples.edge("sp-1").migration))] == ["red", "orange"]
 
 
 def test_what_people_typed_is_not_markup() -> None:
