@@ -118,6 +118,10 @@ class LockStepped:
     """The newest batch that both have: rows of later ones are left out of the whole comparison."""
     first: int | None
     """The first batch whose rows part; None where none does."""
+    keys: tuple[str, ...] = ()
+    """The columns that name a row of that batch."""
+    examples: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    """The rows of that batch that part, as `Comparison.examples` has them."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from dashboard.views.experiments.shares import Pair, bar, examples_frame, pair, 
 from pipelines.domain import verdicts
 from pipelines.domain.decisions import StateFrom
 from pipelines.domain.errors import Conflict, Unsupported, refusal
-from pipelines.domain.experiments import Comparison
+from pipelines.domain.experiments import Comparison, LockStepped
 from pipelines.domain.ids import ExperimentId, JobName, SavepointId
 from pipelines.domain.intervals import Interval, Measure
 from pipelines.domain.runs import RunState
@@ -26,6 +26,7 @@ from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.replay import RunReplay
+from pipelines.verbs.state_difference import CompareState
 from tests import samples
 from tests.afterwards import follow
 from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, column, selected, tables, texts
@@ -147,6 +148,19 @@ def test_a_and_b_side_by_side(opened: Opener) -> None:
         json.loads(component.proto.json) for component in app.get("bidi_component") if "tidemark_panel" in component.proto.component_name
     ]
     assert [entry["value"] for chart in drawn if chart["title"] == "checks.bad_rows" for entry in chart["legend"]] == ["3", "3"]
+
+
+def test_in_lock_step_the_first_batch_has_its_keys_and_the_state_after_it_is_compared(opened: Opener) -> None:
+    face, asked_for = FakeFace.sample(), Compare("post_engagement", "post_engagement_split")
+    rows = {"changed": [{"post": 2, "a.views": 3, "b.views": 5}], "only_a": [], "only_b": []}
+    face.answers(asked_for, replace(comparison(), lock_step=LockStepped(3, 9, 8, ("post",), rows)))
+    app = opened(face, "experiments", a="post_engagement", b="post_engagement_split")
+    words = texts(app)
+    assert "the first batch whose rows differ is 8, at post=2 (views: 3 in A, 5 in B)" in words and "First batch that differs: 8" in words
+    places = app.selectbox(key="state_of_both_at")
+    assert places.options == ["After batch 8, the first that differs", "After batch 9, the newest of both"]
+    clicked(app, "state_of_both_compare")
+    assert face.begun == [CompareState("post_engagement@counts=8", "post_engagement_split@counts=8", query="counts")]
 
 
 def test_an_interval_of_what_both_observe_has_its_own_name() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from pipelines.verbs.rescale import Rescale
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ReadManifest
 from pipelines.verbs.take import Take
+from pipelines.workspace.compare import batches
 from tests.workspace.conftest import NEWEST, House
 
 BEGAN = 9
@@ -120,3 +122,26 @@ def test_what_would_shift_the_batches_is_refused(house: House, begun: str) -> No
         house.face.plan(Fork(savepoint=begun, name="b", lock_step=True, partitions=8))
     with pytest.raises(TidemarkError, check=lambda raised: raised.code == "lockstep.query"):
         house.face.plan(Fork(savepoint=begun, name="b", lock_step=True, new_queries=("late",)))
+
+
+def write_batches(output: Path, rows: list[list[dict[str, object]]]) -> str:
+    """What a file sink has after these batches, one file each."""
+    (output / "_spark_metadata").mkdir(parents=True)
+    for batch, of_batch in enumerate(rows):
+        file = output / f"part-{batch}.json"
+        file.write_text("".join(json.dumps(row) + "\n" for row in of_batch))
+        entry = {"path": file.as_uri(), "size": file.stat().st_size, "isDir": False, "modificationTime": 1, "action": "add"}
+        (output / "_spark_metadata" / str(batch)).write_text(
+            "v1\n" + json.dumps(entry | {"blockReplication": 1, "blockSize": 1}),
+        )
+    return str(output)
+
+
+def test_where_they_part_is_a_batch_and_its_keys_with_both_values(tmp_path: Path) -> None:
+    one, two, three = ({"k": f"k{number}", "n": number} for number in range(3))
+    a = write_batches(tmp_path / "a", [[one], [two, three], [one]])
+    b = write_batches(tmp_path / "b", [[one], [{**two, "n": 9}], [three]])
+    stepped = batches.stepped(a, b, "json", (), -1, 2, (None, None), 5)
+    assert (stepped.since, stepped.first, stepped.keys) == (0, 1, ("k",))
+    assert stepped.examples == {"changed": [{"k": "k1", "a.n": 1, "b.n": 9}], "only_a": [three], "only_b": []}
+    assert batches.stepped(a, a, "json", (), -1, 2, (None, None), 5).examples == {}

@@ -93,7 +93,8 @@ def _in_lock_step(
     options = (side_a.options, side_b.options)
     comparison = outputs.compare(files_a, files_b, format=side_a.format, keys=question.keys, examples=question.examples, options=options)
     began = compare_batches.began(context, a, b, query)
-    stepped = compare_batches.stepped(side_a.path, side_b.path, side_a.format, question.keys, began, until, options)
+    asked = (question.keys, began, until, options, question.examples)
+    stepped = compare_batches.stepped(side_a.path, side_b.path, side_a.format, *asked)
     return replace(comparison.of(a, b, query), lock_step=stepped)
 
 
