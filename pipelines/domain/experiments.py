@@ -157,6 +157,8 @@ class Comparison:
     """Columns that one of them alone has, or that are of another type there."""
     uncut: bool = False
     """Whether they are in lock-step and were compared like jobs that run freely: the log of a sink cannot be cut to a batch of both."""
+    varies: tuple[str, ...] = ()
+    """Of two in lock-step: what of their code depends on the clock or on chance, and differs by itself."""
 
     @property
     def differs(self) -> bool:

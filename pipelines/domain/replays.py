@@ -95,6 +95,8 @@ class Replay:
     """None where it failed."""
     failure: str = ""
     """What it failed with."""
+    varies: tuple[str, ...] = ()
+    """What of its code, or of the job's own, depends on the clock or on chance, and differs by itself."""
 
     @property
     def batches(self) -> int:

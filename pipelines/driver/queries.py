@@ -22,6 +22,7 @@ from pipelines.driver.following import Following
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.lease import Leases
 from pipelines.driver.listener import Listening
+from pipelines.driver.planning import facts
 from pipelines.driver.plans import Plans
 from pipelines.driver.query_names import ExpectedQueries, GivenNames
 from pipelines.driver.records import Records, say
@@ -199,6 +200,7 @@ class Queries:
         start = QueryStarted(
             name, query.id, query.runId, checkpoint, wrote.sink, wrote.path, ui_url, spark.version, at_ms, wrote.table,
             inputs.names(frame), location, trigger_of(query), inputs.brokers(frame), tables, sink_options=wrote.options,
+            varies=facts.varying(frame._jdf.queryExecution().analyzed()),
         )  # fmt: skip
         self._records.query(start)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipelines.domain.experiments import Comparison
+from pipelines.words import verdicts
 
 FREE = (
     "The two run freely, each with batches of its own: whether a difference is the code's or that of timing cannot be told. A fork in "
@@ -30,10 +31,19 @@ def cause(comparison: Comparison) -> str:
     common = f"In lock-step, batch by batch up to batch {stepped.until:,}"
     if stepped.first is not None:
         at = key(stepped.keys, stepped.examples)
-        return f"{common}: the first batch whose rows differ is {stepped.first:,}{f', {at}' if at else ''}. Each difference is the code's."
+        return f"{common}: the first batch whose rows differ is {stepped.first:,}{f', {at}' if at else ''}. {_whose(comparison)}"
     if not comparison.differs:
         return f"{common}: the rows of each batch are the same."
-    return f"{common}: the rows differ before batch {stepped.since:,}, where batches cannot be told apart any more. That is the code's."
+    return f"{common}: the rows differ before batch {stepped.since:,}, where batches cannot be told apart any more. {_whose(comparison)}"
+
+
+def _whose(comparison: Comparison) -> str:
+    return "Each difference is the code's." if not comparison.varies else "It is the code's, or comes by itself."
+
+
+def varies(names: Sequence[str]) -> str:
+    """`Depends on the clock or on chance, so that a replay differs by itself: rand().`; empty for nothing."""
+    return f"{verdicts.VARIES}: {', '.join(names)}." if names else ""
 
 
 def key(keys: Sequence[str], examples: Mapping[str, Sequence[Mapping[str, Any]]], sides: tuple[str, str] = ("A", "B")) -> str:

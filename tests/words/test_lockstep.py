@@ -29,6 +29,7 @@ CHANGED = {"changed": [{"k": "x", "a.n": 1, "b.n": 2}], "only_a": [{"k": "z", "n
             replace(OTHER, lock_step=LockStepped(3, 9, 7, (), {"only_b": [{"k": "y", "n": 4}]})),
             "7, at k=y, n=4, which only B has.",
         ),
+        (replace(OTHER, lock_step=LockStepped(3, 9, 7), varies=("rand()",)), "It is the code's, or comes by itself."),
     ],
 )
 def test_where_they_part_or_why_that_cannot_be_said(comparison: Comparison, words: str) -> None:

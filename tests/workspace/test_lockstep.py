@@ -13,7 +13,7 @@ from pipelines.domain.errors import Conflict, Invalid, TidemarkError, Unsupporte
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
 from pipelines.domain.lockstep import UNREPEATABLE, Lead
-from pipelines.domain.runs import RunState
+from pipelines.domain.runs import QUERIES_FILE, RunState
 from pipelines.savepoint import leads
 from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.face import do
@@ -22,7 +22,7 @@ from pipelines.verbs.rescale import Rescale
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ReadManifest
 from pipelines.verbs.take import Take
-from pipelines.workspace.compare import batches
+from pipelines.workspace.compare import batches, varying
 from tests.workspace.conftest import NEWEST, House
 
 BEGAN = 9
@@ -145,3 +145,12 @@ def test_where_they_part_is_a_batch_and_its_keys_with_both_values(tmp_path: Path
     assert (stepped.since, stepped.first, stepped.keys) == (0, 1, ("k",))
     assert stepped.examples == {"changed": [{"k": "k1", "a.n": 1, "b.n": 9}], "only_a": [three], "only_b": []}
     assert batches.stepped(a, a, "json", (), -1, 2, (None, None), 5).examples == {}
+
+
+def test_what_differs_by_itself_is_told_but_not_what_the_leaders_clock_gives(house: House, run: Run) -> None:
+    started = {"varies": ["current_timestamp()", "now()", "rand()"]}
+    line = json.loads((house.face.layout.run(run.job, run.id) / QUERIES_FILE).read_text().splitlines()[-1])
+    house.append(run, QUERIES_FILE, json.dumps(line | started) + "\n")
+    context = house.face.context
+    assert varying.of_jobs(context, run.job) == varying.of_jobs(context, run.job, query="counts") == ("now()", "rand()")
+    assert varying.of_jobs(context, run.job, query="other") == ()

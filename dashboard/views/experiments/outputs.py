@@ -20,7 +20,7 @@ from dashboard.widgets import chip, close, error_box, message_box, popover, sect
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.experiments import Comparison
 from pipelines.verbs.experiments import Compare
-from pipelines.words import formats, lockstep
+from pipelines.words import formats, lockstep, verdicts
 
 MEASURES = 4
 MOST_ROWS = 8
@@ -46,6 +46,8 @@ def draw(pair: Pair) -> None:
     st.html(bar(outcome))
     for text in filter(None, (lockstep.cause(outcome), outcome.note)):
         st.caption(text)
+    if outcome.varies:
+        message_box(verdicts.VARIES, ", ".join(outcome.varies), tone="blue")
     _first_batch(outcome)
     _parting(outcome)
     _over_time(outcome)

@@ -133,6 +133,7 @@ def _comparison(outputs: Comparison) -> str:
         output.details(pairs),
         output.Table(("", "ROWS>"), counts).plain().lstrip("\n"),
         lockstep.cause(outputs),
+        lockstep.varies(outputs.varies),
         *first,
         _parting(outputs),
         *tables,
