@@ -132,8 +132,8 @@ def test_a_replay_and_a_bisection_are_begun(opened: Opener) -> None:
     assert isinstance(face.begun[-1], Bisect) and face.begun[-1].sql == "SELECT 1 FROM output"
     app = opened(face, "experiments")
     app.button(key="bisect_begin").click().run()
-    for field, value in ((app.segmented_control(key="bisect_by"), "Script"), (app.segmented_control(key="bisect_over"), Over.STATE)):
-        field.set_value(value)
+    for field, value in (("bisect_by", "Script"), ("bisect_over", Over.STATE)):
+        app.segmented_control(key=field).set_value(value)
         app.button(key="bisect_begin").click().run()
     app.text_area(key="bisect_script").set_value("raise SystemExit(1)")
     app.button(key="bisect_begin").click().run()
