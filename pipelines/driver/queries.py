@@ -15,14 +15,13 @@ from pipelines.domain.ids import QueryName, folder_of
 from pipelines.domain.placeholders import OUTPUT
 from pipelines.domain.run_specs import RunSpec
 from pipelines.domain.runs import QueryStarted
-from pipelines.driver import delta_tables, destinations, iceberg_tables, inputs, installed, sinks, sources, topics
+from pipelines.driver import delta_tables, destinations, iceberg_tables, inputs, installed, sinks, sources, topics, varying
 from pipelines.driver.destinations import Destination
 from pipelines.driver.executors import Executors
 from pipelines.driver.following import Following
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.lease import Leases
 from pipelines.driver.listener import Listening
-from pipelines.driver.planning import facts
 from pipelines.driver.plans import Plans
 from pipelines.driver.query_names import ExpectedQueries, GivenNames
 from pipelines.driver.records import Records, say
@@ -200,7 +199,7 @@ class Queries:
         start = QueryStarted(
             name, query.id, query.runId, checkpoint, wrote.sink, wrote.path, ui_url, spark.version, at_ms, wrote.table,
             inputs.names(frame), location, trigger_of(query), inputs.brokers(frame), tables, sink_options=wrote.options,
-            varies=facts.varying(frame._jdf.queryExecution().analyzed()),
+            varies=varying.of_plan(frame._jdf.queryExecution().analyzed()),
         )  # fmt: skip
         self._records.query(start)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,8 +24,7 @@ from pipelines.verbs.experiments import Compare, Diff, ListExperiments, ShowInte
 from pipelines.verbs.fork import Variant
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.migrating import CHECK
-from pipelines.verbs.shell import as_command
-from pipelines.verbs.state_difference import CompareState
+from pipelines.verbs.shell import COMMAND
 from pipelines.words import formats, lockstep, observed
 
 MEASURED = {
@@ -149,7 +149,7 @@ def _by_key(outputs: Comparison, state: Section) -> str:
         return ""
     batch = stepped.until if stepped.first is None else stepped.first
     a, b = (lockstep.point(job, outputs.query, batch) for job in (outputs.a, outputs.b))
-    return f"state after batch {batch:,}, key by key:\n{as_command(CompareState(a, b, query=outputs.query))}"
+    return f"state after batch {batch:,}, key by key:\n{COMMAND} {shlex.join(['state-difference', a, b, '--query', outputs.query])}"
 
 
 def _parting(outputs: Comparison) -> str:

@@ -20,8 +20,6 @@ STATEFUL = {
     "TransformWithStateInPySpark",
 }
 MOST_CHARS = 300
-VARIES = re.compile(r"\b(current_timestamp|now|current_date|localtimestamp|rand|randn|uuid|shuffle|monotonically_increasing_id)\(")
-PROCESSING_TIME = re.compile(r"\bProcessingTime(Timeout)?\b")
 
 
 def of_operators(plan: Any, count: int) -> list[tuple[tuple[str, str], ...]]:
@@ -35,13 +33,6 @@ def of_operators(plan: Any, count: int) -> list[tuple[tuple[str, str], ...]]:
 def stateful(plan: Any) -> list[Any]:
     """The stateful nodes of an analyzed plan, from the sink down."""
     return [node for node in _below(plan) if _is_stateful(node)]
-
-
-def varying(plan: Any) -> tuple[str, ...]:
-    """What depends on the clock or on chance in an analyzed plan."""
-    text = str(plan.toString())
-    timers = ("timers of processing time",) if PROCESSING_TIME.search(text) else ()
-    return (*dict.fromkeys(f"{match[1]}()" for match in VARIES.finditer(text)), *timers)
 
 
 def _is_stateful(node: Any) -> bool:
