@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from pipelines.domain.bisections import Answer, Bisection, Input, Over, Step, Way
+from pipelines.domain.bisections import Answer, Bisection, Changes, Input, Over, Step, Way
 from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import BisectionId, JobName, QueryName, ReplayId, SavepointId, VersionId
 from pipelines.domain.replays import Kind, Outcome, Replay, ReplayedPart
@@ -58,6 +58,7 @@ def replay() -> Replay:
             ReplayedPart(Kind.STATE, COUNTS, "counts / 0 / default", Outcome.EQUAL, ("value.count",), ("key.post",), 40, 40, 40),
             ReplayedPart(Kind.OUTPUT, QueryName("late"), "console", Outcome.NOT_COMPARED, note="the sink console keeps no rows to compare"),
         ),
+        varies=("rand()",),
     )
 
 
@@ -89,6 +90,15 @@ def bisection() -> Bisection:
         more=False,
         created_ms=samples.NOW_MS - 120_000,
         took_ms=900.0,
+        changes=Changes(
+            ("post", "views"),
+            ("post",),
+            0,
+            0,
+            1,
+            1,
+            {"changed": ({"post": "p7", "a.views": 4, "b.views": -3},), "only_b": ({"post": "p8"},)},
+        ),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +65,23 @@ class Input:
 
 
 @dataclass(frozen=True)
+class Changes:
+    """What became otherwise from the last right batch (A) to the first wrong one (B): of an output the rows of files that one of both
+    lacks, of state all rows."""
+
+    columns: tuple[str, ...]
+    keys: tuple[str, ...]
+    """The columns that name a row; none where whole rows were compared."""
+    equal: Count
+    only_a: Count
+    only_b: Count
+    changed: Count
+    examples: Mapping[str, tuple[Mapping[str, Any], ...]]
+    """`only_a`, `only_b`: rows; `changed`: the key, and `a.<column>` and `b.<column>` of each column that differs."""
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class Bisection:
     """A bisection that has ended (`bisections/<id>.json`)."""
 
@@ -94,6 +111,8 @@ class Bisection:
     """Whether there are more of them."""
     created_ms: Moment
     took_ms: Took
+    changes: Changes | None = None
+    """None where the state that was read of one of both batches has left the cache since."""
 
 
 def middle(right: int, wrong: int, skipped: Sequence[int] = ()) -> int | None:

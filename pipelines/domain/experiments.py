@@ -118,6 +118,10 @@ class LockStepped:
     """The newest batch that both have: rows of later ones are left out of the whole comparison."""
     first: int | None
     """The first batch whose rows part; None where none does."""
+    keys: tuple[str, ...] = ()
+    """The columns that name a row of that batch."""
+    examples: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    """The rows of that batch that part, as `Comparison.examples` has them."""
 
 
 @dataclass(frozen=True)
@@ -153,6 +157,8 @@ class Comparison:
     """Columns that one of them alone has, or that are of another type there."""
     uncut: bool = False
     """Whether they are in lock-step and were compared like jobs that run freely: the log of a sink cannot be cut to a batch of both."""
+    varies: tuple[str, ...] = ()
+    """Of two in lock-step: what of their code depends on the clock or on chance, and differs by itself."""
 
     @property
     def differs(self) -> bool:

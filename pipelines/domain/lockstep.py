@@ -5,7 +5,7 @@ What a what-if (`until` a batch, at full speed), an A/B test that follows its pa
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,15 @@ MOVED = "lockstep.moved"
 SOURCE = "lockstep.source"
 QUERY = "lockstep.query"
 SPARK = "lockstep.spark"
+
+
+PINNED = frozenset({"current_timestamp()", "current_date()", "localtimestamp()"})
+"""What Spark takes from the clock of the batch (`MicroBatchExecution.runBatch`), which is the leader's; `now()` it does not."""
+
+
+def varying(names: Iterable[str]) -> tuple[str, ...]:
+    """Of what depends on the clock or on chance: what differs from run to run even where the batches are the same."""
+    return tuple(name for name in dict.fromkeys(names) if name not in PINNED)
 
 
 @dataclass(frozen=True)

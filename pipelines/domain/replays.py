@@ -58,6 +58,10 @@ class ReplayedPart:
     examples: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
     """`only_a`, `only_b`: rows; `changed`: the key, and `a.<column>` and `b.<column>` of each column that differs."""
     note: str = ""
+    first_keys: tuple[str, ...] = ()
+    """The columns that name a row of the batch `first`."""
+    first_examples: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
+    """The rows of that batch that part, as `examples` has them."""
 
     @property
     def title(self) -> str:
@@ -91,6 +95,8 @@ class Replay:
     """None where it failed."""
     failure: str = ""
     """What it failed with."""
+    varies: tuple[str, ...] = ()
+    """What of its code, or of the job's own, depends on the clock or on chance, and differs by itself."""
 
     @property
     def batches(self) -> int:

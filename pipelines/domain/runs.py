@@ -108,6 +108,8 @@ class QueryStarted:
     """Stateful operators that its checkpoint had when it was attached; 0 for a query of a driver of ours, whose Spark tells of them."""
     sink_options: Mapping[str, str] | None = None
     """How its CSV files are written (`csv_options.NAMES`); None for other sinks, and where it is not known."""
+    varies: tuple[str, ...] = ()
+    """What of its plan depends on the clock or on chance (`rand()`); not what its Python functions do."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

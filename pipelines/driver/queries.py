@@ -15,7 +15,7 @@ from pipelines.domain.ids import QueryName, folder_of
 from pipelines.domain.placeholders import OUTPUT
 from pipelines.domain.run_specs import RunSpec
 from pipelines.domain.runs import QueryStarted
-from pipelines.driver import commits, delta_tables, destinations, iceberg_tables, inputs, installed, sinks, sources, topics
+from pipelines.driver import commits, delta_tables, destinations, iceberg_tables, inputs, installed, sinks, sources, topics, varying
 from pipelines.driver.destinations import Destination
 from pipelines.driver.executors import Executors
 from pipelines.driver.failures import Failure
@@ -214,6 +214,7 @@ class Queries:
         start = QueryStarted(
             name, query.id, query.runId, checkpoint, wrote.sink, wrote.path, ui_url, spark.version, at_ms, wrote.table,
             inputs.names(frame), location, trigger_of(query), inputs.brokers(frame), tables, sink_options=wrote.options,
+            varies=varying.of_plan(frame._jdf.queryExecution().analyzed()),
         )  # fmt: skip
         self._records.query(start)
 

@@ -17,7 +17,7 @@ from pipelines.verbs.shell import words_of_fields
 from pipelines.verbs.state import TableNamed
 from pipelines.verbs.verb import Change, Http, Kind, Question, Shell, Works, argument, named, option
 
-POINT = "A savepoint; a job, which is its newest committed batch; or JOB@N, a batch that Spark still keeps."
+POINT = "A savepoint; a job, which is its newest committed batch; or JOB@N (JOB@QUERY=N), a batch that Spark still keeps."
 
 
 @dataclass(frozen=True)

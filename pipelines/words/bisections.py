@@ -38,3 +38,14 @@ def step(step: Step) -> tuple[str, str, str]:
     """A step: its batch, what was said of it, where its rows came from."""
     rows = f", {step.rows:,} rows" if step.answer is Answer.WRONG and step.rows else ""
     return f"{step.batch:,}", f"{step.answer.value}{rows}", WAYS[step.way]
+
+
+def changed(bisection: Bisection) -> str:
+    """What became otherwise with the first wrong batch, by key: `Since batch 5, by post: 1 changed, 6 added, 0 removed.`"""
+    changes = bisection.changes
+    if changes is None:
+        return "What it made otherwise is not known: the state that was read has left the cache."
+    since = f"Since batch {bisection.right:,}" if bisection.right >= 0 else "From its beginning"
+    by = f"by {', '.join(changes.keys)}" if changes.keys else "as whole rows"
+    counted = f"{since}, {by}: {changes.changed:,} changed, {changes.only_b:,} added, {changes.only_a:,} removed."
+    return " ".join(filter(None, (counted, changes.note)))

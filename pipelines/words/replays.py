@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pipelines.domain.replays import Kind, Outcome, Replay, ReplayedPart
-from pipelines.words import formats
+from pipelines.words import formats, lockstep
+
+SIDES = ("the job's own", "the replay's")
 
 
 def sentence(replay: Replay) -> str:
@@ -36,5 +38,6 @@ def where(part: ReplayedPart) -> str:
     if part.outcome is not Outcome.DIFFERENT or part.since is None:
         return ""
     if part.first is not None:
-        return f"The first batch whose rows differ is {part.first:,}."
+        at = lockstep.key(part.first_keys, part.first_examples, SIDES)
+        return f"The first batch whose rows differ is {part.first:,}{f', {at}' if at else ''}."
     return f"The rows differ before batch {part.since:,}, where batches cannot be told apart any more."

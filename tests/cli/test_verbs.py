@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pipelines.domain.errors import GROUPS, STATUS_AND_EXIT_CODES, Invalid, NotFound, TidemarkError, Unavailable
+from pipelines.domain.experiments import LockStepped
 from pipelines.domain.findings import Finding, Problem, Urgency
 from pipelines.domain.home_leases import LeaseSeen
 from pipelines.domain.ids import JobName, OperationId, RunId
@@ -517,6 +518,12 @@ def test_compare(tidemark: Door) -> None:
     comparison = tidemark.json("compare", JOB, "post_engagement_split", "--key", "post")
     assert comparison.keys() - plain(tidemark.face.ask(asked)).keys() == {"metrics", "state"}
     assert comparison | plain(tidemark.face.ask(asked)) == comparison
+    rows = {"changed": [{"post": 2, "a.views": 3, "b.views": 5}]}
+    asked = Compare(JOB, "post_engagement_split")
+    tidemark.face.answers(asked, replace(tidemark.face.ask(asked), lock_step=LockStepped(3, 9, 8, ("post",), rows)))
+    text = tidemark("compare", JOB, "post_engagement_split").stdout
+    assert "first batch whose rows differ is 8, at post=2 (views: 3 in A, 5 in B)" in text and "batch 8, changed" in text
+    assert f"state-difference {JOB}@counts=8 post_engagement_split@counts=8 --query counts" in text
 
 
 def test_versions_is_a_tree(tidemark: Door) -> None:

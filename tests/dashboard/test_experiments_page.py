@@ -12,9 +12,10 @@ from dashboard import session
 from dashboard.views.experiments.intervals import intervals_table
 from dashboard.views.experiments.shares import Pair, bar, examples_frame, pair, parting_table, share, whole
 from pipelines.domain import verdicts
+from pipelines.domain.bisections import Over
 from pipelines.domain.decisions import StateFrom
 from pipelines.domain.errors import Conflict, Unsupported, refusal
-from pipelines.domain.experiments import Comparison
+from pipelines.domain.experiments import Comparison, LockStepped
 from pipelines.domain.ids import ExperimentId, JobName, SavepointId
 from pipelines.domain.intervals import Interval, Measure
 from pipelines.domain.runs import RunState
@@ -26,6 +27,7 @@ from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.replay import RunReplay
+from pipelines.verbs.state_difference import CompareState
 from tests import samples
 from tests.afterwards import follow
 from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, column, selected, tables, texts
@@ -91,12 +93,14 @@ def test_replays_and_bisections_are_listed_and_shown(opened: Opener) -> None:
         "different in the output of counts",
         "The first batch whose rows differ is 9",
         "keeps no rows",
+        "so that a replay differs by itself",
     ):
         assert part in texts(shown), part
     assert any("a.views" in frame.value.columns for frame in shown.dataframe)
     bisected = opened(FakeFace.sample(), "experiments", bisection="bi-000000000001")
-    for part in ("The first batch of counts", "nothing was run again", "file:///data/events/007.json"):
+    for part in ("The first batch of counts", "nothing was run again", "file:///data/events/007.json", "by post: 1 changed, 1 added"):
         assert part in texts(bisected), part
+    assert any("b.views" in frame.value.columns for frame in bisected.dataframe)
     assert "replay.not_found" in texts(opened(FakeFace.sample(), "experiments", replay="rp-none"))
 
 
@@ -126,6 +130,15 @@ def test_a_replay_and_a_bisection_are_begun(opened: Opener) -> None:
     app.button(key="bisect_begin").click().run()
     answered(app, "bisect_begin", "bisect_yes")
     assert isinstance(face.begun[-1], Bisect) and face.begun[-1].sql == "SELECT 1 FROM output"
+    app = opened(face, "experiments")
+    app.button(key="bisect_begin").click().run()
+    for field, value in (("bisect_by", "Script"), ("bisect_over", Over.STATE)):
+        app.segmented_control(key=field).set_value(value)
+        app.button(key="bisect_begin").click().run()
+    app.text_area(key="bisect_script").set_value("raise SystemExit(1)")
+    app.button(key="bisect_begin").click().run()
+    answered(app, "bisect_begin", "bisect_yes")
+    assert (face.begun[-1].script, face.begun[-1].sql, face.begun[-1].over) == ("raise SystemExit(1)", "", Over.STATE)
 
 
 def test_a_and_b_side_by_side(opened: Opener) -> None:
@@ -147,6 +160,20 @@ def test_a_and_b_side_by_side(opened: Opener) -> None:
         json.loads(component.proto.json) for component in app.get("bidi_component") if "tidemark_panel" in component.proto.component_name
     ]
     assert [entry["value"] for chart in drawn if chart["title"] == "checks.bad_rows" for entry in chart["legend"]] == ["3", "3"]
+
+
+def test_in_lock_step_the_first_batch_has_its_keys_and_the_state_after_it_is_compared(opened: Opener) -> None:
+    face, asked_for = FakeFace.sample(), Compare("post_engagement", "post_engagement_split")
+    rows = {"changed": [{"post": 2, "a.views": 3, "b.views": 5}], "only_a": [], "only_b": []}
+    face.answers(asked_for, replace(comparison(), lock_step=LockStepped(3, 9, 8, ("post",), rows), varies=("rand()",)))
+    app = opened(face, "experiments", a="post_engagement", b="post_engagement_split")
+    words = texts(app)
+    assert "the first batch whose rows differ is 8, at post=2 (views: 3 in A, 5 in B)" in words and "First batch that differs: 8" in words
+    assert "differs by itself" in words and "rand()" in words
+    places = app.selectbox(key="state_of_both_at")
+    assert places.options == ["After batch 8, the first that differs", "After batch 9, the newest of both"]
+    clicked(app, "state_of_both_compare")
+    assert face.begun == [CompareState("post_engagement@counts=8", "post_engagement_split@counts=8", query="counts")]
 
 
 def test_an_interval_of_what_both_observe_has_its_own_name() -> None:

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import duckdb
 import pytest
 
+from pipelines.catalog.judging import Rows
 from pipelines.domain.bisections import Answer, Over, Way, answer_of, at_most, middle
 from pipelines.domain.errors import Conflict, Invalid, NotFound, TidemarkError
 from pipelines.domain.ids import JobName
@@ -17,6 +19,7 @@ from pipelines.verbs.bisect import Bisect, ListBisections, ShowBisection
 from pipelines.verbs.face import do
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.take import Take
+from pipelines.workspace.bisections import changes
 from pipelines.workspace.compare import batches
 from tests.savepoint.golden import lay_checkpoint, lay_output
 from tests.workspace.conftest import NEWEST, House, query_line
@@ -78,6 +81,23 @@ def test_sql_sees_the_rows_as_of_each_batch(house: House, ends: dict[str, Any]) 
     bisection = house.face.answer(begun)
     assert bisection.wrong == next(batch for batch in rows if rows[batch] >= most)
     assert (bisection.columns, bisection.rows) == (("n",), ((rows[bisection.wrong],),))
+    assert bisection.changes is not None and (bisection.changes.only_a, bisection.changes.changed) == (0, 0)
+    assert bisection.changes.only_b == rows[bisection.wrong] - rows[bisection.right] > 0 and bisection.changes.examples["only_b"]
+
+
+def test_keys_of_state_that_became_otherwise_have_both_values(tmp_path: Path) -> None:
+    read = {}
+    for side, counts in (("right", {"k0": 1, "k1": 2, "gone": 3}), ("wrong", {"k0": 1, "k1": 5, "new": 4})):
+        file = str(tmp_path / f"{side}.parquet")
+        rows = ", ".join(f"({{'k': '{key}'}}, {{'count': {count}}}, 0)" for key, count in counts.items())
+        duckdb.sql(f"COPY (SELECT * FROM (VALUES {rows}) AS t(key, value, partition_id)) TO '{file}' (FORMAT parquet)")
+        read[side] = Rows(Over.STATE.value, "parquet", (file,))
+    changed = changes.between(read["right"], read["wrong"], 5)
+    assert changed is not None and (changed.keys, changed.equal, changed.note) == (("key",), 1, "")
+    assert changed.examples["changed"] == ({"key.k": "k1", "a.value.count": 2, "b.value.count": 5},)
+    assert [[row["key.k"] for row in changed.examples[kind]] for kind in ("only_a", "only_b")] == [["gone"], ["new"]]
+    Path(read["right"].files[0]).unlink()
+    assert changes.between(read["right"], read["wrong"], 5) is None
 
 
 def test_a_script_that_cannot_say_is_passed_over(house: House, ends: dict[str, Any]) -> None:

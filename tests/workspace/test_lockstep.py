@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from pipelines.domain.errors import Conflict, Invalid, TidemarkError, Unsupporte
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
 from pipelines.domain.lockstep import UNREPEATABLE, Lead
-from pipelines.domain.runs import RunState
+from pipelines.domain.runs import QUERIES_FILE, RunState
 from pipelines.savepoint import leads
 from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.face import do
@@ -21,6 +22,7 @@ from pipelines.verbs.rescale import Rescale
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ReadManifest
 from pipelines.verbs.take import Take
+from pipelines.workspace.compare import batches, varying
 from tests.workspace.conftest import NEWEST, House
 
 BEGAN = 9
@@ -120,3 +122,35 @@ def test_what_would_shift_the_batches_is_refused(house: House, begun: str) -> No
         house.face.plan(Fork(savepoint=begun, name="b", lock_step=True, partitions=8))
     with pytest.raises(TidemarkError, check=lambda raised: raised.code == "lockstep.query"):
         house.face.plan(Fork(savepoint=begun, name="b", lock_step=True, new_queries=("late",)))
+
+
+def write_batches(output: Path, rows: list[list[dict[str, object]]]) -> str:
+    """What a file sink has after these batches, one file each."""
+    (output / "_spark_metadata").mkdir(parents=True)
+    for batch, of_batch in enumerate(rows):
+        file = output / f"part-{batch}.json"
+        file.write_text("".join(json.dumps(row) + "\n" for row in of_batch))
+        entry = {"path": file.as_uri(), "size": file.stat().st_size, "isDir": False, "modificationTime": 1, "action": "add"}
+        (output / "_spark_metadata" / str(batch)).write_text(
+            "v1\n" + json.dumps(entry | {"blockReplication": 1, "blockSize": 1}),
+        )
+    return str(output)
+
+
+def test_where_they_part_is_a_batch_and_its_keys_with_both_values(tmp_path: Path) -> None:
+    one, two, three = ({"k": f"k{number}", "n": number} for number in range(3))
+    a = write_batches(tmp_path / "a", [[one], [two, three], [one]])
+    b = write_batches(tmp_path / "b", [[one], [{**two, "n": 9}], [three]])
+    stepped = batches.stepped(a, b, "json", (), -1, 2, (None, None), 5)
+    assert (stepped.since, stepped.first, stepped.keys) == (0, 1, ("k",))
+    assert stepped.examples == {"changed": [{"k": "k1", "a.n": 1, "b.n": 9}], "only_a": [three], "only_b": []}
+    assert batches.stepped(a, a, "json", (), -1, 2, (None, None), 5).examples == {}
+
+
+def test_what_differs_by_itself_is_told_but_not_what_the_leaders_clock_gives(house: House, run: Run) -> None:
+    started = {"varies": ["current_timestamp()", "now()", "rand()"]}
+    line = json.loads((house.face.layout.run(run.job, run.id) / QUERIES_FILE).read_text().splitlines()[-1])
+    house.append(run, QUERIES_FILE, json.dumps(line | started) + "\n")
+    context = house.face.context
+    assert varying.of_jobs(context, run.job) == varying.of_jobs(context, run.job, query="counts") == ("now()", "rand()")
+    assert varying.of_jobs(context, run.job, query="other") == ()

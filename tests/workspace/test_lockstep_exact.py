@@ -15,9 +15,10 @@ from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.jobs import Run
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint
+from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.face import do
-from pipelines.verbs.fork import Fork
+from pipelines.verbs.fork import Fork, Variant
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
@@ -30,8 +31,8 @@ from tests.workspace.serving import Server, serving
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("kept_jvms")]
 FIRST, ALL = 5, 12
-WITHOUT = 12
-"""What the changed code leaves out: rows of files 7 to 11, one each."""
+FOLLOWERS = {"b": 12, "d": 10}
+"""Job -> what its changed code leaves out: rows of files 7 to 11, and of 5 to 10, one each."""
 CLOSED = '["2024-01-01 00:10:00"'
 """The beginning of a window that lacks some of it."""
 QUERIES = ("query-0", "plain", "rates")
@@ -46,6 +47,10 @@ def server(tmp_path: Path) -> Iterator[Server]:
 def committed(server: Server, job: str, query: str) -> list[int]:
     folder = Path(server.newest(job).checkpoints) / query
     return batches(folder, "commits") if (folder / "commits").is_dir() else []
+
+
+def caught_up(server: Server, job: str) -> bool:
+    return all(committed(server, job, query)[-1:] == committed(server, "a", query)[-1:] for query in QUERIES)
 
 
 def output(server: Server, job: str) -> Path:
@@ -86,7 +91,8 @@ def test_what_follows_in_lock_step_differs_by_its_code_alone(server: Server, tmp
     begun = saved(server, "a")
     write_files(folder, range(FIRST, ALL))
     do(face, Resume("a"))
-    do(face, Fork(savepoint=begun.id, name="b", args=(str(folder), "{output}", str(WITHOUT)), lock_step=True))
+    variants = tuple(Variant(name=job, args=(str(folder), "{output}", str(value))) for job, value in FOLLOWERS.items())
+    do(face, StartExperiment("two that follow", begun.id, variants, lock_step=True))
     until(lambda: committed(server, "b", "plain")[FIRST:] != [], 300)
     os.kill(server.newest("b").pid or 0, signal.SIGKILL)
     until(lambda: len(committed(server, "a", "plain")) == ALL and len(committed(server, "a", "rates")) > 6, 300)
@@ -94,26 +100,34 @@ def test_what_follows_in_lock_step_differs_by_its_code_alone(server: Server, tmp
     end = saved(server, "a")
     run = do(face, Fork(savepoint=begun.id, name="c", until=end.id, home=home))
     until(lambda: ended(server, run), 300)
-    until(lambda: all(committed(server, "b", query)[-1:] == committed(server, "a", query)[-1:] for query in QUERIES), 300)
+    until(lambda: all(caught_up(server, job) for job in FOLLOWERS), 300)
     again = do(face, Resume("c"))
     until(lambda: ended(server, again), 300)
-    do(face, Stop("b", savepoint=False))
+    for job in FOLLOWERS:
+        do(face, Stop(job, savepoint=False))
     assert server.newest("b").state is RunState.STOPPED and len(face.ask(ShowJob("b")).runs) == 2
     assert_batches(server, begun.id, "c")
-    assert_batches(server, begun.id, "b")
+    for job in FOLLOWERS:
+        assert_batches(server, begun.id, job)
     for query in ("query-0", "rates"):
         later = [batch for batch in noted(output(server, "a"), query) if batch in noted(output(server, "c"), query)]
         assert later and all(noted(output(server, "c"), query)[batch] == noted(output(server, "a"), query)[batch] for batch in later)
         assert state(spark, server, "c", query) == state(spark, server, "a", query)
-    assert noted(output(server, "b"), "rates").items() <= noted(output(server, "a"), "rates").items()
-    same, other = face.ask(Compare("a", "c", "plain")), face.ask(Compare("a", "b", "plain"))
-    total = sum(len(rows(number)) for number in range(ALL))
-    left_out = sum(value == WITHOUT for number in range(ALL) for _, value, _ in rows(number))
+    same, total = face.ask(Compare("a", "c", "plain")), sum(len(rows(number)) for number in range(ALL))
     assert (same.rows_a, same.equal, same.only_a, same.only_b, same.changed) == (total, total, 0, 0, 0)
-    assert (other.rows_a, other.equal, other.only_a, other.only_b, other.changed) == (total, total - left_out, left_out, 0, 0)
-    assert same.lock_step is not None and same.lock_step.first is None
-    assert other.lock_step is not None and other.lock_step.first == WITHOUT - ROWS + 1
-    assert_sums(noted(output(server, "a"), "query-0"), noted(output(server, "b"), "query-0"))
+    assert same.lock_step is not None and same.lock_step.first is None and same.varies == ()
+    left_out = {job: sum(row[1] == value for number in range(ALL) for row in rows(number)) for job, value in FOLLOWERS.items()}
+    for job, value in FOLLOWERS.items():
+        assert noted(output(server, job), "rates").items() <= noted(output(server, "a"), "rates").items()
+        other = face.ask(Compare("a", job, "plain"))
+        assert (other.rows_a, other.equal, other.only_a) == (total, total - left_out[job], left_out[job])
+        assert (other.only_b, other.changed) == (0, 0) and other.lock_step is not None
+        assert other.lock_step.first == value - ROWS + 1
+        assert [row["v"] for row in other.lock_step.examples["only_a"]] == [value]
+        assert_sums(noted(output(server, "a"), "query-0"), noted(output(server, job), "query-0"), value)
+    both = face.ask(Compare("b", "d", "plain"))
+    assert (both.equal, both.only_a, both.only_b) == (total - sum(left_out.values()), left_out["d"], left_out["b"])
+    assert both.lock_step is not None and both.lock_step.first == FOLLOWERS["d"] - ROWS + 1
 
 
 def assert_batches(server: Server, begun: SavepointId, job: str) -> None:
@@ -124,12 +138,12 @@ def assert_batches(server: Server, begun: SavepointId, job: str) -> None:
         assert offsets(server, job, image.query, image.batch) == offsets(server, "a", image.query, image.batch) != {}
 
 
-def assert_sums(parents: dict[int, list[str]], others: dict[int, list[str]]) -> None:
+def assert_sums(parents: dict[int, list[str]], others: dict[int, list[str]], without: int) -> None:
     """Each window's sum lacks what was left out, in the batch that gave it, and nothing else is different."""
     lost: dict[tuple[str, str], int] = {}
     for number in range(ALL):
         for key, value, time in rows(number):
-            if value == WITHOUT:
+            if value == without:
                 begin = f"2024-01-01 00:{int(time[14:16]) // 5 * 5:02d}:00"
                 lost[key, begin] = lost.get((key, begin), 0) + value
     differing = []

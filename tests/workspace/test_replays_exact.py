@@ -105,7 +105,7 @@ def test_other_code_differs_in_its_batch_and_is_kept(
     assert replay.outcome is Outcome.DIFFERENT and replay.kept and replay.fork in jobs(server)
     plain, state = part(replay, Kind.OUTPUT, "plain"), part(replay, Kind.STATE, "counts")
     assert (plain.only_a, plain.only_b, plain.changed, plain.first) == (1, 0, 0, 6)
-    assert [row["v"] for row in plain.examples["only_a"]] == [WRONG]
+    assert [row["v"] for row in plain.examples["only_a"]] == [row["v"] for row in plain.first_examples["only_a"]] == [WRONG]
     assert (state.changed, state.equal) == (1, ROWS - 1) and state.keys == ("key.k",)
     assert 'type="different"' in report.read_text() and "output of plain (json)" in report.read_text()
     assert "first batch whose rows differ is 6" in ran.stdout
@@ -156,4 +156,7 @@ def test_state_is_bisected_from_what_spark_keeps(played: tuple[Server, str, str]
     bisection = do(server.face, Bisect(job="a", good=begun, bad=end, query="counts", over=Over.STATE, sql=sql))
     assert (bisection.right, bisection.wrong, len(bisection.rows)) == (5, 6, ROWS)
     assert {step.way for step in bisection.steps} == {Way.RETAINED, Way.SAVEPOINT}
+    assert bisection.changes is not None and bisection.changes.keys == ("key",)
+    assert (bisection.changes.changed, bisection.changes.only_a, bisection.changes.only_b) == (ROWS, 0, 0)
+    assert {"key.k", "a.value.count", "b.value.count"} <= set(bisection.changes.examples["changed"][0])
     assert (jobs(server), len(server.face.ask(ListSavepoints()))) == before

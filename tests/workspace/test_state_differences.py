@@ -87,6 +87,9 @@ def test_a_point_that_is_none_is_refused(house: House) -> None:
     savepoint = taken(house, "rocksdb_format2")
     assert refused(house, savepoint.id, "nobody").code == "point.not_found"
     assert refused(house, "a@7x", savepoint.id).code == "point.batch"
+    assert refused(house, "a@counts=", savepoint.id).code == "point.batch"
+    assert refused(house, "a@other=7", savepoint.id).code == "savepoint.unknown_query"
+    assert house.face.plan(CompareState(f"a@counts={NEWEST - 1}", savepoint.id)).a_savepoint is None
     assert refused(house, "nobody@7", savepoint.id).code == "job.not_found"
     assert refused(house, "a@9999", savepoint.id).code == "savepoint.not_retained"
     bare = taken(house, "stateless", "bare")

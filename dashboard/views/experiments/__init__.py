@@ -12,13 +12,14 @@ from dashboard import address, navigation, session
 from dashboard.dialogs import redraw
 from dashboard.views import decisions, operations
 from dashboard.views.commands import Shown, commands
-from dashboard.views.experiments import begin, bisections, intervals, metrics, outputs, replays, sides, table, variants
+from dashboard.views.experiments import begin, bisections, intervals, metrics, outputs, replays, sides, states, table, variants
 from dashboard.views.experiments.comparisons import compared
 from dashboard.views.experiments.sentence import drawn, sentence
 from dashboard.views.experiments.shares import Pair, pair
 from dashboard.views.live import live, live_switch
 from dashboard.widgets import chip, errors_shown, message_box, page_header, when
 from pipelines.domain.decisions import Choice
+from pipelines.domain.errors import TidemarkError
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.operations import Operation
 from pipelines.verbs.bisect import ShowBisection
@@ -143,7 +144,8 @@ def _side_by_side(chosen: Pair, on: bool, experiment: Experiment | None = None) 
         with cell:
             sides.card(side, job, experiment)
     live(partial(_compared, chosen, slot), on)
-    sides.state(chosen)
+    outcome = compared(outputs.asked(chosen)).outcome
+    states.draw(chosen, None if isinstance(outcome, TidemarkError) else outcome)
     sides.code(chosen)
 
 

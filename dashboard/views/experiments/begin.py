@@ -19,11 +19,21 @@ from pipelines.domain.savepoints import Savepoint
 from pipelines.verbs.bisect import Bisect
 from pipelines.verbs.replay import RunReplay
 from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.state import ListStates
 from pipelines.words import formats
 from pipelines.words import savepoints as words
 
 KINDS = ("replay", "bisect")
 """Kinds of operations that are begun here."""
+JUDGES = ("SQL", "Script")
+SCRIPT = """import glob, sys, pandas
+files = glob.glob(sys.argv[-1] + "/{over}/**/*.parquet", recursive=True)
+rows = pandas.concat(map(pandas.read_parquet, files))
+sys.exit(int((rows.views < 0).any()))"""
+JUDGE_HELP = (
+    "Python. Its last argument is a folder with the data files as of one batch; TIDEMARK_BATCH and TIDEMARK_QUERY name the batch and its "
+    "query. Exit code 0: right, 125: cannot say, 1 to 127: wrong."
+)
 
 
 def buttons() -> None:
@@ -60,11 +70,15 @@ def _ask_replay(jobs: Sequence[str], savepoints: Sequence[Savepoint]) -> None:
 def _ask_bisect(jobs: Sequence[str], savepoints: Sequence[Savepoint]) -> None:
     @dialog("Find the first wrong batch", width="large")
     def ask() -> None:
-        st.caption("Each row that the SQL gives is wrong. It sees the rows as of one batch; both ends are judged first.")
+        st.caption("The rows as of one batch are judged, both ends first: by SQL, of which each row is wrong, or by a script's exit code.")
         job, good, bad = _ends(jobs, savepoints, "bisect", ("Right at", "Wrong at"))
-        over = st.segmented_control("Judged", list(Over), default=Over.OUTPUT, format_func=str.capitalize, key="bisect_over") or Over.OUTPUT
-        sql = st.text_area("SQL", key="bisect_sql", placeholder=f"SELECT * FROM {over.value} WHERE …")
-        change = Bisect(job=job, good=good, bad=bad, sql=sql, over=over) if sql.strip() else None
+        with st.container(horizontal=True):
+            picked = st.segmented_control("Judged", list(Over), default=Over.OUTPUT, format_func=str.capitalize, key="bisect_over")
+            by = st.segmented_control("By", JUDGES, default=JUDGES[0], key="bisect_by") or JUDGES[0]
+        over = picked or Over.OUTPUT
+        named = _table(bad) if over is Over.STATE else _query(next(saved for saved in savepoints if saved.id == bad))
+        judge = _judge(by, over)
+        change = Bisect(job=job, good=good, bad=bad, over=over, **judge, **named) if any(judge.values()) else None
         plan = _planned(change) if change else None
         if plan is not None:
             at_most = f"{formats.plural(plan.at_most, 'batch', 'batches')} of {plan.query}"
@@ -72,6 +86,33 @@ def _ask_bisect(jobs: Sequence[str], savepoints: Sequence[Savepoint]) -> None:
         ending(change, "Bisect", "bisect", operations.begin, ready=plan is not None)
 
     ask()
+
+
+def _judge(by: str, over: Over) -> dict[str, Any]:
+    """The SQL or the script, as the verb has them; empty as long as nothing was typed."""
+    if by == JUDGES[0]:
+        sql = st.text_area("SQL", key="bisect_sql", placeholder=f"SELECT * FROM {over.value} WHERE …")
+        return {"sql": sql if sql.strip() else ""}
+    script = st.text_area("Script", key="bisect_script", height=200, placeholder=SCRIPT.format(over=over.value), help=JUDGE_HELP)
+    return {"script": script if script.strip() else ""}
+
+
+def _query(bad: Savepoint) -> dict[str, Any]:
+    """The query whose output is judged, where there are several; else the first that can be."""
+    queries = [image.query for image in bad.queries]
+    if len(queries) < 2:
+        return {}
+    picked = st.selectbox("Query", queries, index=None, placeholder="The first that can be judged", key=f"bisect_query_{bad.id}")
+    return {"query": str(picked)} if picked else {}
+
+
+def _table(bad: str) -> dict[str, Any]:
+    """The table of state that is judged, where there are several."""
+    tables = [table for table in session.workspace().ask(ListStates(bad)) if not table.internal]
+    if len(tables) < 2:
+        return {}
+    at = st.selectbox("State", range(len(tables)), format_func=lambda at: tables[at].title, key=f"bisect_table_{bad}")
+    return {name: getattr(tables[at], name) for name in ("query", "operator", "store", "variable")}
 
 
 def _ends(jobs: Sequence[str], savepoints: Sequence[Savepoint], key: str, labels: tuple[str, str]) -> tuple[str, str, str]:

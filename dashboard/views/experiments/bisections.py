@@ -10,6 +10,7 @@ from dashboard.components.frames import save_buttons
 from dashboard.components.table import Cell, Column, Row, moment, number, shortened, table
 from dashboard.key_figures import KeyFigure, key_figures
 from dashboard.views.commands import commands
+from dashboard.views.experiments.shares import examples_frame, tinted
 from dashboard.widgets import Tone, chip, page_header, plain_facts, section, when
 from pipelines.domain.bisections import Answer, Bisection
 from pipelines.verbs.bisect import Bisect, ListBisections
@@ -25,6 +26,7 @@ COLUMNS = (
     Column("Judged batches", "right"),
     Column("Ended"),
 )
+CHANGES = {"changed": "Changed", "only_b": "Added", "only_a": "Removed"}
 STEPS = (Column("Batch", "right"), Column("Answer"), Column("Wrong rows", "right"), Column("Rows came", wide=True), Column("Took", "right"))
 
 
@@ -75,6 +77,7 @@ def draw(bisection: Bisection) -> None:
     )
     _inputs(bisection)
     _rows(bisection)
+    _changes(bisection)
     _steps(bisection)
 
 
@@ -97,6 +100,19 @@ def _rows(bisection: Bisection) -> None:
     frame = pd.DataFrame([list(row) for row in bisection.rows], columns=list(bisection.columns)).convert_dtypes()
     st.dataframe(frame, hide_index=True, key="bisection_rows", alt="Wrong rows")
     save_buttons(frame, name="wrong_rows", key="bisection_rows")
+
+
+def _changes(bisection: Bisection) -> None:
+    section("What it made otherwise", "the rows as of the last right batch (A) against those as of the first wrong one (B)")
+    st.caption(bisections.changed(bisection))
+    changes = bisection.changes
+    for kind, name in CHANGES.items() if changes else ():
+        if changes and changes.examples.get(kind):
+            frame = examples_frame(changes, kind)
+            st.caption(f"{name} ({getattr(changes, kind):,})")
+            shown = tinted(frame) if kind == "changed" else frame
+            st.dataframe(shown, hide_index=True, key=f"bisection_{kind}", placeholder="=", alt=f"What it made otherwise: {name}")
+            save_buttons(frame, name=f"bisection_{kind}", key=f"bisection_{kind}")
 
 
 def _steps(bisection: Bisection) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 from typing import Literal
 
@@ -19,7 +20,7 @@ from dashboard.widgets import chip, close, error_box, message_box, popover, sect
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.experiments import Comparison
 from pipelines.verbs.experiments import Compare
-from pipelines.words import formats, lockstep
+from pipelines.words import formats, lockstep, verdicts
 
 MEASURES = 4
 MOST_ROWS = 8
@@ -45,6 +46,9 @@ def draw(pair: Pair) -> None:
     st.html(bar(outcome))
     for text in filter(None, (lockstep.cause(outcome), outcome.note)):
         st.caption(text)
+    if outcome.varies:
+        message_box(verdicts.VARIES, ", ".join(outcome.varies), tone="blue")
+    _first_batch(outcome)
     _parting(outcome)
     _over_time(outcome)
     _examples(outcome)
@@ -83,6 +87,24 @@ def _figures(comparison: Comparison) -> list[KeyFigure]:
         KeyFigure("Only in A", formats.count(comparison.only_a), note=f"of {comparison.rows_a:,} rows"),
         KeyFigure("Only in B", formats.count(comparison.only_b), note=f"of {comparison.rows_b:,} rows"),
     ]
+
+
+def _first_batch(comparison: Comparison) -> None:
+    """Of two in lock-step, the rows that part in the first batch whose rows do, the key with both values."""
+    stepped = comparison.lock_step
+    if stepped is None or stepped.first is None:
+        return
+    of_batch = replace(comparison, examples=stepped.examples)
+    with st.container(border=True, key="card_first_batch"):
+        by = f"by {', '.join(stepped.keys)}" if stepped.keys else "as whole rows"
+        section(f"First batch that differs: {stepped.first:,}", f"its rows alone, {by} · {AS_WRITTEN}")
+        for kind, name in PARTS:
+            if stepped.examples.get(kind):
+                frame = examples_frame(of_batch, kind)
+                st.caption(name)
+                shown = tinted(frame) if kind == "changed" else frame
+                st.dataframe(shown, hide_index=True, key=f"first_batch_{kind}", placeholder="=", alt=f"First batch that differs: {name}")
+                save_buttons(frame, name=f"first_batch_{kind}", key=f"first_batch_{kind}")
 
 
 def _parting(comparison: Comparison) -> None:

@@ -16,7 +16,7 @@ from pipelines.domain.replays import Kind, Outcome, Replay, ReplayedPart
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.replay import ListReplays, RunReplay
-from pipelines.words import formats, replays
+from pipelines.words import formats, replays, verdicts
 
 TONES: dict[Outcome, Tone] = {Outcome.EQUAL: "green", Outcome.DIFFERENT: "orange", Outcome.FAILED: "red", Outcome.NOT_COMPARED: "gray"}
 COLUMNS = (
@@ -69,6 +69,8 @@ def draw(replay: Replay) -> None:
     st.caption(replays.sentence(replay))
     if replay.failure:
         message_box("Not to the end" if replay.is_interrupted else "The code failed", replay.failure)
+    if replay.varies:
+        message_box(verdicts.VARIES, ", ".join(replay.varies), tone="blue")
     if replay.kept:
         with st.container(horizontal=True, vertical_alignment="center", key="replay_links"):
             navigation.link("job", f"Open {replay.fork}", icon=":material/stream:", job=replay.fork)

@@ -8,19 +8,17 @@ import streamlit as st
 
 from dashboard import navigation, session
 from dashboard.components.code_editor import code_editor
-from dashboard.components.frames import save_buttons
 from dashboard.health import health_chip
 from dashboard.views import decisions
 from dashboard.views.experiments.shares import Pair
 from dashboard.views.fork.code_changes import difference
 from dashboard.views.job import actions
-from dashboard.views.versions import difference as versions_difference
-from dashboard.widgets import chip, errors_shown, facts, message_box, when
+from dashboard.widgets import chip, facts, message_box, when
 from pipelines.domain.decisions import Choice, Decision
 from pipelines.domain.errors import NotFound
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.jobs import JobDetail
-from pipelines.verbs.experiments import Diff, ShowVersion
+from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.jobs import ShowJob
 from pipelines.words import formats
 
@@ -98,22 +96,6 @@ def _act(detail: JobDetail, action: str | None) -> None:
         actions.ask_cancel(job.name)
     elif action == FORGET:
         actions.ask_forget(detail)
-
-
-def state(pair: Pair) -> None:
-    """The difference of the state of A and B, operator by operator."""
-    with st.container(border=True, key="card_state"):
-        link = navigation.href("versions", savepoint=pair.a, **{"with": pair.b})
-        note = f'<a href="{link}" target="_self">all that differs</a>'
-        st.html(f'<div class="tm-section"><h2>State</h2><span class="tm-caption">of both, as it is now · {note}</span></div>')
-        with errors_shown():
-            state_section = session.workspace().ask(Diff(pair.a, pair.b)).section("state")
-            if state_section.compared:
-                sections = [("State", state_section.entries)]
-                st.html(versions_difference.entries_table([("", state_section.entries)], session.zone()))
-                save_buttons(versions_difference.entries_frame(sections, session.zone()), name="state_of_both", key="state_of_both")
-            else:
-                st.caption("One of them has no checkpoint yet.")
 
 
 def code(pair: Pair) -> None:

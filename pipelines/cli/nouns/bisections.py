@@ -17,6 +17,7 @@ from pipelines.domain.bisections import Bisection
 from pipelines.verbs.bisect import Bisect, BisectPlan, ListBisections, ShowBisection
 from pipelines.words import bisections, formats
 
+CHANGES = {"changed": "changed (a. before, b. with the batch)", "only_b": "added", "only_a": "removed"}
 excludes(Bisect, "sql", "script")
 
 
@@ -83,5 +84,8 @@ def text_of(bisection: Bisection) -> str:
     steps = output.Table(("BATCH>", "ANSWER", "ROWS"), [bisections.step(step) for step in bisection.steps]).plain()
     rows = [dict(zip(bisection.columns, row, strict=True)) for row in bisection.rows]
     wrong = f"wrong as of batch {bisection.wrong:,}{' (and more)' if bisection.more else ''}:\n{output.any_rows(rows)}" if rows else ""
-    parts = [f"{bisection.id}: {bisections.sentence(bisection)} {bisections.how(bisection)}", output.details(inputs), wrong, steps]
+    examples = bisection.changes.examples if bisection.changes else {}
+    apart = [f"{CHANGES[kind]}:\n{output.any_rows(examples[kind])}" for kind in CHANGES if examples.get(kind)]
+    found = f"{bisection.id}: {bisections.sentence(bisection)} {bisections.how(bisection)}"
+    parts = [found, output.details(inputs), wrong, bisections.changed(bisection), *apart, steps]
     return "\n\n".join(filter(None, parts))

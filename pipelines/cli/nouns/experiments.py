@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from pipelines.cli.nouns import code
 from pipelines.cli.nouns.differences import section_text
 from pipelines.cli.nouns.runs import WAITS, awaited, tell_verdict
 from pipelines.cli.session import Here
+from pipelines.domain.differences import Section
 from pipelines.domain.experiments import Comparison, Experiment
 from pipelines.domain.intervals import Interval, Measure
 from pipelines.verbs.experiment import StartExperiment
@@ -22,6 +24,7 @@ from pipelines.verbs.experiments import Compare, Diff, ListExperiments, ShowInte
 from pipelines.verbs.fork import Variant
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.migrating import CHECK
+from pipelines.verbs.shell import COMMAND
 from pipelines.words import formats, lockstep, observed
 
 MEASURED = {
@@ -96,7 +99,7 @@ def compare(
     metrics = here.face.ask(ShowIntervals(a, b, query))
     state = here.face.ask(Diff(a, b)).section("state")
     shown = output.with_fields(outputs, metrics=tuple(metrics), state=state)
-    here.show(shown, "\n\n".join(filter(None, (_comparison(outputs), _metrics(metrics), section_text(state)))))
+    here.show(shown, "\n\n".join(filter(None, (_comparison(outputs), _metrics(metrics), section_text(state), _by_key(outputs, state)))))
 
 
 def _comparison(outputs: Comparison) -> str:
@@ -120,15 +123,33 @@ def _comparison(outputs: Comparison) -> str:
         "changed": f"changed (a. is {outputs.a}, b. is {outputs.b})",
     }
     tables = [f"{titles.get(kind, kind)}:\n{output.any_rows(rows)}" for kind, rows in outputs.examples.items() if rows]
+    stepped = outputs.lock_step
+    first = [
+        f"batch {stepped.first:,}, {titles.get(kind, kind)}:\n{output.any_rows(rows)}"
+        for kind, rows in (stepped.examples.items() if stepped else ())
+        if stepped and stepped.first is not None and rows
+    ]
     parts = [
         output.details(pairs),
         output.Table(("", "ROWS>"), counts).plain().lstrip("\n"),
         lockstep.cause(outputs),
+        lockstep.varies(outputs.varies),
+        *first,
         _parting(outputs),
         *tables,
         outputs.note,
     ]
     return "\n\n".join(filter(None, parts))
+
+
+def _by_key(outputs: Comparison, state: Section) -> str:
+    """Of two in lock-step, the command that compares their state after the first batch that differs, else after the newest of both."""
+    stepped = outputs.lock_step
+    if stepped is None or not any(entry.of.startswith(f"{outputs.query} · operator ") for entry in state.entries):
+        return ""
+    batch = stepped.until if stepped.first is None else stepped.first
+    a, b = (lockstep.point(job, outputs.query, batch) for job in (outputs.a, outputs.b))
+    return f"state after batch {batch:,}, key by key:\n{COMMAND} {shlex.join(['state-difference', a, b, '--query', outputs.query])}"
 
 
 def _parting(outputs: Comparison) -> str:

@@ -19,7 +19,7 @@ from pipelines.domain.errors import Different, Invalid, TidemarkError
 from pipelines.domain.replays import Outcome, Replay, ReplayedPart
 from pipelines.verbs.replay import ListReplays, ReplayPlan, RunReplay, ShowReplay
 from pipelines.verbs.savepoints import ReadManifest
-from pipelines.words import formats, replays
+from pipelines.words import formats, lockstep, replays
 
 MOST_WAIT_S = 86_400
 """Characters that XML 1.0 does not have."""
@@ -97,7 +97,9 @@ def text_of(replay: Replay) -> str:
     parts = ["\n".join([*replays.lines(part), *([part.note] if part.note else []), *_examples(part)]) for part in replay.parts]
     kept = f"Kept: {replay.fork}. `compare {replay.job} {replay.fork}` and its page say more, `forget {replay.fork}` removes it."
     kept = kept if replay.kept else ""
-    return "\n\n".join(filter(None, [f"{replay.id}: {replays.sentence(replay)}", replay.failure, *parts, kept]))
+    return "\n\n".join(
+        filter(None, [f"{replay.id}: {replays.sentence(replay)}", replay.failure, lockstep.varies(replay.varies), *parts, kept])
+    )
 
 
 def _write(path: Path, replay: Replay) -> None:

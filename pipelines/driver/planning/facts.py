@@ -22,8 +22,6 @@ STATEFUL = {
 OF_SPARK = "__"
 """So begin the names that Spark gives to subqueries without one."""
 MOST_CHARS = 300
-VARIES = re.compile(r"\b(current_timestamp|now|current_date|localtimestamp|rand|randn|uuid|shuffle|monotonically_increasing_id)\(")
-PROCESSING_TIME = re.compile(r"\bProcessingTime(Timeout)?\b")
 
 
 def of_operators(plan: Any, count: int) -> list[tuple[tuple[str, str], ...]]:
@@ -57,13 +55,6 @@ def _names(node: Any, name: str) -> Iterator[str]:
         name = ""
     for child in children:
         yield from _names(child, name if len(children) == 1 else "")
-
-
-def varying(plan: Any) -> tuple[str, ...]:
-    """What depends on the clock or on chance in an analyzed plan."""
-    text = str(plan.toString())
-    timers = ("timers of processing time",) if PROCESSING_TIME.search(text) else ()
-    return (*dict.fromkeys(f"{match[1]}()" for match in VARIES.finditer(text)), *timers)
 
 
 def _is_stateful(node: Any) -> bool:

@@ -12,7 +12,7 @@ from pipelines.domain.operators import JOIN
 from pipelines.domain.plannings import CONTRACT, Failure, PlannedOperator, PlannedQuery, QueryCheckpoint
 from pipelines.domain.references import referring
 from pipelines.domain.run_specs import RunSpec
-from pipelines.driver import failures, queries, secret_values
+from pipelines.driver import failures, queries, secret_values, varying
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.planning import aggregates, deduplications, facts, joins, origins, sources, trees, trial
 from pipelines.driver.planning.doors import Doors
@@ -95,7 +95,9 @@ class Planner:
         _, confs = trees.of(spark._jvm).read(spark._jsparkSession.conf().getAll())
         conf = {key: secret_values.told_apart(value) for key, value in confs if key.startswith(SQL)}
         conf.update({key: value for key, value in referring(self._spec.conf).items() if key in conf})
-        query = PlannedQuery(name, (), tuple(source.planned for source in read), frame.schema.simpleString(), facts.varying(analyzed), conf)
+        query = PlannedQuery(
+            name, (), tuple(source.planned for source in read), frame.schema.simpleString(), varying.of_plan(analyzed), conf
+        )
         plan, failure = _asked(lambda: opened.beginning(frame, mode, folder, pinned, point.batch if point else 0, self._now_ms))  # 1
         if failure is not None:
             return _with(query, failure=failure)

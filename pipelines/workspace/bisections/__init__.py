@@ -1,7 +1,8 @@
 """Bisections: batches of a job judged in between a savepoint that is right and one that is wrong, each time the one in the middle.
 
 The order: (1) both ends are judged; (2) batches whose rows are there without any run, the nearest to the middle first; (3) the others, run
-again by a fork; (4) what was made for it is removed; (5) `bisections/<id>.json` is written: from here the bisection is listed.
+again by a fork; (4) the keys: what the first wrong batch made otherwise; (5) what was made for it is removed; (6)
+`bisections/<id>.json` is written: from here the bisection is listed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from pipelines.storage.addresses import open_storage
 from pipelines.verbs.bisect import Bisect, BisectPlan, ListBisections, ShowBisection
 from pipelines.verbs.jobs import ListRetained
 from pipelines.workspace import attachments, compare, events, runs, savepoints, sources
-from pipelines.workspace.bisections import judges
+from pipelines.workspace.bisections import changes, judges
 from pipelines.workspace.bisections import points as bisect_points
 from pipelines.workspace.bisections import stretches as bisect_stretches
 from pipelines.workspace.bisections.forks import Forks
@@ -154,8 +155,9 @@ def _bisect(context: Context, asked: Asked, ticket: Ticket) -> Bisection:
         search = Search(stretch, asked.points, judge, ticket)
         search.ends()  # 1
         search.narrow()  # 2, 3
+        changed = changes.between(search.rows[search.right], search.rows[search.wrong], change.examples)  # 4
     finally:
-        asked.points.forks.close()  # 4
+        asked.points.forks.close()  # 5
     bisection = Bisection(
         asked.id,
         stretch.job,
@@ -176,8 +178,9 @@ def _bisect(context: Context, asked: Asked, ticket: Ticket) -> Bisection:
         search.verdict.more,
         context.now_ms(),
         (time.monotonic() - began) * 1000,
+        changed,
     )
-    context.files.write(context.layout.bisection_file(bisection.id), bisection)  # 5
+    context.files.write(context.layout.bisection_file(bisection.id), bisection)  # 6
     message = f"{bisection.job} was bisected: the first wrong batch of {bisection.query} is {bisection.wrong}"
     events.say(context, "job.bisected", bisection.job, bisection.id, message)
     return bisection

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from pipelines.catalog.judging import Rows
 from pipelines.domain import bisections
 from pipelines.domain.bisections import Answer, Step
 from pipelines.domain.errors import Conflict
@@ -22,6 +23,8 @@ class Search:
         self.steps: list[Step] = []
         self.skipped: list[int] = []
         self.verdict = Judged(Answer.WRONG)
+        self.rows: dict[int, Rows] = {}
+        """Batch -> what was judged."""
 
     def ends(self) -> None:
         """Raises Conflict where good is not right (`bisect.not_good`) or bad is not wrong (`bisect.not_bad`)."""
@@ -57,6 +60,7 @@ class Search:
         rows, way = self._points.at(batch, self.wrong, self._ticket)
         self._say(f"judging batch {batch:,} of {self._stretch.query}")
         judged = self._judge(rows, batch)
+        self.rows[batch] = rows
         self.steps.append(Step(batch, judged.answer, way, len(judged.rows), (time.monotonic() - began) * 1000))
         return judged
 

@@ -24,6 +24,7 @@ from pipelines.verbs.experiments import Compare
 from pipelines.words import offsets
 from pipelines.workspace import runs, savepoints
 from pipelines.workspace.compare import batches as compare_batches
+from pipelines.workspace.compare import varying
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
 
@@ -73,7 +74,8 @@ def compare(context: Context, question: Compare) -> Comparison:
     )
     notes = (comparison.note, late_rows_note(comparison, side_a.late_rows, side_b.late_rows), *_moved(context, (a, b)))
     noted = " ".join(filter(None, notes))
-    return replace(comparison.of(a, b, query), note=noted, uncut=together and bool(side_a.files and side_b.files))
+    varies = varying.of_jobs(context, a, b, query=query) if together else ()
+    return replace(comparison.of(a, b, query), note=noted, uncut=together and bool(side_a.files and side_b.files), varies=varies)
 
 
 def _moved(context: Context, jobs: tuple[JobName, JobName]) -> Iterator[str]:
@@ -93,8 +95,9 @@ def _in_lock_step(
     options = (side_a.options, side_b.options)
     comparison = outputs.compare(files_a, files_b, format=side_a.format, keys=question.keys, examples=question.examples, options=options)
     began = compare_batches.began(context, a, b, query)
-    stepped = compare_batches.stepped(side_a.path, side_b.path, side_a.format, question.keys, began, until, options)
-    return replace(comparison.of(a, b, query), lock_step=stepped)
+    asked = (question.keys, began, until, options, question.examples)
+    stepped = compare_batches.stepped(side_a.path, side_b.path, side_a.format, *asked)
+    return replace(comparison.of(a, b, query), lock_step=stepped, varies=varying.of_jobs(context, a, b, query=query))
 
 
 def late_rows_note(comparison: outputs.OutputComparison, late_a: int, late_b: int) -> str:

@@ -45,16 +45,19 @@ def files_until(path: str, until: int) -> tuple[str, ...]:
 
 
 def stepped(
-    path_a: str, path_b: str, format: str, keys: Sequence[str], began: int, until: int, options: tuple[Options, Options]
+    path_a: str, path_b: str, format: str, keys: Sequence[str], began: int, until: int, options: tuple[Options, Options], examples: int
 ) -> LockStepped:
-    """Compares batch by batch after `began` up to `until`, and ends with the first whose rows part."""
+    """Compares batch by batch after `began` up to `until`, and ends with the first whose rows part: at most `examples` of each kind."""
     storages = [open_storage(path) for path in (path_a, path_b)]
     singles = [sink_log.names(storage, sink_log.FOLDER).singles for storage in storages]
     batches = [batch for batch in range(began + 1, until + 1) if all(batch in single for single in singles)][-MOST_BATCHES:]
     for batch in batches:
         a, b = (_written(storage, batch) for storage in storages)
-        if (a or b) and outputs.compare(a, b, format=format, keys=keys, examples=0, options=options).differs:
-            return LockStepped(batches[0], until, batch)
+        if not (a or b):
+            continue
+        comparison = outputs.compare(a, b, format=format, keys=keys, examples=examples, options=options)
+        if comparison.differs:
+            return LockStepped(batches[0], until, batch, comparison.keys, comparison.examples)
     return LockStepped(batches[0] if batches else until + 1, until, None)
 
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
-from pipelines.domain import replays
+from pipelines.domain import lockstep, replays
 from pipelines.domain.errors import NotFound, Unsupported
 from pipelines.domain.ids import JobName, QueryName, ReplayId
 from pipelines.domain.replays import Outcome, Replay
@@ -20,6 +20,7 @@ from pipelines.verbs.fork import Variant
 from pipelines.verbs.replay import ListReplays, ReplayPlan, RunReplay, ShowReplay
 from pipelines.verbs.revision import Revision
 from pipelines.workspace import events, forks, savepoints, versions, what_ifs
+from pipelines.workspace.compare import varying
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, answers, plans
 from pipelines.workspace.files import readable
@@ -79,6 +80,7 @@ def _replay(context: Context, asked: Asked, ticket: Ticket) -> Replay:
         what_ifs.begin(context, fork, WhatIf(unended.id, unended), ticket)  # 1
         failure = what_ifs.ended(context, fork.job, asked.plan.until, ticket, "replaying")
         parts = () if failure else tuple(replay_parts.compared(context, asked.span, fork.job, ticket))  # 2
+        varies = _varies(context, asked)
     except BaseException:
         what_ifs.remove(context, fork.job)
         raise
@@ -86,6 +88,7 @@ def _replay(context: Context, asked: Asked, ticket: Ticket) -> Replay:
     kept = asked.plan.keep or outcome is not Outcome.EQUAL
     took_ms = (time.monotonic() - began) * 1000
     ended = replace(unended, kept=kept, created_ms=context.now_ms(), took_ms=took_ms, outcome=outcome, parts=parts, failure=failure)
+    ended = replace(ended, varies=varies)
     context.files.write(context.layout.replay_file(ended.id), ended)  # 3
     events.say(context, "job.replayed", ended.job, ended.id, f"{ended.batches:,} batches of {ended.job} were replayed: {outcome.value}")
     if kept:
@@ -93,6 +96,12 @@ def _replay(context: Context, asked: Asked, ticket: Ticket) -> Replay:
     else:
         what_ifs.remove(context, fork.job)
     return ended
+
+
+def _varies(context: Context, asked: Asked) -> tuple[str, ...]:
+    """As the drivers of both noted it, and as the code was judged, where it was."""
+    noted, verdict = varying.of_jobs(context, asked.span.job, asked.fork.job), asked.fork.plan.verdict
+    return tuple(dict.fromkeys((*noted, *lockstep.varying(verdict.varies if verdict else ()))))
 
 
 def _unended(context: Context, asked: Asked) -> Replay:

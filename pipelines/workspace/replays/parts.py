@@ -126,7 +126,7 @@ def _stepped(own: QuerySeen | None, other: QuerySeen, before: QueryImage, after:
     if own is None or not own.sink_path:
         return None
     options = (own.sink_options, other.sink_options)
-    stepped = batches.stepped(own.sink_path, other.sink_path, after.sink.lower(), (), before.batch, after.batch, options)
+    stepped = batches.stepped(own.sink_path, other.sink_path, after.sink.lower(), (), before.batch, after.batch, options, EXAMPLES)
     return stepped if stepped.since <= after.batch else None
 
 
@@ -182,6 +182,8 @@ def _part(image: QueryImage, comparison: OutputComparison, stepped: LockStepped 
         stepped.first if stepped else None,
         {kind: tuple(rows) for kind, rows in comparison.examples.items()},
         comparison.note,
+        stepped.keys if stepped else (),
+        {kind: tuple(rows) for kind, rows in stepped.examples.items()} if stepped else {},
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,12 +28,13 @@ PREFIX = "bt"
 
 @dataclass(frozen=True)
 class StatePoint:
-    """A point as it was named; `batch` is None for a job's newest one. `savepoint` is None for a job's batch."""
+    """A point as it was named; `batch` is None for a job's newest one, and may be that of one query. `savepoint` is None for a job's
+    batch."""
 
     named: str
     job: JobName
     savepoint: SavepointId | None
-    batch: int | None = None
+    batch: int | Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,9 @@ class Held:
 def find(context: Context, named: str) -> StatePoint:
     """The point of that name. Raises NotFound (`point.not_found`), Invalid (`point.batch`) for what is no number of a batch."""
     job, at, batch = named.partition(BATCH)
-    if at and not (batch.isdecimal() and len(batch) < 16):
-        raise Invalid("point.batch", f"{batch!r} is no batch", "Write JOB@N with the number of a batch: clicks@7.")
+    of_batch = _batch(batch) if at else None
     try:
-        return StatePoint(named, runs.known(context, job), None, int(batch) if at else None)
+        return StatePoint(named, runs.known(context, job), None, of_batch)
     except NotFound:
         if at:
             raise
@@ -65,6 +66,15 @@ def find(context: Context, named: str) -> StatePoint:
         message = f"There is no savepoint or job {named!r}"
         raise NotFound("point.not_found", message, "Name a savepoint, a job, or JOB@N for a batch that Spark still keeps.") from error
     return StatePoint(named, savepoint.job, savepoint.id)
+
+
+def _batch(text: str) -> int | Mapping[str, int]:
+    """`7`, or `counts=7` of a job with several queries."""
+    query, _, number = text.rpartition("=")
+    if not (number.isdecimal() and len(number) < 16):
+        hint = "Write JOB@N with the number of a batch: clicks@7; JOB@QUERY=N of a job with several queries."
+        raise Invalid("point.batch", f"{text!r} is no batch", hint)
+    return {query: int(number)} if query else int(number)
 
 
 def planned(context: Context, point: StatePoint) -> PlannedTake:
