@@ -15,7 +15,7 @@ from pipelines.domain.ids import QueryName, folder_of
 from pipelines.domain.placeholders import OUTPUT
 from pipelines.domain.run_specs import RunSpec
 from pipelines.domain.runs import QueryStarted
-from pipelines.driver import delta_tables, destinations, iceberg_tables, inputs, installed, sinks, sources, topics
+from pipelines.driver import delta_tables, destinations, iceberg_tables, inputs, installed, shared_tables, sinks, sources, topics
 from pipelines.driver.destinations import Destination
 from pipelines.driver.executors import Executors
 from pipelines.driver.following import Following
@@ -184,6 +184,7 @@ class Queries:
             self._warehouse.note(spark, request.table)
         destination = destinations.of(spark, request, hadoop_fs)
         iceberg_tables.refuse_changed(self._spec, name, destination)
+        shared_tables.refuse(self._spec, spark, name, destination, hadoop_fs)
         if destination.sink.lower() == ICEBERG:
             live = sinks.place_or_none(checkpoint)
             return iceberg_tables.prepare(self._spec, self._records, name, writer, request, destination, live)
