@@ -107,6 +107,8 @@ class QueryStarted:
     """Stateful operators that its checkpoint had when it was attached; 0 for a query of a driver of ours, whose Spark tells of them."""
     sink_options: Mapping[str, str] | None = None
     """How its CSV files are written (`csv_options.NAMES`); None for other sinks, and where it is not known."""
+    sign_ins: tuple[Mapping[str, str], ...] = ()
+    """How each of `sources` signs in to its Kafka (`kafka_sign_ins.noted`), no secret but by reference; nothing where none does."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

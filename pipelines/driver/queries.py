@@ -200,6 +200,7 @@ class Queries:
         start = QueryStarted(
             name, query.id, query.runId, checkpoint, wrote.sink, wrote.path, ui_url, spark.version, at_ms, wrote.table,
             inputs.names(frame), location, trigger_of(query), inputs.brokers(frame), tables, sink_options=wrote.options,
+            sign_ins=inputs.sign_ins(frame),
         )  # fmt: skip
         self._records.query(start)
 

@@ -117,7 +117,9 @@ def goes_on(server: Server, broker: Broker, attached: Callable[[], None] = lambd
     broker.create(CLICKS, 2)
     broker.create(LATER)
     broker.write(CLICKS, phase(0, 2))
-    args = (broker.servers, "{output}", CLICKS, LATER, COPIES)
+    secret = server.face.layout.root.parent / "password"
+    secret.write_text(f"{kafka.PASSWORD}\n")
+    args = (broker.servers, "{output}", CLICKS, LATER, COPIES, broker.signed, f"{{file:{secret}}}")
     do(face, RunScript(name="a", script="job.py", code=SCRIPT, args=args, conf={**CONF, **kafka.conf()}))
     await_positions(server, '{"clicks":{"0":9,"1":9}}', "a")
 
@@ -131,7 +133,7 @@ def goes_on(server: Server, broker: Broker, attached: Callable[[], None] = lambd
     await_positions(server, '{"clicks":{"0":24,"1":24,"2":6}}', "a")
     begun = saved(server, "a")
     assert [image.query for image in begun.queries] == ["query-0", "copies", "query-2", "named"]
-    assert [image.brokers for image in begun.queries] == [(broker.servers,)] * 4
+    assert [image.brokers for image in begun.queries] == [(f"SASL_PLAINTEXT://{broker.signed}",)] * 4
 
     attached()
     later = [row(0, "x", 1, 0), row(0, "y", 2, 0)]
@@ -219,6 +221,8 @@ def the_present_is_overtaken(server: Server, broker: Broker) -> None:
     says = "Query query-0: whether its source still has all rows after its last batch is not known: Kafka at"
     assert plan.refusal is None and any(warning.startswith(says) for warning in plan.warnings)
     assert server.newest("a").id == newest
+    kept = [path for path in face.layout.root.rglob("*") if path.is_file() and kafka.PASSWORD.encode() in path.read_bytes()]
+    assert kept == []
 
 
 def refused(server: Server, gap: str, loss: Callable[[], None]) -> None:
