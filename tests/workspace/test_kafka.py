@@ -167,6 +167,13 @@ def goes_on(server: Server, broker: Broker, attached: Callable[[], None] = lambd
     for job in ("b", "a"):
         do(face, Stop(job, savepoint=False))
 
+    broker.write("copies.was", [(0, "of a former job")])
+    do(face, Fork(savepoint=begun.id, name="was"))
+    until(lambda: not server.newest("was").state.live, what="a fork that would add to a former job's rows")
+    ending = server.newest("was").exit
+    assert ending is not None and ending.error_class == "sink.taken" and "copies.was, which has 1 rows already" in ending.message
+    assert broker.read("copies.was") == ["of a former job"]
+
     do(face, Resume("a", from_savepoint=begun.id))
     assert live_rows(server, "b", "sums") == expected
     await_positions(server, LAST, "a")
