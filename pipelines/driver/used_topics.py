@@ -31,7 +31,7 @@ def refuse(spec: RunSpec, records: Records, query: str, writer: Any, options: Ma
         return
     for topic, count in rows.items():
         if topic not in _SEEN and count:
-            message = f"Query {query} would write to the topic {topic}, which has {count} rows already, of another job called {spec.job}"
+            message = f"Query {query} would write to the topic {topic}, which has rows already ({count}), of another job called {spec.job}"
             raise Conflict("sink.taken", message, "Give the fork another name, or delete the topic; to add to it, resume the fork.")
     _SEEN.update(rows, filter(None, [own]))
 

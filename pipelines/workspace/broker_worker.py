@@ -29,6 +29,8 @@ TASK = Task(
 )
 AGE, SIZE, POLICY = "retention.ms", "retention.bytes", "cleanup.policy"
 FOREVER = "-1"
+SIGN_IN = "uthentication"
+"""In what the client says of a sign-in that failed, and only by the way: to who asked it is a broker that does not answer."""
 
 
 def ask(pool: Pool, servers: str, offsets: Offsets, at_ms: int | None = None, sign_in: Mapping[str, str] | None = None) -> dict[str, Topic]:
@@ -61,12 +63,16 @@ def _answer(request: dict[str, Any], _: Caller) -> dict[str, Any]:
 
 
 def _seen(conf: Mapping[str, Any], offsets: Offsets, at_ms: int | None) -> dict[str, Topic]:
-    from confluent_kafka import TopicPartition
+    from confluent_kafka import KafkaException, TopicPartition
     from confluent_kafka.admin import AdminClient, OffsetSpec
 
-    conf = {**conf, "log_level": 0}
-    admin = AdminClient({**conf, "socket.timeout.ms": int(ANSWER_S * 1000)})
-    there = admin.list_topics(timeout=ANSWER_S).topics
+    conf, told = {**conf, "log_level": 0}, list[str]()
+    admin = AdminClient({**conf, "socket.timeout.ms": int(ANSWER_S * 1000), "error_cb": lambda error: told.append(error.str())})
+    try:
+        there = admin.list_topics(timeout=ANSWER_S).topics
+    except KafkaException as error:
+        admin.poll(0)
+        raise TimeoutError(next((text for text in told if SIGN_IN in text), str(error))) from error
     places = [TopicPartition(name, number) for name in offsets if name in there for number in there[name].partitions]
     if not places:
         return {}
