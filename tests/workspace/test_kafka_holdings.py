@@ -296,7 +296,9 @@ def test_a_broker_is_asked_as_a_run_here_signed_in(house: House, monkeypatch: py
     assert any("which a secret is in, is not there" in warning for warning in house.face.plan(Fork(savepoint.id, name="b")).warnings)
     monkeypatch.setenv("KAFKA_PW", "pw")
     refusal = house.face.plan(Fork(savepoint.id, name="b")).refusal
-    assert refusal is not None and refusal.code == "source.gone" and asked == [(SERVERS, NEXT, {**sign_in, "sasl.password": "pw"})]
+    present = house.face.plan(Resume("a")).refusal
+    assert refusal is not None and present is not None and refusal.code == present.code == "source.gone"
+    assert asked == [(SERVERS, NEXT, {**sign_in, "sasl.password": "pw"})] * 2
 
 
 def test_jobs_without_a_broker_ask_nobody(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
