@@ -29,9 +29,12 @@ SETTINGS = """
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listeners=PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{signed},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{signed}
 controller.listener.names=CONTROLLER
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
+sasl.enabled.mechanisms=PLAIN
+listener.name.sasl_plaintext.plain.sasl.jaas.config={plain} required user_{user}="{password}";
 log.dirs={folder}
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=1
@@ -42,6 +45,8 @@ num.io.threads=2
 background.threads=1
 log.cleaner.enable=false
 """
+USER, PASSWORD = "reader", "a-password-of-tests"
+PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 Row = tuple[int, str]
 """Partition and value."""
 
@@ -59,9 +64,10 @@ def conf() -> dict[str, str]:
 
 @dataclass
 class Broker:
-    """A running broker; `servers` is what clients are told."""
+    """A running broker; `servers` is what clients are told, `signed` what those are that sign in (SASL_PLAINTEXT, PLAIN)."""
 
     servers: str
+    signed: str
     process: subprocess.Popen[bytes]
 
     @cached_property
@@ -143,16 +149,17 @@ def serving(folder: Path) -> Iterator[Broker]:
     """A broker that keeps its topics in `folder`, until the block ends."""
     if lacks := missing():
         pytest.skip(lacks)
-    port, controller = free_ports(2)
+    port, signed, controller = free_ports(3)
     settings, log = folder / "server.properties", folder / "log"
     log.mkdir(parents=True)
     (log / "meta.properties").write_text("version=1\ncluster.id=AAAAAAAAAAAAAAAAAAAAAA\nnode.id=1\n")
-    settings.write_text(SETTINGS.format(port=port, controller=controller, folder=log))
+    named = {"port": port, "signed": signed, "controller": controller, "folder": log}
+    settings.write_text(SETTINGS.format(**named, plain=PLAIN, user=USER, password=PASSWORD))
     java = java_home().path / "bin" / "java"
     command = [str(java), *SMALL, "-cp", f"{maven.folder(BROKER)}{os.sep}*", "kafka.Kafka", str(settings)]
     with (folder / "broker.log").open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
-    broker = Broker(f"127.0.0.1:{port}", process)
+    broker = Broker(f"127.0.0.1:{port}", f"127.0.0.1:{signed}", process)
     try:
         until(lambda: _answers(broker), what="the broker did not answer")
         yield broker

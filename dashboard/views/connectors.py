@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import streamlit as st
 
 from dashboard import session
-from pipelines.domain.connectors import DELTA, ICEBERG, KAFKA, Connector
+from pipelines.domain.connectors import DELTA, ICEBERG, KAFKA, S3, Connector
 from pipelines.domain.errors import Invalid, Unavailable
 from pipelines.domain.runtimes import Runtime
 from pipelines.verbs.connectors import ShowConnectors
@@ -19,7 +19,7 @@ _USES = r"""\bformat\s*(?:\(\s*(?:source\s*=\s*)?|=\s*)["']{name}["']|\bUSING\s+
 USES = {
     system: re.compile(_USES.format(name=name), re.IGNORECASE)
     for system, name in ((KAFKA, "kafka"), (DELTA, "delta"), (ICEBERG, "iceberg"))
-}
+} | {S3: re.compile(r"\bs3a://", re.IGNORECASE)}
 """System -> what code says that uses it."""
 _Runtime = tuple[str, str, Sequence[Connector]]
 """Its interpreter, its Spark's version, and its connectors."""

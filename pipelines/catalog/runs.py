@@ -91,6 +91,13 @@ def queries(reader: Reader, run: str) -> list[QuerySeen]:
     return read(QuerySeen, reader.execute("SELECT document FROM queries WHERE run = ? ORDER BY query", [run]).fetchall(), "query")
 
 
+def of_query(reader: Reader, query_id: str) -> list[tuple[JobName, RunId]]:
+    """The runs in which a query came up, by Spark's id, newest first, each with its job."""
+    ids = "SELECT run FROM queries WHERE document->>'query_id' = ?"
+    rows = reader.execute(f"SELECT job, id FROM runs WHERE id IN ({ids}) {_NEWEST_FIRST}", [query_id]).fetchall()
+    return [(JobName(job), RunId(run)) for job, run in rows]
+
+
 def _row(run: Run) -> Row:
     return (run.id, run.job, run.version, run.state.value, run.created_ms, run.started_ms, run.ended_ms, document(run))
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from pipelines.domain.job_places import ARTIFACT
+from pipelines.domain.job_places import CONNECTOR as HADOOP_AWS
 from pipelines.domain.placeholders import CODE
 from pipelines.domain.runtimes import numbers
 
@@ -51,6 +53,11 @@ ICEBERGS: Mapping[str, str] = {
 """Release of Spark -> Iceberg's jar for it in Maven's repository."""
 ICEBERG_TRIED = ("3.5", "4.1")
 """The releases of Spark on which the suite runs jobs with it (`tests/maven/iceberg_connector_*.xml`), on 4.1 its long tests."""
+S3 = "S3"
+S3_JAR = f"{HADOOP_AWS}-"
+"""What the file name of Hadoop's own connector for S3 (`s3a://`) begins with: its version is that of Spark's Hadoop, to the last number."""
+S3_TRIED = ("3.5.0",)
+"""The versions of Hadoop on which the suite runs jobs with it (`tests/maven/s3_connector.xml`)."""
 CLASSES: Mapping[str, tuple[str, ...]] = {
     KAFKA: (
         "org.apache.spark.sql.kafka010.KafkaSourceProvider",
@@ -69,11 +76,17 @@ CLASSES: Mapping[str, tuple[str, ...]] = {
         "org.apache.iceberg.spark.source.IcebergSource",
         "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
     ),
+    S3: (
+        "org.apache.hadoop.fs.s3a.S3AFileSystem",
+        "software.amazon.awssdk.services.s3.S3AsyncClient",
+        "software.amazon.awssdk.transfer.s3.S3TransferManager",
+    ),
 }
 """System -> classes of its jar and of the jars behind it: where a Spark loads them, all jars are there and none is for a Spark without the
 classes that they name."""
 SPARK_JARS, CLASS_PATH, PACKAGES = "spark.jars", "spark.driver.extraClassPath", "spark.jars.packages"
 """The confs that name jars: files, a path with them, and what Spark fetches."""
+_HADOOP = re.compile(r"hadoop-client-api-(\d[\w.-]*?)\.jar")
 _MADE_FOR = re.compile(rf"(?:{DELTA_JAR}|{ICEBERG_JAR})(\d+\.\d+)_.+\.jar")
 
 
@@ -125,7 +138,7 @@ class Connector:
     releases: tuple[str, ...] = ()
     """The releases of Spark for which there is one, oldest first; none where there is one for each."""
     misfit: str = ""
-    """A jar of it that was found and is for another release of Spark; empty where there is none."""
+    """A jar of it that was found and is for another release of Spark, or Hadoop; empty where there is none."""
     is_unfetchable: bool = False
     """Whether the misfit is for this Spark, but Maven's repository lacks it or a jar that it needs."""
 
@@ -162,7 +175,7 @@ def release(spark_version: str) -> str:
 
 def of_spark(spark_version: str, jars: Jars) -> tuple[Connector, ...]:
     """Those of all systems, for a Spark that has these jars; whether it loads them is not known yet."""
-    return kafka(spark_version, jars), delta(spark_version, jars), iceberg(spark_version, jars)
+    return kafka(spark_version, jars), delta(spark_version, jars), iceberg(spark_version, jars), *s3(jars)
 
 
 def kafka(spark_version: str, jars: Jars) -> Connector:
@@ -190,6 +203,15 @@ def delta(spark_version: str, jars: Jars) -> Connector:
 def iceberg(spark_version: str, jars: Jars) -> Connector:
     """Iceberg's jar."""
     return _of_release(Connector(ICEBERG, ()), ICEBERGS, ICEBERG_TRIED, release(spark_version), *jars.beginning(ICEBERG_JAR))
+
+
+def s3(jars: Jars) -> tuple[Connector, ...]:
+    """Hadoop's connector for S3; none for a Spark that was built without a Hadoop."""
+    hadoop = next((match[1] for name in jars.spark if (match := _HADOOP.fullmatch(name))), "")
+    found, names = jars.beginning(S3_JAR)
+    misfit = next((name for name in names if name != f"{S3_JAR}{hadoop}.jar"), "")
+    made = Connector(S3, (f"{ARTIFACT}:{hadoop}",), found, is_tried=hadoop in S3_TRIED, misfit=misfit)
+    return (made,) if hadoop else ()
 
 
 def _of_release(

@@ -32,7 +32,7 @@ class Holding:
 
     query: QueryName
     source: str
-    """Its name or index, as in the savepoint's offsets."""
+    """Its name or index, as in the savepoint's offsets; `sink` for the Iceberg table that the query writes to."""
     usable: Usable
     why: str
     """In a sentence without its stop."""

@@ -70,6 +70,11 @@ def values(texts: Iterable[str], environment: Mapping[str, str], read: Read) -> 
     return (_value(kind, name, environment, read) for kind, name in dict.fromkeys(_references(texts)))
 
 
+def by_value(texts: Iterable[str], environment: Mapping[str, str], read: Read) -> dict[str, str]:
+    """Each value that `texts` refer to, with its reference; raises what `resolved` does."""
+    return {_value(kind, name, environment, read): f"{{{kind}:{name}}}" for kind, name in _references(texts)}
+
+
 def redaction(conf: Mapping[str, str], default: str) -> dict[str, str]:
     """The conf with which Spark's event log, pages and plans hide the values of confs that refer to secrets, whatever they are called."""
     names = [re.escape(name.removeprefix(HADOOP)) for name in sorted(referring(conf))]

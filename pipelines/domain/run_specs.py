@@ -73,7 +73,10 @@ class RunSpec:
     """Kafka topics that the parent of a fork writes to: a query that would write to one writes to a topic of its own. `*`: to any."""
     own_tables: Mapping[str, str] = field(default_factory=dict)
     """Query of a fork -> the folder of the Delta table that it must not write to, or `ANY_TABLE` where it is given one of its own
-    whatever its code says: its parent's, or that of the parent of that. Of an Iceberg table its folder: there it writes to a branch."""
+    whatever its code says: its parent's, or that of the parent of that. Of an Iceberg table its folder: there it writes to a branch.
+    Of any other table its name or URL."""
+    is_new_fork: bool = False
+    """Whether it is the first run of a fork: topics of its own have no rows yet."""
     resources: Resources = ALL
     """What its driver may take of this machine."""
     mark: str = ""
@@ -115,5 +118,6 @@ class RunSpec:
             lead=Lead.from_json(raw.get("lead")),
             taken_topics=tuple(raw.get("taken_topics", ())),
             own_tables=dict(raw.get("own_tables", {})),
+            is_new_fork=raw.get("is_new_fork", False),
             resources=Resources(**raw.get("resources", {})),
         )

@@ -110,6 +110,8 @@ class QueryStarted:
     """How its CSV files are written (`csv_options.NAMES`); None for other sinks, and where it is not known."""
     varies: tuple[str, ...] = ()
     """What of its plan depends on the clock or on chance (`rand()`); not what its Python functions do."""
+    sign_ins: tuple[Mapping[str, str], ...] = ()
+    """How each of `sources` signs in to its Kafka (`kafka_sign_ins.noted`), no secret but by reference; nothing where none does."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from pipelines.domain.blackouts import window
 from pipelines.domain.bounds import Count, Moment
@@ -228,11 +228,12 @@ def _windows(texts: Sequence[str]) -> tuple[str, ...] | None:
 
 
 def _limited(after: Schedule, given: Given) -> Schedule:
-    values = {name: getattr(given, name) for name in ("proof_limit_ms", "proof_cpus") if getattr(given, name) is not None}
+    values: dict[str, int] = {name: getattr(given, name) for name in ("proof_limit_ms", "proof_cpus") if getattr(given, name) is not None}
     if not 0 <= values.get("proof_limit_ms", 0) <= LONGEST_MS or not 0 <= values.get("proof_cpus", 0) <= MOST_CPUS:
         hint = "Give a time such as 30m, and a whole number of processors; 0 brings the usual back."
         raise Invalid("schedule.proof", "A proof has at most 366 days and 4,096 processors", hint)
-    return replace(after, **{name: value or None for name, value in values.items()})
+    changed: dict[str, Any] = {name: value or None for name, value in values.items()}
+    return replace(after, **changed)
 
 
 def _kept(after: Schedule, given: Given) -> Schedule:
@@ -245,4 +246,5 @@ def _kept(after: Schedule, given: Given) -> Schedule:
         raise Invalid("schedule.several", "Both keep-all and a limit of what is kept were given", "Give one of them.")
     if given.keep_all:
         return replace(after, keep=None, keep_ms=None, keep_bytes=None, keep_all=True)
-    return replace(after, keep_all=after.keep_all and not values, **{name: value or None for name, value in values.items()})
+    changed: dict[str, Any] = {name: value or None for name, value in values.items()}
+    return replace(after, keep_all=after.keep_all and not values, **changed)

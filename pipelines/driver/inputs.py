@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from pipelines.domain import kafka_sign_ins
 from pipelines.domain.delta import DELTA
 from pipelines.domain.iceberg import ICEBERG
 from pipelines.domain.kafka import KAFKA
+from pipelines.driver import secret_values
 from pipelines.driver.records import Records
 from pipelines.driver.sinks import local_path
 
@@ -16,7 +18,6 @@ FILE_RELATION = "StreamingRelation"
 RELATION = "StreamingRelationV2"
 """The leaf for a source of the newer kind."""
 SERVERS, PROTOCOL, FAILS = "kafka.bootstrap.servers", "kafka.security.protocol", "failOnDataLoss"
-"""The options of a Kafka source that are read: others may hold passwords."""
 PLAIN = "PLAINTEXT"
 ICEBERG_CLASSES = "org.apache.iceberg."
 CHANGES = ("readchangefeed", "readchangedata")
@@ -38,9 +39,7 @@ def warn(records: Records, query: str, frame: Any) -> None:
 def names(frame: Any) -> tuple[str, ...]:
     """Spark's name of each source of `frame`: `kafka`, `rate`; of files their format."""
     return tuple(
-        str(leaf.dataSource().className() if leaf.getClass().getSimpleName() == FILE_RELATION else _newer(leaf))
-        for leaf in _leaves(frame)
-        if leaf.getClass().getSimpleName() in (FILE_RELATION, RELATION)
+        str(leaf.dataSource().className() if leaf.getClass().getSimpleName() == FILE_RELATION else _newer(leaf)) for leaf in _sources(frame)
     )
 
 
@@ -55,17 +54,35 @@ def _is_iceberg(leaf: Any) -> bool:
 
 def brokers(frame: Any) -> tuple[str, ...]:
     """As `QueryStarted.brokers`, of each of `names`."""
+    read = tuple(_broker(leaf.extraOptions()) if _is_kafka(leaf) else "" for leaf in _sources(frame))
+    return read if any(read) else ()
+
+
+def sign_ins(frame: Any) -> tuple[Mapping[str, str], ...]:
+    """As `QueryStarted.sign_ins`, of each of `names`."""
+    referred = secret_values.referred()
     read = tuple(
-        _broker(leaf) if leaf.getClass().getSimpleName() == RELATION and leaf.sourceName() == KAFKA else ""
-        for leaf in _leaves(frame)
-        if leaf.getClass().getSimpleName() in (FILE_RELATION, RELATION)
+        kafka_sign_ins.noted(_given(leaf.extraOptions(), kafka_sign_ins.READ), referred) if _is_kafka(leaf) else {}
+        for leaf in _sources(frame)
     )
     return read if any(read) else ()
 
 
-def _broker(leaf: Any) -> str:
+def _given(options: Any, names: Iterable[str]) -> dict[str, str]:
+    given = {name: options.getOrDefault(f"{kafka_sign_ins.PREFIX}{name}", None) for name in names}
+    return {name: str(value) for name, value in given.items() if value is not None}
+
+
+def _sources(frame: Any) -> Iterator[Any]:
+    return (leaf for leaf in _leaves(frame) if leaf.getClass().getSimpleName() in (FILE_RELATION, RELATION))
+
+
+def _is_kafka(leaf: Any) -> bool:
+    return bool(leaf.getClass().getSimpleName() == RELATION and leaf.sourceName() == KAFKA)
+
+
+def _broker(options: Any) -> str:
     """The servers, behind how they are spoken to where that is not plain; empty where the source may pass over what is gone."""
-    options = leaf.extraOptions()
     servers, protocol = options.getOrDefault(SERVERS, ""), options.getOrDefault(PROTOCOL, PLAIN).upper()
     if options.getOrDefault(FAILS, "true").lower() != "true":
         return ""
@@ -76,8 +93,7 @@ def tables(frame: Any, default_fs: str) -> tuple[str, ...]:
     """As `QueryStarted.tables`, of each of `names`."""
     read = tuple(
         _table(leaf.dataSource(), default_fs) if leaf.getClass().getSimpleName() == FILE_RELATION else _iceberg_table(leaf, default_fs)
-        for leaf in _leaves(frame)
-        if leaf.getClass().getSimpleName() in (FILE_RELATION, RELATION)
+        for leaf in _sources(frame)
     )
     return read if any(read) else ()
 

@@ -12,10 +12,21 @@ from pipelines.domain.errors import Conflict
 from pipelines.domain.hadoop_conf import located
 from pipelines.domain.iceberg import ICEBERG
 from pipelines.domain.ids import QueryName, folder_of
-from pipelines.domain.placeholders import OUTPUT
 from pipelines.domain.run_specs import RunSpec
 from pipelines.domain.runs import QueryStarted
-from pipelines.driver import commits, delta_tables, destinations, iceberg_tables, inputs, installed, sinks, sources, topics, varying
+from pipelines.driver import (
+    commits,
+    delta_tables,
+    destinations,
+    iceberg_tables,
+    inputs,
+    installed,
+    shared_tables,
+    sinks,
+    sources,
+    topics,
+    varying,
+)
 from pipelines.driver.destinations import Destination
 from pipelines.driver.executors import Executors
 from pipelines.driver.failures import Failure
@@ -24,7 +35,7 @@ from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.lease import Leases
 from pipelines.driver.listener import Listening
 from pipelines.driver.plans import Plans
-from pipelines.driver.query_names import ExpectedQueries, GivenNames
+from pipelines.driver.query_names import MEMORY, ExpectedQueries, GivenNames, folders, location_of
 from pipelines.driver.records import Records, say
 from pipelines.driver.rehearsal import Rehearsal
 from pipelines.driver.running import Running, StartedQueries
@@ -32,7 +43,6 @@ from pipelines.driver.triggers import trigger_of
 from pipelines.driver.warehouse import Warehouse
 from pipelines.hadoop.paths import Place
 
-MEMORY = "memory"
 LOCAL_FS = "file:///"
 CHECKPOINT_CONF = "spark.sql.streaming.checkpointLocation"
 
@@ -56,7 +66,7 @@ class Queries:
         self._executors = Executors(records)
         self._following = Following(spec.lead, on_failure) if spec.lead else None
         self._listening = Listening(records, self._plans.note, on_failure, self._following.begun if self._following else None)
-        self._names = GivenNames(spec.locations, _folders(spec))
+        self._names = GivenNames(spec.locations, folders(spec))
         self._expected = ExpectedQueries(spec, records)
         self._leases = Leases(spec, records)
         self._started = StartedQueries(self._let_go)
@@ -199,6 +209,7 @@ class Queries:
             self._warehouse.note(spark, request.table)
         destination = destinations.of(spark, request, hadoop_fs)
         iceberg_tables.refuse_changed(self._spec, name, destination)
+        shared_tables.refuse(self._spec, spark, name, destination, hadoop_fs)
         if destination.sink.lower() == ICEBERG:
             live = sinks.place_or_none(checkpoint)
             return iceberg_tables.prepare(self._spec, self._records, name, writer, request, destination, live)
@@ -214,28 +225,9 @@ class Queries:
         start = QueryStarted(
             name, query.id, query.runId, checkpoint, wrote.sink, wrote.path, ui_url, spark.version, at_ms, wrote.table,
             inputs.names(frame), location, trigger_of(query), inputs.brokers(frame), tables, sink_options=wrote.options,
-            varies=varying.of_plan(frame._jdf.queryExecution().analyzed()),
+            sign_ins=inputs.sign_ins(frame), varies=varying.of_plan(frame._jdf.queryExecution().analyzed()),
         )  # fmt: skip
         self._records.query(start)
-
-
-def location_of(request: Asked, default_fs: str, output: str) -> str:
-    """The script's own checkpoint location of a query, which is what Spark knows it by; of a table in memory its name is.
-
-    The job's own output directory is `{output}` in it, as in the arguments: a fork has another one.
-    """
-    if not request.checkpoint or request.format == MEMORY:
-        return ""
-    local = sinks.local_path(request.checkpoint, default_fs)
-    location = request.checkpoint.rstrip("/") if local is None else str(local)
-    return location.replace(output, OUTPUT) if output and f"{location}/".startswith(f"{output}/") else location
-
-
-def _folders(spec: RunSpec) -> frozenset[str]:
-    """The folders of the queries whose checkpoints are there, or whose state the run continues."""
-    checkpoints = sinks.local_path(spec.checkpoints)
-    there = (path.name for path in checkpoints.iterdir()) if checkpoints is not None and checkpoints.is_dir() else ()
-    return frozenset((*there, *map(folder_of, spec.expected)))
 
 
 def default_fs(spark: Any) -> str:

@@ -8,9 +8,13 @@ from itertools import chain, count
 
 from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import QueryName, folder_of, plain_name, query_name
+from pipelines.domain.placeholders import OUTPUT
 from pipelines.domain.run_specs import RunSpec
+from pipelines.driver import sinks
+from pipelines.driver.intercept import Asked
 from pipelines.driver.records import Records
 
+MEMORY = "memory"
 QUIET_S = 60.0
 """A script that has started no query for so long is taken to have started all of them."""
 
@@ -131,3 +135,22 @@ class ExpectedQueries:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+
+def location_of(request: Asked, default_fs: str, output: str) -> str:
+    """The script's own checkpoint location of a query, which is what Spark knows it by; of a table in memory its name is.
+
+    The job's own output directory is `{output}` in it, as in the arguments: a fork has another one.
+    """
+    if not request.checkpoint or request.format == MEMORY:
+        return ""
+    local = sinks.local_path(request.checkpoint, default_fs)
+    location = request.checkpoint.rstrip("/") if local is None else str(local)
+    return location.replace(output, OUTPUT) if output and f"{location}/".startswith(f"{output}/") else location
+
+
+def folders(spec: RunSpec) -> frozenset[str]:
+    """The folders of the queries whose checkpoints are there, or whose state the run continues."""
+    checkpoints = sinks.local_path(spec.checkpoints)
+    there = (path.name for path in checkpoints.iterdir()) if checkpoints is not None and checkpoints.is_dir() else ()
+    return frozenset((*there, *map(folder_of, spec.expected)))

@@ -43,6 +43,11 @@ class Records:
         self._append(QUERIES_FILE, _line(started.as_json()))
         say(f"query {started.query} started (batches in {started.checkpoint})")
 
+    def has_started(self, query: str) -> bool:
+        """Whether the query came up in this run, also before its driver was begun again."""
+        path = self.folder / QUERIES_FILE
+        return path.exists() and any(json.loads(line)["query"] == query for line in path.read_text().splitlines())
+
     def progress(self, event_json: str) -> None:
         """`event_json` is Spark's own compact JSON, kept as it is."""
         self._append(PROGRESS_FILE, event_json)

@@ -15,6 +15,7 @@ from pipelines.domain import references, secrets
 from pipelines.domain.run_specs import RunSpec
 
 _HIDDEN = secrets.Hidden()
+_REFERRED: dict[str, str] = {}
 _KEY = os.urandom(16)
 """Of this process alone: nobody else can try what a secret may be."""
 
@@ -31,7 +32,13 @@ def confs(conf: Mapping[str, str]) -> dict[str, str]:
 
 def hide(spec: RunSpec) -> None:
     """From now on the secrets of `spec` are in no text that is `shown`; raises what `put_in` raises."""
-    _HIDDEN.hide(secrets.hidden(spec.conf, spec.args, references.values((*spec.args, *spec.conf.values()), os.environ, read)))
+    _REFERRED.update(references.by_value((*spec.args, *spec.conf.values()), os.environ, read))
+    _HIDDEN.hide(secrets.hidden(spec.conf, spec.args, _REFERRED))
+
+
+def referred() -> dict[str, str]:
+    """The secrets that are hidden, each with the reference by which it came."""
+    return dict(_REFERRED)
 
 
 def shown(text: str) -> str:

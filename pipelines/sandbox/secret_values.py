@@ -17,6 +17,11 @@ def refuse(version: Version) -> None:
         _values(text)
 
 
+def put_in(text: str) -> str:
+    """`text` with the values; raises Unavailable (`secret.missing`, `secret.unreadable`)."""
+    return references.resolved(text, users.environ(environment.inherited()), file_rights.read_for_job)
+
+
 def hidden(conf: Mapping[str, str], args: Sequence[str] = ()) -> tuple[bytes, ...]:
     """What must not be shown of the log of code that has these: literal secrets, and the values that are there now, the longest first."""
     found: list[str] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pipelines.checkpoint import beginning, offsets, sink_log
+from pipelines.checkpoint import beginning, metadata, offsets, sink_log
 from pipelines.checkpoint import closure as closures
 from pipelines.checkpoint.closure import Closure
 from pipelines.checkpoint.provider import Provider
@@ -72,12 +72,12 @@ def standing(place: QueryLocation) -> QueryImage:
     """The query where it goes on: after its newest committed batch, or where its sources begin. Only the logs of batches are read, so that
     damage of its state keeps nobody from asking its sources. Raises Corrupt, Unsupported, NotFound where those cannot be read."""
     storage = open_storage(place.checkpoint)
-    newest = closures.newest_committed(storage)
+    newest, query_id = closures.newest_committed(storage), metadata.read(storage).query_id
     if newest is None:
         beginning.refuse_lost_commits(storage)
-        return replace(_blank(place, "", ()), offsets=starts(storage))
+        return replace(_blank(place, query_id, ()), offsets=starts(storage))
     entry = offsets.read(storage, newest)
-    return replace(_blank(place, "", ()), batch=newest, offsets=_offsets(entry.offsets))
+    return replace(_blank(place, query_id, ()), batch=newest, offsets=_offsets(entry.offsets))
 
 
 def starts(storage: Storage) -> tuple[SourceOffset, ...]:

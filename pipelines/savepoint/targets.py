@@ -95,17 +95,21 @@ def sinks_of(library: Storage, manifest: Manifest, target: Target) -> tuple[Rest
 
 
 def own_tables(manifest: Manifest, target: Target) -> Mapping[str, str]:
-    """For `RunSpec.own_tables`: what each of a fork's queries must not write to, where its parent's writes to a Delta or Iceberg table in a
-    folder."""
+    """For `RunSpec.own_tables`: what each of a fork's queries must not write to, where its parent's writes to a table."""
     if not isinstance(target, Fork):
         return {}
     arguments = _arguments(manifest, target)
     branched: dict[str, str] = {image.query: plain(image.sink_path) for image in manifest.queries if iceberg_tables.is_table(image)}
-    return branched | {
-        image.query: sink_places.table_folder(image) if sink_places.moves_table(image, arguments) else ANY_TABLE
-        for image in manifest.queries
-        if sinks.is_table(image)
-    }
+    named = {image.query: image.sink_table for image in manifest.queries if image.sink.lower() in sinks.TABLE_SINKS and image.sink_table}
+    return (
+        named
+        | branched
+        | {
+            image.query: sink_places.table_folder(image) if sink_places.moves_table(image, arguments) else ANY_TABLE
+            for image in manifest.queries
+            if sinks.is_table(image)
+        }
+    )
 
 
 def _arguments(manifest: Manifest, target: Fork) -> Arguments:

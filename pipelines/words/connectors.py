@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.domain.connectors import Connector, Found
+from pipelines.domain.connectors import S3, Connector, Found
 
 AMONG = {
     Found.SPARK: "among Spark's jars",
@@ -24,7 +24,8 @@ def need(connector: Connector) -> str:
         return f"{LOADS[connector.found]}{confs.replace(', and', '; a job needs')}"
     needs = _from_maven(connector, confs)
     if connector.misfit:
-        why = "which Maven's repository does not have with all that it needs" if connector.is_unfetchable else "which is for another Spark"
+        other = f"which is for another {'Hadoop' if connector.system == S3 else 'Spark'}"
+        why = "which Maven's repository does not have with all that it needs" if connector.is_unfetchable else other
         return f"has {connector.misfit} {AMONG[connector.found]}, {why}: take it away. Then it {needs}"
     if connector.problem:
         return f"is {AMONG[connector.found]}, but this Spark does not load it: {connector.problem}. It {needs}"

@@ -29,15 +29,17 @@ TASK = Task(
 )
 AGE, SIZE, POLICY = "retention.ms", "retention.bytes", "cleanup.policy"
 FOREVER = "-1"
+SIGN_IN = "uthentication"
+"""In what the client says of a sign-in that failed, and only by the way: to who asked it is a broker that does not answer."""
 
 
-def ask(pool: Pool, servers: str, offsets: Offsets, at_ms: int | None = None) -> dict[str, Topic]:
+def ask(pool: Pool, servers: str, offsets: Offsets, at_ms: int | None = None, sign_in: Mapping[str, str] | None = None) -> dict[str, Topic]:
     """The topics of `offsets` as the broker at `servers` (`host:port,…`) has them, those that it has; with the offsets at a time (epoch
-    ms) where one is given.
+    ms) where one is given. `sign_in`: the client's confs for it, with their secrets.
 
     Raises Unavailable: `kafka.away`, `kafka.client` (the Python package is missing), `kafka.timeout`.
     """
-    answer = pool.do({"servers": servers, "offsets": offsets, "at_ms": at_ms})
+    answer = pool.do({"conf": {"bootstrap.servers": servers, **(sign_in or {})}, "offsets": offsets, "at_ms": at_ms})
     return {name: _topic(raw) for name, raw in answer.items()}
 
 
@@ -54,28 +56,34 @@ def _answer(request: dict[str, Any], _: Caller) -> dict[str, Any]:
         raise Unavailable("kafka.client", "The Python package confluent-kafka is not there, which asks Kafka brokers", hint) from missing
     offsets = {name: {int(number): at for number, at in parts.items()} for name, parts in request["offsets"].items()}
     try:
-        return {name: asdict(topic) for name, topic in _seen(request["servers"], offsets, request["at_ms"]).items()}
+        return {name: asdict(topic) for name, topic in _seen(request["conf"], offsets, request["at_ms"]).items()}
     except (KafkaException, TimeoutError) as error:
-        raise Unavailable("kafka.away", f"Kafka at {request['servers']} does not answer: {error}", TASK.hint) from error
+        servers = request["conf"]["bootstrap.servers"]
+        raise Unavailable("kafka.away", f"Kafka at {servers} does not answer: {error}", TASK.hint) from error
 
 
-def _seen(servers: str, offsets: Offsets, at_ms: int | None) -> dict[str, Topic]:
-    from confluent_kafka import TopicPartition
+def _seen(conf: Mapping[str, Any], offsets: Offsets, at_ms: int | None) -> dict[str, Topic]:
+    from confluent_kafka import KafkaException, TopicPartition
     from confluent_kafka.admin import AdminClient, OffsetSpec
 
-    admin = AdminClient({"bootstrap.servers": servers, "log_level": 0, "socket.timeout.ms": int(ANSWER_S * 1000)})
-    there = admin.list_topics(timeout=ANSWER_S).topics
+    conf, told = {**conf, "log_level": 0}, list[str]()
+    admin = AdminClient({**conf, "socket.timeout.ms": int(ANSWER_S * 1000), "error_cb": lambda error: told.append(error.str())})
+    try:
+        there = admin.list_topics(timeout=ANSWER_S).topics
+    except KafkaException as error:
+        admin.poll(0)
+        raise TimeoutError(next((text for text in told if SIGN_IN in text), str(error))) from error
     places = [TopicPartition(name, number) for name in offsets if name in there for number in there[name].partitions]
     if not places:
         return {}
     firsts, ends = (_offsets(admin, places, spec) for spec in (OffsetSpec.earliest(), OffsetSpec.latest()))
-    confs = {name: _confs(admin, name) for name in offsets if name in there}
+    topic_confs = {name: _confs(admin, name) for name in offsets if name in there}
     next_at = {place: max(firsts[place], offsets[place[0]].get(place[1], 0)) for place in firsts}
-    aging = {place: at for place, at in next_at.items() if at < ends[place] and confs[place[0]][AGE] != FOREVER}
-    times = _times_ms(servers, aging) if aging else {}
+    aging = {place: at for place, at in next_at.items() if at < ends[place] and topic_confs[place[0]][AGE] != FOREVER}
+    times = _times_ms(conf, aging) if aging else {}
     at = _offsets(admin, places, OffsetSpec.for_timestamp(at_ms)) if at_ms is not None else {}
     parts = {place: Partition(firsts[place], ends[place], times.get(place), _there(at.get(place))) for place in firsts}
-    return {name: _made({n: part for (of, n), part in parts.items() if of == name}, conf) for name, conf in confs.items()}
+    return {name: _made({n: part for (of, n), part in parts.items() if of == name}, limits) for name, limits in topic_confs.items()}
 
 
 def _there(offset: int | None) -> int | None:
@@ -101,13 +109,13 @@ def _confs(admin: AdminClient, topic: str) -> dict[str, str]:
     return {name: str(entries[name].value) for name in (AGE, SIZE, POLICY)}
 
 
-def _times_ms(servers: str, places: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
+def _times_ms(conf: Mapping[str, Any], places: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
     """When the row at each place's offset was written, as far as the broker gives them in time."""
     import time
 
     from confluent_kafka import Consumer, TopicPartition
 
-    reader = Consumer({"bootstrap.servers": servers, "group.id": "tidemark", "enable.auto.commit": False, "log_level": 0})
+    reader = Consumer({**conf, "group.id": "tidemark", "enable.auto.commit": False})
     times: dict[tuple[str, int], int] = {}
     end = time.monotonic() + FIRST_S
     try:

@@ -148,7 +148,7 @@ def prepare(context: Context, fork: PlannedFork, experiment: ExperimentId | None
     taken = tuple(topic for image in fork.manifest.queries for topic in _topics(image, origin.job))
     own = targets.own_tables(fork.manifest, fork.restoring.target)
     noted: list[Migration] = []
-    begins = Beginning(fork.job, fork.run, frozen, fork.names, fork.plan.resources, lead, taken, own)
+    begins = Beginning(fork.job, fork.run, frozen, fork.names, fork.plan.resources, lead, taken, own, is_new_fork=True)
     prepared = runs.prepare(context, begins, lambda: fork.restoring.apply(ticket, noted.append), origin, like, fork.at_home)
     told = migrate.told if migrate is not None else None
     migration = noted[0] if noted else None

@@ -106,10 +106,8 @@ def planned(
     versions.check_here(context, version)
     begins, migrate = run or RunId(context.new_id("r")), migrations.asked(change, change.new_queries)
     taken = job_resources.asked(may_take := repairs.known_job(context, name).resources, change, version)
-    begun_by = (attempt, is_scheduled)
-    going = Going(
-        name, newest, begins, version, change.new_queries, *begun_by, partitions, change.force, migrate, adopts, taken, verdict=verdict
-    )
+    begun = (name, newest, begins, version, change.new_queries, attempt, is_scheduled)
+    going = Going(*begun, partitions, change.force, migrate, adopts, taken, verdict=verdict)
     shown, go = _way(context, going, change, judged)
     refused = shown.refusal or refusal(shown.verdict, change, is_forced=change.force)
     shown = replace(shown, run=going.run, version=version.id, builds=is_missing(context, version), refusal=refused)

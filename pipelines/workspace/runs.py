@@ -56,6 +56,7 @@ class Beginning:
     own_tables: Mapping[str, str] = field(default_factory=dict)
     attempt: int = 0
     is_scheduled: bool = False
+    is_new_fork: bool = False
 
 
 def prepare(
@@ -149,6 +150,7 @@ def make_spec(
         lead=begins.lead,
         taken_topics=begins.taken_topics,
         own_tables=begins.own_tables,
+        is_new_fork=begins.is_new_fork,
         attempt=begins.attempt,
         is_scheduled=begins.is_scheduled,
     )

@@ -12,7 +12,7 @@ from dashboard.views import new_job
 from dashboard.views.connectors import USES
 from dashboard.views.new_job import form
 from pipelines.domain.about import Runtime
-from pipelines.domain.connectors import DELTA, ICEBERG, KAFKA, Connectors, Jars, delta, of_spark, package_jars
+from pipelines.domain.connectors import DELTA, ICEBERG, KAFKA, S3, Connectors, Jars, delta, of_spark, package_jars
 from pipelines.domain.errors import AlreadyExists, Invalid, NotFound, Unsupported
 from pipelines.verbs.connectors import ShowConnectors
 from pipelines.verbs.run import RunScript
@@ -81,6 +81,7 @@ def test_code_that_uses_delta_is_told_on_which_runtime_it_has_it_and_with_which_
         ('frame.writeStream.start(format = "kafka")\nspark.readStream.format(source="delta")', [KAFKA, DELTA]),
         ("CREATE TEMPORARY VIEW clicks\nUSING kafka OPTIONS (subscribe 'clicks')", [KAFKA]),
         ("create table a using Iceberg; create table b USING\n delta", [DELTA, ICEBERG]),
+        ('spark.readStream.text("s3a://lake/in")', [S3]),
         ("about kafka: using kafkaesque names, reformat('kafka')", []),
     ],
 )

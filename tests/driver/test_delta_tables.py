@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,8 @@ from pipelines.domain.errors import Conflict, Unsupported
 from pipelines.domain.ids import JobName, RunId, VersionId
 from pipelines.domain.run_specs import ANY_TABLE, SPEC_FORMAT, RunSpec
 from pipelines.domain.runs import EVENTS_FILE
-from pipelines.driver import delta_tables
+from pipelines.driver import delta_tables, shared_tables
+from pipelines.driver.destinations import Destination
 from pipelines.driver.intercept import Asked
 from pipelines.driver.records import Records
 from tests.delta import add, batch, commit
@@ -74,6 +76,35 @@ def test_a_table_of_the_parents_is_replaced(taken: str, path: str, is_own: bool,
 def test_nothing_else_is(request_: Asked, spec: RunSpec, records: Records) -> None:
     assert delta_tables.give_own(spec, records, "sums", None, request_, LOCAL) is request_
     assert delta_tables.give_own(spec, records, "another", None, asked("/lake/a"), LOCAL).path == "/lake/a"
+
+
+SHARED = [
+    ("theirs", "default.theirs", True),
+    ("theirs", "`theirs`", True),
+    ("theirs", "their_own", False),
+    ("theirs", "missing", False),
+    ("lake.db.theirs", "theirs", False),
+    ("{lake}/theirs", "theirs", True),
+    ("s3a://lake/theirs", "s3a://lake/theirs/", True),
+    ("s3a://lake/theirs", "s3a://lake/b", False),
+    (ANY_TABLE, "theirs", False),
+]
+
+
+@pytest.mark.spark
+def test_a_table_of_the_parents_by_a_name_or_a_url_is_not_written_to(spec: RunSpec, spark: Any, tmp_path: Path) -> None:
+    for name in ("theirs", "their_own"):
+        spark.sql(f"CREATE TABLE {name} (n INT) USING parquet LOCATION '{tmp_path}/lake/{name}'")
+    try:
+        for taken, table, is_refused in SHARED:
+            forked = replace(spec, own_tables={"sums": taken.format(lake=tmp_path / "lake")})
+            with pytest.raises(Conflict, match="where the job that it was forked from writes") if is_refused else nullcontext():
+                shared_tables.refuse(forked, spark, "sums", Destination("delta", table=table), LOCAL)
+        own = replace(spec, own_tables={"sums": "theirs"}, warehouse=str(tmp_path / "lake"))
+        shared_tables.refuse(own, spark, "sums", Destination("delta", table="theirs"), LOCAL)
+    finally:
+        for name in ("theirs", "their_own"):
+            spark.sql(f"DROP TABLE {name}")
 
 
 def files(table: Path) -> set[str]:

@@ -85,6 +85,14 @@ def test_only_files_of_this_machine_are_jars_to_load() -> None:
     assert connectors.conf_files({}) == connectors.package_jars({"spark.jars.packages": "nonsense"}) == ()
 
 
+def test_s3_takes_the_hadoop_that_is_among_sparks_jars() -> None:
+    (connector,) = connectors.s3(Jars(spark=("hadoop-client-api-3.4.2.jar", "hadoop-aws-3.4.1.jar")))
+    assert not connector.is_ready and "which is for another Hadoop: take it away. Then it needs" in need(connector)
+    assert need(connector).endswith("the conf spark.jars.packages=org.apache.hadoop:hadoop-aws:3.4.2 (not tried here)")
+    (fetched,) = connectors.s3(Jars(spark=("hadoop-client-api-3.4.2.jar",), packages=("hadoop-aws-3.4.2.jar",)))
+    assert fetched.is_ready and connectors.s3(Jars()) == ()
+
+
 def test_a_jar_for_another_spark_is_named() -> None:
     connector = connectors.delta("4.1.4", Jars(spark=("delta-spark_4.2_2.13-4.4.0.jar",)))
     assert not connector.is_ready

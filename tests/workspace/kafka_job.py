@@ -1,21 +1,29 @@
-"""A job on Kafka: an aggregation into files, copies into a topic, rows that name their topics, and a topic that is empty for long.
-Two of its queries have no name."""
+"""A job on Kafka, to which it may sign in: an aggregation into files, copies into a topic, rows that name their topics, and a topic that
+is empty for long. Two of its queries have no name."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection
 
-from tests.kafka import Row
+from tests.kafka import PLAIN, USER, Row
 
-SCRIPT = """
+SCRIPT = (
+    f"""
+PLAIN, USER = {PLAIN!r}, {USER!r}
+"""
+    + """
 import sys
 from pyspark.sql import SparkSession, functions as F
-servers, output, clicks, later, copies = sys.argv[1:]
+servers, output, clicks, later, copies, *signed = sys.argv[1:]
 spark = SparkSession.builder.getOrCreate()
 
 def read(topic):
     options = {"kafka.bootstrap.servers": servers, "subscribe": topic, "startingOffsets": "earliest", "maxOffsetsPerTrigger": "13"}
+    if signed:
+        options["kafka.bootstrap.servers"] = signed[0]
+        options |= {"kafka.security.protocol": "SASL_PLAINTEXT", "kafka.sasl.mechanism": "PLAIN"}
+        options["kafka.sasl.jaas.config"] = f'{PLAIN} required username="{USER}" password="{signed[1]}";'
     rows = spark.readStream.format("kafka").options(**options).load().select(F.col("value").cast("string").alias("value"))
     return rows.select("value", F.from_json("value", "k string, v int, t timestamp").alias("row")).select("value", "row.*")
 
@@ -32,6 +40,7 @@ d = named.writeStream.queryName("named").format("kafka").option("kafka.bootstrap
 d = d.trigger(processingTime="0 seconds").outputMode("append").start()
 spark.streams.awaitAnyTermination()
 """
+)
 PHASE_S, ROWS = 60, 18
 LAST_S = 100_000
 

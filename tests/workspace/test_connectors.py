@@ -8,13 +8,13 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from pipelines.domain.connectors import DELTA, ICEBERG, KAFKA, Connector
+from pipelines.domain.connectors import DELTA, ICEBERG, KAFKA, S3, Connector
 from pipelines.domain.errors import Invalid, Unavailable
 from pipelines.sandbox import sparks
 from pipelines.verbs.connectors import ShowConnectors
 from pipelines.verbs.system import ShowAbout
 from pipelines.words.connectors import need
-from tests import delta, kafka, maven
+from tests import delta, kafka, maven, s3_connector
 from tests.sandbox import interpreters
 from tests.workspace.conftest import House
 
@@ -40,7 +40,12 @@ def test_jars_that_a_conf_names_are_loaded(house: House, tmp_path: Path) -> None
     assert need(half).endswith("commons-pool2:2.12.1")
     for jar in jars:
         shutil.copy(jar, tmp_path)
-    assert shown(house, {"spark.jars": ",".join(map(str, tmp_path.glob("*.jar")))}, KAFKA).is_ready
+    if s3_connector.missing():
+        assert shown(house, {"spark.jars": ",".join(map(str, tmp_path.glob("*.jar")))}, KAFKA).is_ready
+        return
+    jars = [*tmp_path.glob("*.jar"), *maven.jars(s3_connector.CONNECTOR)]
+    both = {each.system: each for each in house.face.ask(ShowConnectors(conf={"spark.jars": ",".join(map(str, jars))})).connectors}
+    assert [both[system].problem for system in (KAFKA, S3) if both[system].is_ready] == ["", ""]
 
 
 @pytest.mark.spark
@@ -67,8 +72,11 @@ def test_a_jar_among_sparks_own_that_is_for_another_scala_is_found_by_loading_it
 def test_without_jars_nothing_is_started(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipelines.sandbox.loading.users", None)
     answer = house.face.ask(ShowConnectors())
-    assert answer.spark_version == sparks.of("").version and [each.system for each in answer.connectors] == [KAFKA, DELTA, ICEBERG]
+    assert answer.spark_version == sparks.of("").version and [each.system for each in answer.connectors] == [KAFKA, DELTA, ICEBERG, S3]
     assert not any(each.is_ready for each in answer.connectors)
+    hadoop = next(path.name for path in (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar"))
+    of_s3 = f"needs the conf spark.jars.packages=org.apache.hadoop:hadoop-aws:{hadoop[18:-4]} (tried)"
+    assert need(answer.connectors[3]) == of_s3
     gone = shown(house, {"spark.jars": f"/nowhere/{KAFKAS}"}, KAFKA)
     assert gone.problem == f"there is no file /nowhere/{KAFKAS}"
 

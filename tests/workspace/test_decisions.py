@@ -103,10 +103,10 @@ def test_a_dry_run_says_each_step_and_does_nothing(house: House) -> None:
 def test_a_running_parent_is_stopped_with_a_savepoint_and_goes_on_with_the_variants_version(house: House) -> None:
     made = experiment(house, RunState.RUNNING)
     part = Part("counts", 0, "dedupe", Outcome.CHANGED_MEANING, ("a filter",))
-    manifest, plan = house.face.ask(ReadManifest(made.savepoint)), house.face.plan(Promote("split"))
+    manifest, plan = house.face.ask(ReadManifest(made.savepoint)), house.face.plan(Promote("split", check=False))
     verdict = verdicts.of(made.savepoint, plan.version, (part,))
     known.keep(house.face.context, manifest, house.face.ask(ShowVersion(plan.version)), (), verdict, {})
-    begun = house.face.begin(Promote("split"))
+    begun = house.face.begin(Promote("split", check=False))
     stop_as_the_supervisor_would(house, "a")
     ended = house.face.answer(begun)
     assert (ended.state, ended.kind, ended.job, ended.subject) == (OperationState.DONE, "promote", "a", "split")

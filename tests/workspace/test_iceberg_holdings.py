@@ -78,6 +78,25 @@ def test_what_has_expired_is_refused_before_anything_starts(house: House, events
     assert "how many files are skipped or read again nobody can count" in offsets.moved(plan.moved[0])
 
 
+def test_that_the_snapshot_of_a_sink_expires_and_has_is_said(house: House, events: Events) -> None:
+    run = house.ran("a")
+    line = json.loads(query_line(str(Path(run.checkpoints) / "counts"), str(events.folder)))
+    house.append(run, QUERIES_FILE, json.dumps({**line, "sink": "iceberg", "sink_table": "lake.db.events"}) + "\n")
+    savepoint = do(house.face, Take("a"))
+
+    def held() -> tuple[Usable, bool, tuple[str, ...]]:
+        holdings = do(house.face, AskHoldings(savepoint.id)).holdings
+        assert holdings is not None
+        (of_sink,) = [holding for holding in holdings.sources if holding.source == "sink"]
+        return of_sink.usable, of_sink.until_ms is not None, of_sink.gaps
+
+    assert held() == (Usable.YES, False, ()), "a branch stands there"
+    iceberg_tables.append(events.table, [{"k": "a", "ts": datetime(2026, 1, 1, tzinfo=UTC), "n": 9}])
+    assert held() == (Usable.YES, True, ()), "its age counts"
+    iceberg_tables.expire(events.table, events.made[-1])
+    assert held() == (Usable.NO, False, (f"snapshot {events.made[-1]}",))
+
+
 MOVES = [
     ("earliest", 0, 0, 0, 2),
     ("latest", 3, 1, 2, 0),

@@ -117,7 +117,9 @@ def goes_on(server: Server, broker: Broker, attached: Callable[[], None] = lambd
     broker.create(CLICKS, 2)
     broker.create(LATER)
     broker.write(CLICKS, phase(0, 2))
-    args = (broker.servers, "{output}", CLICKS, LATER, COPIES)
+    secret = server.face.layout.root.parent / "password"
+    secret.write_text(f"{kafka.PASSWORD}\n")
+    args = (broker.servers, "{output}", CLICKS, LATER, COPIES, broker.signed, f"{{file:{secret}}}")
     do(face, RunScript(name="a", script="job.py", code=SCRIPT, args=args, conf={**CONF, **kafka.conf()}))
     await_positions(server, '{"clicks":{"0":9,"1":9}}', "a")
 
@@ -131,7 +133,7 @@ def goes_on(server: Server, broker: Broker, attached: Callable[[], None] = lambd
     await_positions(server, '{"clicks":{"0":24,"1":24,"2":6}}', "a")
     begun = saved(server, "a")
     assert [image.query for image in begun.queries] == ["query-0", "copies", "query-2", "named"]
-    assert [image.brokers for image in begun.queries] == [(broker.servers,)] * 4
+    assert [image.brokers for image in begun.queries] == [(f"SASL_PLAINTEXT://{broker.signed}",)] * 4
 
     attached()
     later = [row(0, "x", 1, 0), row(0, "y", 2, 0)]
@@ -164,6 +166,13 @@ def goes_on(server: Server, broker: Broker, attached: Callable[[], None] = lambd
     assert set(copies) == {*before, *after} and sorted(value for value in copies if value in after) == sorted(after)
     for job in ("b", "a"):
         do(face, Stop(job, savepoint=False))
+
+    broker.write("copies.was", [(0, "of a former job")])
+    do(face, Fork(savepoint=begun.id, name="was"))
+    until(lambda: not server.newest("was").state.live, what="a fork that would add to a former job's rows")
+    ending = server.newest("was").exit
+    assert ending is not None and ending.error_class == "sink.taken" and "copies.was, which has rows already (1)" in ending.message
+    assert broker.read("copies.was") == ["of a former job"]
 
     do(face, Resume("a", from_savepoint=begun.id))
     assert live_rows(server, "b", "sums") == expected
@@ -213,12 +222,18 @@ def the_present_is_overtaken(server: Server, broker: Broker) -> None:
     assert forced.refusal is None and any("offsets 37 to 39 are gone" in warning for warning in forced.warnings)
     refused(server, "topic clicks is gone", lambda: broker.delete(CLICKS))
     refused(server, "topic clicks, partition 0 ends at offset 0, before 37: the topic was made anew", lambda: broker.create(CLICKS, 3))
+    secret = face.layout.root.parent / "password"
+    secret.write_text("wrong")
+    assert any("Invalid username or password" in warning for warning in face.plan(Resume("a")).warnings)
+    secret.write_text(kafka.PASSWORD)
     broker.process.kill()
     broker.process.wait()
     plan = face.plan(Resume("a"))
     says = "Query query-0: whether its source still has all rows after its last batch is not known: Kafka at"
     assert plan.refusal is None and any(warning.startswith(says) for warning in plan.warnings)
     assert server.newest("a").id == newest
+    kept = [path for path in face.layout.root.rglob("*") if path.is_file() and kafka.PASSWORD.encode() in path.read_bytes()]
+    assert kept == []
 
 
 def refused(server: Server, gap: str, loss: Callable[[], None]) -> None:

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain import connectors, kafka
+from pipelines.domain import connectors, kafka, kafka_sign_ins
 from pipelines.domain.errors import Conflict, Unavailable
 from pipelines.domain.kafka import Partition, Topic
+from pipelines.domain.kafka_sign_ins import HOST_CHECK
 from pipelines.domain.offsets import PartitionOffset, partitions
 from pipelines.domain.runs import QUERIES_FILE, RunState
 from pipelines.domain.savepoints import Savepoint
@@ -109,9 +110,6 @@ class Options:
     def getOrDefault(self, name: str, otherwise: str) -> str:
         return self.options.get(name.lower(), otherwise)
 
-    def extraOptions(self) -> Options:
-        return self
-
 
 BROKERS = [
     ({}, SERVERS),
@@ -122,6 +120,45 @@ BROKERS = [
 ]
 
 
+PLAIN = 'module required username="ann" password="p\\"w";'
+SASL = {"security.protocol": "sasl_ssl", "sasl.mechanism": "SCRAM-SHA-512", "sasl.jaas.config": PLAIN}
+NEVER = "takes a password that the job's code has by itself"
+SIGN_INS: Mapping[str, tuple[dict[str, str], str | dict[str, str]]] = {
+    "none": ({}, "takes a sign-in, and no run here noted"),
+    "password": (
+        SASL,
+        {"security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "ann", "sasl.password": 'p"w'},
+    ),
+    "line": (
+        {**SASL, "sasl.jaas.config": "whole"},
+        {"security.protocol": "SASL_SSL", "sasl.mechanism": "SCRAM-SHA-512", "sasl.username": "ann", "sasl.password": "pw"},
+    ),
+    "literal": ({**SASL, "sasl.jaas.config": PLAIN.replace("p\\", "q\\")}, NEVER),
+    "no line": ({"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}, NEVER),
+    "mechanism": ({**SASL, "sasl.mechanism": "OAUTHBEARER"}, "takes a sign-in by OAUTHBEARER"),
+    "kerberos": ({"security.protocol": "SASL_SSL"}, "takes a sign-in by GSSAPI"),
+    "java's truststore": ({"security.protocol": "SSL", "ssl.truststore.location": "/t.jks"}, "has a certificate that is checked by"),
+    "PEM": (
+        {"security.protocol": "SSL", "ssl.truststore.location": "/t.pem", "ssl.truststore.type": "PEM", HOST_CHECK: ""},
+        {"security.protocol": "SSL", "ssl.ca.location": "/t.pem", HOST_CHECK: "none"},
+    ),
+    "keystore": ({"security.protocol": "SSL", "ssl.keystore.key": "secret"}, "takes a sign-in by a certificate"),
+}
+REFERRED = {'p"w': "{env:PW}", "whole": "{file:/jaas}"}
+VALUES = {"{env:PW}": 'p"w', "{file:/jaas}": "module required username=ann password='pw';"}
+
+
+@pytest.mark.parametrize(("given", "asked"), SIGN_INS.values(), ids=SIGN_INS.keys())
+def test_how_a_source_signs_in(given: dict[str, str], asked: str | dict[str, str]) -> None:
+    options = Options(**{f"kafka_{name}": value for name, value in given.items()})
+    noted = kafka_sign_ins.noted(inputs._given(options, kafka_sign_ins.READ), REFERRED)
+    assert not any(value in text for value in ('p"w', 'q"w', "secret") for text in noted.values())
+    if isinstance(asked, str):
+        assert kafka_sign_ins.hindrance(noted).startswith(asked)
+    else:
+        assert not kafka_sign_ins.hindrance(noted) and kafka_sign_ins.client(noted, VALUES.__getitem__) == asked
+
+
 @pytest.mark.parametrize(("options", "noted"), BROKERS)
 def test_what_is_noted_of_a_broker(options: dict[str, str], noted: str) -> None:
     assert inputs._broker(Options(kafka_bootstrap_servers=SERVERS, **options)) == noted
@@ -130,7 +167,7 @@ def test_what_is_noted_of_a_broker(options: dict[str, str], noted: str) -> None:
 # plans
 
 
-def saved(house: House, servers: str = SERVERS) -> Savepoint:
+def saved(house: House, servers: str = SERVERS, sign_in: Mapping[str, str] | None = None) -> Savepoint:
     """Of a job that, as far as its driver said, reads Kafka; the offset in its checkpoint is made one of Kafka's."""
     run = house.ran("a")
     checkpoint = Path(run.checkpoints) / "counts"
@@ -140,7 +177,9 @@ def saved(house: House, servers: str = SERVERS) -> Savepoint:
             path.write_text("\n".join([*head, '{"clicks":{"0":10,"1":5}}']))
             path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
     line = json.loads(query_line(str(checkpoint), str(house.face.layout.output(run.job) / "counts")))
+    line |= {"query_id": json.loads((checkpoint / "metadata").read_text())["id"], "sign_ins": [sign_in] if sign_in else []}
     house.append(run, QUERIES_FILE, json.dumps({**line, "sources": ["kafka"], "brokers": [servers]}) + "\n")
+    house.see(run, RunState.STOPPED)
     return do(house.face, Take("a"))
 
 
@@ -148,8 +187,8 @@ def answer(monkeypatch: pytest.MonkeyPatch, seen: dict[str, Topic] | Unavailable
     """The broker says this; what it was asked is kept."""
     asked: list[Any] = []
 
-    def ask(pool: Any, servers: str, offsets: kafka.Offsets, at_ms: int | None = None) -> dict[str, Topic]:
-        asked.append((servers, offsets))
+    def ask(pool: Any, servers: str, offsets: kafka.Offsets, at_ms: Any = None, sign_in: Any = None) -> dict[str, Topic]:
+        asked.append((servers, offsets, sign_in) if sign_in else (servers, offsets))
         if isinstance(seen, Unavailable):
             raise seen
         return seen
@@ -243,11 +282,23 @@ def test_what_nobody_can_tell_is_said_and_stops_nobody(house: House, monkeypatch
     assert plan.refusal is None and says in plan.warnings
 
 
-def test_a_broker_that_takes_a_sign_in_is_not_asked(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broker_that_takes_a_sign_in_is_not_asked_where_nobody_noted_it(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     savepoint = saved(house, f"SASL_SSL://{SERVERS}")
     asked = answer(monkeypatch, {})
-    assert any("takes a sign-in" in warning for warning in house.face.plan(Fork(savepoint.id, name="b")).warnings)
+    assert any("not asked: SASL_SSL://127" in warning for warning in house.face.plan(Fork(savepoint.id, name="b")).warnings)
     assert asked == []
+
+
+def test_a_broker_is_asked_as_a_run_here_signed_in(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    sign_in = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.username": "ann", "sasl.password": "{env:KAFKA_PW}"}
+    savepoint = saved(house, f"SASL_SSL://{SERVERS}", sign_in)
+    asked = answer(monkeypatch, {})
+    assert any("which a secret is in, is not there" in warning for warning in house.face.plan(Fork(savepoint.id, name="b")).warnings)
+    monkeypatch.setenv("KAFKA_PW", "pw")
+    refusal = house.face.plan(Fork(savepoint.id, name="b")).refusal
+    present = house.face.plan(Resume("a")).refusal
+    assert refusal is not None and present is not None and refusal.code == present.code == "source.gone"
+    assert asked == [(SERVERS, NEXT, {**sign_in, "sasl.password": "pw"})] * 2
 
 
 def test_jobs_without_a_broker_ask_nobody(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,8 @@ from pipelines.driver.connect.lease import ClientLeases
 from pipelines.driver.connect.watching import Watching
 from pipelines.driver.destinations import Destination
 from pipelines.driver.intercept import Asked, Launch
-from pipelines.driver.queries import LOCAL_FS, MEMORY, Queries, location_of
+from pipelines.driver.queries import LOCAL_FS, Queries
+from pipelines.driver.query_names import MEMORY, location_of
 from pipelines.driver.running import Running
 from pipelines.driver.sinks import local_path
 

@@ -14,7 +14,7 @@ from pipelines.domain.ids import JobName, QueryName, SavepointId, folder_of
 from pipelines.domain.job_places import is_other_s3
 from pipelines.domain.replay import UNREPLAYABLE
 from pipelines.domain.savepoints import Manifest, QueryImage, Savepoint, SourceOffset
-from pipelines.savepoint import held_files, held_tables, layout
+from pipelines.savepoint import held_files, held_snapshots, held_tables, layout
 from pipelines.savepoint import holdings as documents
 from pipelines.savepoint.shelves import open_inside
 from pipelines.storage.addresses import open_storage
@@ -115,6 +115,7 @@ def _of_savepoint(context: Context, manifest: Manifest, asking: Asking) -> Holdi
         for image in manifest.begun
         for offset in image.offsets
     ]
+    answers += [holding for image in manifest.queries if (holding := held_snapshots.holding(image)) is not None]
     return Holdings(HOLDINGS_FORMAT, manifest.id, asking.now_ms, tuple(answers))
 
 

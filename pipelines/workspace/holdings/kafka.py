@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from pipelines.domain import kafka
+from collections.abc import Mapping
+
+from pipelines.catalog import runs
+from pipelines.domain import kafka, kafka_sign_ins
 from pipelines.domain.errors import Unavailable, Unsupported
 from pipelines.domain.holdings import MOST_GAPS, Holding, Usable
 from pipelines.domain.kafka import Offsets, Topic
 from pipelines.domain.savepoints import QueryImage, SourceOffset
-from pipelines.workspace import broker_worker
+from pipelines.sandbox import secret_values
+from pipelines.workspace import broker_worker, sources
 from pipelines.workspace.context import Context
 
 AWAY_MS = 15_000
@@ -19,10 +23,11 @@ def of_source(context: Context, image: QueryImage, offset: SourceOffset) -> Hold
     servers = _servers(image, offset) if offsets else ""
     if offsets is None or not servers:
         return None
-    if "://" in servers:
-        return Holding(image.query, offset.source, Usable.UNKNOWN, f"{servers} takes a sign-in, which Tidemark does not have")
+    sign_in = _sign_in(context, image, servers)
+    if why := _hindrance(servers, sign_in):
+        return Holding(image.query, offset.source, Usable.UNKNOWN, why)
     try:
-        return _holding(image, offset.source, offsets, _ask(context, servers, offsets))
+        return _holding(image, offset.source, offsets, _ask(context, servers, sign_in, offsets))
     except Unavailable as away:
         return Holding(image.query, offset.source, Usable.UNKNOWN, away.message)
 
@@ -31,23 +36,56 @@ def topics(context: Context, image: QueryImage, offset: SourceOffset, offsets: O
     """The topics of a source as its broker has them, with the offsets at a time. Unsupported (`offsets.broker`) where it cannot be asked,
     Unavailable where it does not answer."""
     servers = _servers(image, offset)
-    if not servers or "://" in servers:
-        why = f"{servers} takes a sign-in, which Tidemark does not have" if servers else "nobody noted its broker"
+    sign_in = _sign_in(context, image, servers)
+    if why := _hindrance(servers, sign_in) if servers else "nobody noted its broker":
         message = f"What Kafka holds of source {offset.source} cannot be asked: {why}"
         raise Unsupported("offsets.broker", message, "Give the script startingOffsets, and begin it anew.")
-    return broker_worker.ask(context.broker_workers, servers, offsets, at_ms)
+    return broker_worker.ask(context.broker_workers, _hosts(servers), offsets, at_ms, _client(sign_in))
 
 
-def _ask(context: Context, servers: str, offsets: Offsets) -> dict[str, Topic]:
+def _ask(context: Context, servers: str, sign_in: Mapping[str, str], offsets: Offsets) -> dict[str, Topic]:
     """A broker that did not answer is not asked again for a while: a page plans with every click."""
-    until_ms, away = context.brokers_away.get(servers, (0, None))
+    asked, conf = f"{servers} {sorted(sign_in.items())}", _client(sign_in)
+    until_ms, away = context.brokers_away.get(asked, (0, None))
     if away is not None and context.now_ms() < until_ms:
         raise away
     try:
-        return broker_worker.ask(context.broker_workers, servers, offsets)
+        return broker_worker.ask(context.broker_workers, _hosts(servers), offsets, sign_in=conf)
     except Unavailable as error:
-        context.brokers_away[servers] = (context.now_ms() + AWAY_MS, error)
+        context.brokers_away[asked] = (context.now_ms() + AWAY_MS, error)
         raise
+
+
+def _sign_in(context: Context, image: QueryImage, servers: str) -> Mapping[str, str]:
+    """How a run here signed in to these servers with the query, the newest first. A savepoint does not say it: one that came from elsewhere
+    has no secret of this workspace sent anywhere."""
+    if not _takes_sign_in(servers):
+        return {}
+    with context.catalog.reading() as reader:
+        ran = runs.of_query(reader, image.query_id)
+    for job, run in ran:
+        for started in sources.started_queries(context, job, run):
+            for noted, sign_in in zip(started.brokers, started.sign_ins, strict=False):
+                if started.query_id == image.query_id and noted == servers:
+                    return sign_in
+    return {}
+
+
+def _hindrance(servers: str, sign_in: Mapping[str, str]) -> str:
+    why = kafka_sign_ins.hindrance(sign_in) if _takes_sign_in(servers) else ""
+    return f"not asked: {servers} {why}" if why else ""
+
+
+def _client(sign_in: Mapping[str, str]) -> dict[str, str]:
+    return kafka_sign_ins.client(sign_in, secret_values.put_in) if sign_in else {}
+
+
+def _takes_sign_in(servers: str) -> bool:
+    return "://" in servers
+
+
+def _hosts(servers: str) -> str:
+    return servers.rpartition("://")[2]
 
 
 def _holding(image: QueryImage, source: str, offsets: Offsets, seen: dict[str, Topic]) -> Holding:
