@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 from pipelines.driver.records import Records, say
@@ -37,14 +35,6 @@ class Listening:
         bus.addListener(self._wrapper)
         self._heard.append(bus)
 
-    def let_go(self, run_id: str) -> None:
-        """Closes the connection by which the thread of a query that has ended called this process: py4j keeps each, with a thread here, for
-        as long as the process lives."""
-        connection = self._listener.connections.pop(run_id, None)
-        if connection is not None and connection.socket is not None:
-            with suppress(OSError):  # closed by the JVM already
-                connection.socket.shutdown(socket.SHUT_RDWR)
-
     def _begun(self, query_id: Any, name: str) -> None:
         """Spark knows a query before it says that it has started, and says so synchronously (`StreamingQueryManager.startQuery`)."""
         query = next((query for bus in self._heard if (query := bus.get(query_id)) is not None), None)
@@ -64,12 +54,8 @@ class Listener:
         self._on_batch = on_batch
         self._on_failure = on_failure
         self._on_start = on_start
-        self.connections: dict[str, Any] = {}
-        """Spark's run id -> py4j's connection of the query's own thread, where each thread of the JVM has one (`ClientServer`)."""
 
     def onQueryStarted(self, event: Any) -> None:
-        """On the query's own thread, unlike the others."""
-        self.connections[event.runId().toString()] = _connection()
         if self._on_start is not None:
             self._on_start(event.id(), event.name() or "")
 
@@ -97,14 +83,6 @@ class Listener:
         implements = ("org.apache.spark.sql.streaming.PythonStreamingQueryListener",)
 
 
-def _connection() -> Any:
-    """The connection of py4j that called this thread; None where connections are not threads' own (`spark.python.pinThread` is off)."""
-    from pyspark import SparkContext
-
-    client = SparkContext._gateway._gateway_client
-    return client.get_thread_connection() if hasattr(client, "get_thread_connection") else None
-
-
 def _progress(event_json: str) -> str:
     """The progress in the JSON of its event, as Spark wrote it (`QueryProgressEvent.jsonValue`); ValueError where it is not there."""
     if not event_json.startswith(_BEFORE):
@@ -119,6 +97,17 @@ def _wrapped(listener: Listener) -> Any:
 
     ensure_callback_server_started(SparkContext._gateway)
     return SparkContext._jvm.org.apache.spark.sql.streaming.PythonStreamingQueryListenerWrapper(listener)
+
+
+def close_unused() -> None:
+    """Closes the connections by which threads of the JVM called this process and that were not used since the last time. py4j makes one for
+    each thread, so for each query, which says on its own thread that it starts, and keeps it, with a thread here, when that has ended. A
+    thread that calls again gets another one (`PythonClient.getConnection`)."""
+    from py4j.java_gateway import JavaObject
+    from pyspark import SparkContext
+
+    if SparkContext._gateway is not None:
+        JavaObject("GATEWAY_SERVER", SparkContext._gateway._gateway_client).getCallbackClient().periodicCleanup()
 
 
 def drain() -> None:

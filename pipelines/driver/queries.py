@@ -33,7 +33,7 @@ from pipelines.driver.failures import Failure
 from pipelines.driver.following import Following
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.lease import Leases
-from pipelines.driver.listener import Listening
+from pipelines.driver.listener import Listening, close_unused
 from pipelines.driver.plans import Plans
 from pipelines.driver.query_names import MEMORY, ExpectedQueries, GivenNames, folders, location_of
 from pipelines.driver.records import Records, say
@@ -155,7 +155,7 @@ class Queries:
         return query
 
     def _let_go(self, running: Running, failure: Failure | None) -> None:
-        self._listening.let_go(str(running.query.runId))
+        close_unused()
         if failure is not None:
             commits.take_back(self._records, running.name, sinks.place(self._spec.checkpoints) / folder_of(running.name), failure)
 

@@ -20,8 +20,8 @@ pytestmark = pytest.mark.spark
 FILES = 3
 CALLS_A_BATCH = 1
 """The JSON of its progress."""
-CALLS_OF_A_QUERY = 2 + 4
-"""Its run's id as it starts; at its end its id, its error, and whether there is one."""
+CALLS_OF_A_QUERY = 4
+"""At its end its id, its error, and whether there is one."""
 
 
 def pyspark_listener(lines: list[str], batches: list[tuple[str, int, int]]) -> Any:

@@ -17,7 +17,7 @@ from typing import Any
 from pipelines.domain.ids import folder_of
 from pipelines.domain.input_rows import RESULT_FILE, TASK_FILE, InputsRead, InputTask, SourceRows, SourceTask
 from pipelines.domain.run_specs import RunSpec
-from pipelines.driver import failures, intercept, outside, queries, records, rehearsal, run, secret_values, sql_script, submit
+from pipelines.driver import failures, intercept, outside, queries, query_names, records, rehearsal, run, secret_values, sql_script, submit
 from pipelines.driver.connect import importing
 from pipelines.driver.input_rows.values import first_rows
 from pipelines.driver.intercept import Asked, Launch
@@ -83,7 +83,7 @@ class Reader:
 
     def started(self, writer: Any, request: Asked, launch: Launch) -> NotStarted:
         """Ends the script where the query starts whose sources are asked for; raises `Over` then."""
-        location = queries.location_of(request, queries.default_fs(writer._spark), self._spec.output)
+        location = query_names.location_of(request, queries.default_fs(writer._spark), self._spec.output)
         name = self._names.of(request.name, location)
         self._names.note(name, location)
         if name != self._task.query:

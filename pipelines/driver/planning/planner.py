@@ -12,7 +12,7 @@ from pipelines.domain.operators import JOIN
 from pipelines.domain.plannings import CONTRACT, Failure, PlannedOperator, PlannedQuery, QueryCheckpoint
 from pipelines.domain.references import referring
 from pipelines.domain.run_specs import RunSpec
-from pipelines.driver import failures, queries, secret_values, varying
+from pipelines.driver import failures, queries, query_names, secret_values, varying
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.planning import aggregates, deduplications, facts, joins, origins, sources, trees, trial
 from pipelines.driver.planning.doors import Doors
@@ -70,7 +70,7 @@ class Planner:
 
     def _started(self, spark: Any, frame: Any, request: Asked) -> QueryName:
         self._try(spark)
-        location = queries.location_of(request, queries.default_fs(spark), self._spec.output)
+        location = query_names.location_of(request, queries.default_fs(spark), self._spec.output)
         name = self._names.of(request.name, location)
         self._names.note(name, location)
         if name in {query.query for query in self.planned}:
