@@ -126,7 +126,7 @@ def writes_to_kafka(house: House) -> Run:
 
 def test_the_check_decides_whether_there_is_a_way_back(house: House, judges: dict[str, object]) -> None:
     before, change = writes_to_kafka(house), Upgrade("a", code=OTHER, probation_batches=2, check=True)
-    unchecked = house.face.plan(Upgrade("a", code=OTHER, probation_batches=2)).restore.refusal
+    unchecked = house.face.plan(Upgrade("a", code=OTHER, probation_batches=2, check=False)).restore.refusal
     assert unchecked is not None and unchecked.code == "probation.no_way_back"
     plan = house.face.plan(change)
     assert plan.restore.refusal is None and "the verdict is not same, without which there is no way back" in plan.steps[0].words
