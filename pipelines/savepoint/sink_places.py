@@ -42,7 +42,10 @@ def moves(image: QueryImage, arguments: Arguments) -> bool:
         return True
     has_output, had_output = (any(OUTPUT in arg for arg in args) for args in (arguments.fork, arguments.parent))
     was_given = _was_given(image.sink_path, arguments.output)
-    return has_output and was_given if had_output else has_output or was_given
+    if had_output:
+        return has_output and was_given
+    is_relative = was_given and plain(image.sink_path) != plain(arguments.output)  # of an attached job the output is the sink's directory
+    return has_output or is_relative
 
 
 def delta_folder(sink: str, sink_path: str, sink_table: str) -> str:

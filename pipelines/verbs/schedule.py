@@ -58,9 +58,7 @@ class SetSchedule(Change[ScheduleState, SchedulePlan]):
     keep_bytes: int | None = option(
         "Keep them while they take no more bytes on disk together; 0 is what the workspace keeps.", None, metavar="BYTES", least=0
     )
-    keep_all: bool = option(
-        "Keep all of them, whatever the workspace keeps, until a limit is given.", False, flag="--keep-all"
-    )
+    keep_all: bool = option("Keep all of them, whatever the workspace keeps, until a limit is given.", False, flag="--keep-all")
     prove_at: str | None = option(
         "Prove the newest of them at these times, if it is not proved yet: a cron expression; 'off', 'usual'.", None, metavar="CRON"
     )

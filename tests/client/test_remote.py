@@ -162,7 +162,7 @@ def test_every_route_is_reached(face: FakeFace, remote: RemoteFace, recording: R
         if any(called == method and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", path), where) for called, where in recording.calls)
     }
     every = {route["operationId"] for methods in described.values() for route in methods.values()}
-    of_job = {"job_events", "job_schedule", "set_job_schedule", "job_alerts", "set_job_alert"}
+    of_job = {"job_events", "job_schedule", "set_job_schedule", "job_alerts", "set_job_alert", "log_file"}
     assert every - reached == {"ping", "verify", "dispose", "stream", "job_stream", *of_job}
 
 

@@ -69,7 +69,7 @@ def test_a_running_job_is_stopped_for_it_in_the_same_action(opened: Opener) -> N
     app.text_area(key=f"fork_args_{edited}").set_value("--fast").run()
     app.number_input(key=f"probation_batches_{edited}").set_value(3).run()
     assert f"{running} stops at its next batch boundary, with a savepoint." in texts(app)
-    command = f"upgrade {running} --arg=--fast --check --probation-batches 3"
+    command = f"upgrade {running} --arg=--fast --probation-batches 3"
     assert any(command in block.value for block in app.code)
     clicked(app, "upgrade_start")
     change = Upgrade(running, args=("--fast",), probation_batches=3, check=True)

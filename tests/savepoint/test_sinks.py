@@ -28,6 +28,7 @@ FILE_CASES = {
     "written into the code, {output} for something else": (("{output}",), ("{output}",), "/data/out", "refuse"),
     "a relative path in the code": ((), (), f"file:{PARENT}/counts", "continue"),
     "a relative path in an argument": (("counts",), ("counts",), f"{PARENT}/counts", "continue"),
+    "the sink of an attached job": ((), (), PARENT, "refuse"),
     "the code had it, the fork takes {output}": ((), ("{output}",), "/data/out", "continue"),
     "the workspace was elsewhere": (("{output}",), ("{output}",), "/before/jobs/a/output/counts", "continue"),
     "another job's output": (("{output}",), ("{output}",), "/before/jobs/b/output/counts", "refuse"),

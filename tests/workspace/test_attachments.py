@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -355,7 +356,8 @@ def test_a_fork_of_a_plain_spark_job_gives_what_that_job_gives(supervised: Works
         theirs.wait()
     code = ENGAGEMENT.read_text()
     for taken, name in ((guessed, "mistaken"), (savepoint, "ours")):
-        do(supervised, Fork(taken.id, name=name, code=code, script="job.py", args=(*args, "{output}"), conf=conf))
+        fork = Fork(taken.id, name=name, code=code, script="job.py", args=(*args, "{output}"), conf=conf)
+        do(supervised, replace(fork, check=name == "ours"))
     until(lambda: all(supervised.ask(ShowJob(job)).summary.state in (RunState.FINISHED, RunState.FAILED) for job in ("mistaken", "ours")))
     mistaken = supervised.ask(ShowJob("mistaken")).runs[0].exit
     assert mistaken is not None and "Query engagement has no state here; the state is of checkpoint-7" in mistaken.message

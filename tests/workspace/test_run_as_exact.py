@@ -51,7 +51,7 @@ def can(what):
     return True
 
 secret = {name: (root / name).read_bytes for name in ("access.key", "catalog.duckdb", "tokens.json")}
-spec = Path("run.json")
+spec = Path(os.environ["TIDEMARK_RUN"], "run.json")
 checkpoints = Path(json.loads(spec.read_text())["checkpoints"]) if spec.exists() else Path("no checkpoint")
 kept = [path for path in checkpoints.rglob("*") if path.is_file() and path.stat().st_nlink > 1]
 told = {

@@ -72,7 +72,7 @@ def test_a_version_has_the_java_that_was_named_and_another_runtime_begins_withou
         (sparks[0], "3.5.7", java_17, True, 1),
     ]
     assert not any(runtime.problem for runtime in shown) and shown[1].python_version == "3.11.7"
-    kafka, delta, iceberg = shown[1].connectors
+    kafka, delta, iceberg, _ = shown[1].connectors
     assert "org.apache.spark:spark-sql-kafka-0-10_2.12:3.5.7" in kafka.artifacts
     assert connectors.need(iceberg).startswith("needs the conf spark.jars.packages=org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:")
     assert delta.artifacts == ("io.delta:delta-spark_2.12:3.3.2",) and delta.is_tried
