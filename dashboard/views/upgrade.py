@@ -149,7 +149,7 @@ def _outlook(name: str, detail: JobDetail, original: Version, savepoint: str, va
         for diagnostic in syntax_diagnostics(variant.code, variant.script):
             raise Invalid("version.syntax", f"Line {diagnostic.line}: {diagnostic.message}", "The editor marks the place.")
         if not why_not and change == Resume(name, from_savepoint=savepoint):
-            why_not = "Nothing is changed yet; to go on with the same code, resume it."
+            why_not = f"Nothing is changed yet{'' if _runs(detail) else '; to go on with the same code, resume it'}."
         change = watched.on(change)
         if _runs(detail):
             return _of_running(upgrade(change), why_not)
