@@ -69,7 +69,7 @@ class Queries:
         self._names = GivenNames(spec.locations, folders(spec))
         self._expected = ExpectedQueries(spec, records)
         self._leases = Leases(spec, records)
-        self._started = StartedQueries(self._let_go)
+        self._started = StartedQueries(self._mend)
         self._closed = threading.Event()
 
     @property
@@ -117,7 +117,9 @@ class Queries:
         5. Listen, and note what the run stands on. 6. Start. 7. Record it.
         """
         self._refuse_when_closed()
-        self._started.let_go()
+        if any(not running.query.isActive for running in self.started):
+            self._started.let_go()
+            close_unused()
         spark = writer._spark
         location = location_of(request, default_fs(spark), self._spec.output)
         name = self._name(writer, request, location)
@@ -154,10 +156,8 @@ class Queries:
         self._record(query, spark, name, checkpoint, destination, writer._df, location)
         return query
 
-    def _let_go(self, running: Running, failure: Failure | None) -> None:
-        close_unused()
-        if failure is not None:
-            commits.take_back(self._records, running.name, sinks.place(self._spec.checkpoints) / folder_of(running.name), failure)
+    def _mend(self, name: QueryName, failure: Failure) -> None:
+        commits.take_back(self._records, name, sinks.place(self._spec.checkpoints) / folder_of(name), failure)
 
     def _refuse_when_closed(self) -> None:
         if self._closed.is_set():
@@ -179,10 +179,8 @@ class Queries:
     def _checkpoint(self, writer: Any, request: Asked, spark: Any, name: QueryName) -> str:
         location = request.checkpoint or spark.conf.get(CHECKPOINT_CONF, None) or ""
         checkpoint = f"{self._spec.checkpoints.rstrip('/')}/{folder_of(name)}"
-        if location and location.rstrip("/") != checkpoint:
-            message = f"The script's checkpoint location {location} was replaced by {checkpoint}."
-            if not self._names.started(name):
-                self._records.event("checkpoint.replaced", message, name)
+        if location and location.rstrip("/") != checkpoint and not self._names.started(name):
+            self._records.event("checkpoint.replaced", f"The script's checkpoint location {location} was replaced by {checkpoint}.", name)
         writer.option("checkpointLocation", located(checkpoint, default_fs(spark)))
         if request.format == MEMORY and not request.checkpoint and self._names.started(name):
             self._begin_anew(name, sinks.place_or_none(checkpoint))

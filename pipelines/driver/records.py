@@ -38,13 +38,17 @@ class Records:
         self.folder = folder
         self.now_ms = now_ms
         self._last = threading.RLock()
+        self._started: set[str] = set()
 
     def query(self, started: QueryStarted) -> None:
         self._append(QUERIES_FILE, _line(started.as_json()))
+        self._started.add(started.query)
         say(f"query {started.query} started (batches in {started.checkpoint})")
 
     def has_started(self, query: str) -> bool:
         """Whether the query came up in this run, also before its driver was begun again."""
+        if query in self._started:
+            return True
         path = self.folder / QUERIES_FILE
         return path.exists() and any(json.loads(line)["query"] == query for line in path.read_text().splitlines())
 

@@ -30,9 +30,9 @@ class StartedQueries:
     """The queries of a run, in order of start. Of those that have ended their failures alone are kept: a script may start a query in a
     loop, for months, and each that is held holds its sessions and plans in the JVM, and a thread here."""
 
-    def __init__(self, on_ended: Callable[[Running, Failure | None], None]) -> None:
-        """`on_ended` is called once for each query that has ended, when it is let go of, with why it failed if it did."""
-        self._on_ended = on_ended
+    def __init__(self, on_failed: Callable[[QueryName, Failure], None]) -> None:
+        """`on_failed` is called once for each query that failed, when it is let go of."""
+        self._on_failed = on_failed
         self._lock = threading.RLock()
         """The signal handler asks what has started, and may come in while the main thread holds it."""
         self._held: list[Running] = []
@@ -58,5 +58,5 @@ class StartedQueries:
                 self._held.remove(running)
                 if failure is not None:
                     self._failed[running.name] = failure
-                self._on_ended(running, failure)
+                    self._on_failed(running.name, failure)
             return dict(self._failed)
