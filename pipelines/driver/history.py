@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from pipelines.domain import java_paths
 from pipelines.hadoop.paths import Place
 
 _NO_LINK = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS}
@@ -37,7 +38,7 @@ class History:
         inner = self._inner(line)
         if inner is None:
             return line
-        return json.dumps(json.loads(line) | {"path": (self.sink / inner).as_uri()}, separators=(",", ":"))
+        return json.dumps(json.loads(line) | {"path": java_paths.address(str(self.sink / inner))}, separators=(",", ":"))
 
     def bring(self, lines: Iterable[str]) -> int:
         """Links the files that `lines` name (copies where a link cannot be) with their checksums; answers how many are gone."""

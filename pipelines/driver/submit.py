@@ -87,9 +87,10 @@ def pack(code: Path, archive: Path) -> Path:
 
 def prepare_workers(environment: MutableMapping[str, str]) -> None:
     """Sets the Python that Spark's workers start on: this interpreter, with the PySpark that is installed in it where that is the Spark
-    that will run. A `PYSPARK_PYTHON` that somebody has set stays."""
+    that will run. A `PYSPARK_PYTHON` that somebody has set stays, and stands where its JVM does; ours stands where the driver does."""
     installed = "SPARK_HOME" not in environment and os.access(WORKER_PYTHON, os.X_OK)
-    environment.setdefault("PYSPARK_PYTHON", str(WORKER_PYTHON) if installed else sys.executable)
+    if environment.setdefault("PYSPARK_PYTHON", str(WORKER_PYTHON) if installed else sys.executable) == str(WORKER_PYTHON):
+        environment["TIDEMARK_STANDS"] = os.getcwd()
     environment["TIDEMARK_PYTHON"] = sys.executable
 
 

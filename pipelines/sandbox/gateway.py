@@ -24,7 +24,9 @@ SESSION = ("spark.sql.", "spark.hadoop.javax.jdo.", "spark.eventLog.", "spark.ti
 ALSO = ("spark.app.name", "spark.ui.enabled", "spark.ui.showConsoleProgress", "spark.log.level", REDACTION)
 NOT = ("spark.sql.hive.", "spark.sql.extensions", "spark.sql.catalog", "spark.sql.streaming.stateStore.rocksdb.boundedMemoryUsage")
 """Prefixes of those that name classes to load, or are kept by the JVM from its first context on."""
-WORKERS = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "TIDEMARK_PYTHON", MARK)
+STANDS = "TIDEMARK_STANDS"
+"""The variable that has Python workers stand in a folder; without it they stand where the JVM was started."""
+WORKERS = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "TIDEMARK_PYTHON", MARK, STANDS)
 """Variables that Spark's Python workers inherit from the JVM, and that a context can give them as well."""
 PYTHON = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", SUBMIT)
 """Variables that PySpark reads in the Python process."""
@@ -57,6 +59,7 @@ class Gateway:
             del os.environ[SUBMIT]
         self._environ = dict(os.environ)
         sys.modules[SparkContext.__module__].launch_gateway = self._given  # type: ignore[attr-defined]
+        self._has_moved = False
         self.has_strayed = False
         """Whether a session got another JVM."""
 
@@ -78,6 +81,7 @@ class Gateway:
         Hadoop's local file system takes its working directory from the property when it is made; the state stores of a context that ended
         would stay loaded until Spark's maintenance looks after them.
         """
+        self._has_moved = True
         if self.has_strayed:
             return
         jvm = self._gateway.jvm
@@ -108,7 +112,8 @@ class Gateway:
         runs_here = is_local(master) and is_local(self._master)
         same = {name: value for name, value in os.environ.items() if name not in (*WORKERS, *PYTHON)}
         before = {name: value for name, value in self._environ.items() if name not in (*WORKERS, *PYTHON)}
-        return runs_here and launch == self._conf and same == before
+        finds_it = not self._has_moved or STANDS in os.environ
+        return runs_here and finds_it and launch == self._conf and same == before
 
     def _for_workers(self) -> dict[str, str]:
         changed = {name: os.environ[name] for name in WORKERS if os.environ.get(name, "") != self._environ.get(name, "")}

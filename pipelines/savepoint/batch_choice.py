@@ -94,6 +94,22 @@ def choose(choice: BatchChoice, retained: Mapping[QueryName, Sequence[RetainedBa
     return batches
 
 
+def earlier(query: QueryName, batch: int, choice: BatchChoice, retained: Sequence[RetainedBatch]) -> int:
+    """The batch before `batch` of a query that has read what its writer has not committed by its own batch.
+
+    Raises Conflict (`savepoint.ahead`) for a batch that was asked for, NotFound for one that is not kept."""
+    if isinstance(choice, OfBatches) and query in choice.batches:
+        raise Conflict(
+            "savepoint.ahead",
+            f"Query {query} has read files by batch {batch} that another query of the job wrote after its own batch",
+            f"Name an earlier batch of {query}, a later one of the other query, or leave {query} out: its batch is found then.",
+        )
+    before = [candidate.batch for candidate in retained if candidate.batch < batch]
+    if not before and (not retained or retained[0].batch > 0):
+        raise not_retained(query, f"a batch before {batch}", retained)
+    return before[-1] if before else NOT_BEGUN
+
+
 def _no_batch(queries: Sequence[QueryName]) -> Conflict:
     which = f"Query {queries[0]} has" if len(queries) == 1 else f"Queries {', '.join(queries)} have"
     message = f"{which} not committed a batch yet: there is no state to save"

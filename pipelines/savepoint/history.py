@@ -9,15 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from pipelines.checkpoint import compact_log, sink_log
+from pipelines.domain import java_paths
 from pipelines.domain.ids import JobName
 from pipelines.domain.json_text import read_json
+from pipelines.domain.placeholders import OUTPUT as PLACEHOLDER
 from pipelines.domain.savepoints import Manifest, QueryImage, StoredFile
 from pipelines.savepoint import layout
-from pipelines.savepoint.sink_places import plain
+from pipelines.savepoint.sink_places import Arguments, inside, plain, values
 from pipelines.storage import paths
 from pipelines.storage.addresses import HDFS_ADDRESSES, S3_ADDRESSES, open_storage
 from pipelines.storage.layout import OUTPUT, WAREHOUSE
@@ -130,6 +131,21 @@ def below_job(path: str, job: JobName) -> str | None:
     return None
 
 
+def own_place(image: QueryImage, arguments: Arguments, job: JobName) -> str:
+    """The directory (absolute path or URL) where a fork of `job` has what its parent had at the sink's path; empty where its code alone
+    knows it."""
+    path, below = plain(image.sink_path), below_job(image.sink_path, job)
+    if below is not None and below.split("/")[0] == WAREHOUSE:
+        return _child(paths.parent(arguments.warehouse), below) if arguments.warehouse else ""
+    if below is not None or inside(path, arguments.output):
+        inner_path = path.removeprefix(plain(arguments.output)) if below is None else below.removeprefix(OUTPUT)
+        return _child(arguments.own, inner_path.strip("/")) if arguments.own else ""
+    for before, now in zip(values(arguments.parent), values(arguments.fork), strict=False):
+        if "/" in before and inside(path, before) and arguments.own:
+            return _child(paths.join(arguments.own, now.replace(PLACEHOLDER, arguments.own)), path.removeprefix(plain(before)).strip("/"))
+    return ""
+
+
 def _moved(line: str, root: str, sink_path: str, job: JobName) -> str:
     if not line.startswith("{"):
         return line
@@ -142,7 +158,7 @@ def _moved(line: str, root: str, sink_path: str, job: JobName) -> str:
 
 def _url(root: str, place: str) -> str:
     """As Spark writes it."""
-    return f"{root}/{quote(place, safe='/=')}" if "://" in root else PurePosixPath(root, place).as_uri()
+    return f"{root}/{java_paths.quoted(place)}" if "://" in root else java_paths.address(_child(root, place))
 
 
 def _child(folder: str, name: str) -> str:

@@ -12,18 +12,15 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import NamedTuple
-from urllib.parse import quote
 
 from pipelines.checkpoint import closure, compact_log, source_log
 from pipelines.checkpoint.listing import listed
 from pipelines.checkpoint.source_log import SourceFile, SourceLog
 from pipelines.domain.errors import Unsupported
+from pipelines.domain.java_paths import quoted
 from pipelines.savepoint.held_files import is_listed, local_path, stored
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
-
-LEGAL = "/_-!.~'()*,;:$&+=@"
-"""What Java's URI leaves as it is in a path, as it does what is beyond ASCII."""
 
 
 @dataclass(frozen=True)
@@ -130,11 +127,7 @@ def _is_hidden(name: str) -> bool:
 def _entry(place: Place, changed_ms: int, batch: int, like: tuple[Place, SourceFile]) -> SourceFile:
     """As Spark writes it: with the beginning that the address of a known file has."""
     example, entry = like
-    own = _quoted(example.path)
-    address = (entry.path.removesuffix(own) if entry.path.endswith(own) else place.root or "file://") + _quoted(place.path)
+    own = quoted(example.path)
+    address = (entry.path.removesuffix(own) if entry.path.endswith(own) else place.root or "file://") + quoted(place.path)
     line = json.dumps({"path": address, "timestamp": changed_ms, "batchId": batch}, ensure_ascii=False, separators=(",", ":"))
     return SourceFile(address, changed_ms, batch, line)
-
-
-def _quoted(path: str) -> str:
-    return "".join(character if ord(character) > 127 else quote(character, safe=LEGAL) for character in path)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pipelines.domain.delta_commits import BACK_FORMAT, Back
 from pipelines.domain.placeholders import OUTPUT
 from pipelines.domain.savepoints import Manifest, QueryImage, StoredFile
-from pipelines.domain.sinks import BACK, ROOT
-from pipelines.savepoint import delta_tables, history, iceberg_sinks, iceberg_tables, sinks
+from pipelines.domain.sinks import BACK, FILE_SINKS, ROOT
+from pipelines.savepoint import delta_tables, history, iceberg_sinks, iceberg_tables, own_reads, sinks
 from pipelines.savepoint.history import History
 from pipelines.savepoint.sink_places import Arguments, inside, plain
 from pipelines.savepoint.sinks import Choice, Decision
@@ -40,6 +40,9 @@ class RestoredSink:
     """Whether the savepoint's Delta table comes along."""
     brought: Brought | None = None
     """Files that are copied before the run begins, where its driver cannot link them."""
+
+    to: str = ""
+    """The directory that the fork's sink has instead of the parent's, of one whose log is carried; empty where its code alone knows it."""
 
     @property
     def logged(self) -> bool:
@@ -79,7 +82,23 @@ def _resumed(manifest: Manifest, image: QueryImage) -> RestoredSink:
 def of_fork(library: Storage, manifest: Manifest, arguments: Arguments, words: Mapping[str, str]) -> tuple[RestoredSink, ...]:
     """Sinks of the fork's own; Invalid (`fork.sink_choice`) for an unknown choice."""
     chosen = sinks.choices((image.query for image in manifest.queries), words)
-    return tuple(_forked(library, manifest, image, arguments, chosen[image.query]) for image in manifest.queries)
+    begun = (_forked(library, manifest, image, arguments, chosen[image.query]) for image in manifest.queries)
+    return tuple(_for_readers(library, manifest, sink, arguments) for sink in begun)
+
+
+def _for_readers(library: Storage, manifest: Manifest, sink: RestoredSink, arguments: Arguments) -> RestoredSink:
+    """The sink with its directory in the fork; refused where another query has read what it wrote, and would not find that there."""
+    if sink.image.sink.lower() not in FILE_SINKS or sink.decision.plan.action not in ("continue", "fresh") or len(manifest.queries) == 1:
+        return sink
+    is_fresh = sink.decision.plan.action == "fresh"
+    to = "" if is_fresh else (sink.brought.to if sink.brought else history.own_place(sink.image, arguments, manifest.job))
+    readers = [] if to else own_reads.readers(library, manifest, sink.image)
+    if not readers:
+        return replace(sink, to=to)
+    message = f"Query {readers[0]} has read files that query {sink.image.query} wrote to {sink.image.sink_path}"
+    why = "none of them would be in the fork's output" if is_fresh else "only the fork's code knows where its own output is"
+    hint = f"Let the sink of {sink.image.query} continue." if is_fresh else f"Name the output in the arguments, within {OUTPUT}."
+    return RestoredSink(sink.image, sinks.refused(sink.image, "restore.own_read", f"{message}: {why}.", hint))
 
 
 def _forked(library: Storage, manifest: Manifest, image: QueryImage, arguments: Arguments, choice: Choice) -> RestoredSink:

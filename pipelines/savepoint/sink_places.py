@@ -23,6 +23,8 @@ class Arguments:
     """What `{output}` means for the fork; empty where nobody needs it."""
     job: str = ""
     """The fork's name."""
+    warehouse: str = ""
+    """The folder of the fork's own tables; empty where nobody needs it."""
 
 
 def moves(image: QueryImage, arguments: Arguments) -> bool:
@@ -79,14 +81,15 @@ def _was_given(sink_path: str, output: str) -> bool:
 
 def _named(image: QueryImage, args: Iterable[str]) -> bool:
     """Whether an argument (`/a/b` or `--out=/a/b`) is the sink's directory or one above it, or its table."""
-    return _path_named(image, args) or (bool(image.sink_table) and _table(image.sink_table) in map(_table, _values(args)))
+    return _path_named(image, args) or (bool(image.sink_table) and _table(image.sink_table) in map(_table, values(args)))
 
 
 def _path_named(image: QueryImage, args: Iterable[str]) -> bool:
-    return any("/" in value and any(inside(path, value) for path in (image.sink_path, image.sink_table)) for value in _values(args))
+    return any("/" in value and any(inside(path, value) for path in (image.sink_path, image.sink_table)) for value in values(args))
 
 
-def _values(args: Iterable[str]) -> list[str]:
+def values(args: Iterable[str]) -> list[str]:
+    """The arguments, of those with a name (`--out=/a/b`) what they say."""
     return [arg.rpartition("=")[2] for arg in args]
 
 

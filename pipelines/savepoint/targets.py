@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipelines.checkpoint import closure, metadata, relocation, state_files
@@ -13,7 +13,7 @@ from pipelines.domain.run_specs import ANY_TABLE
 from pipelines.domain.savepoints import Manifest, QueryImage, StoredFile
 from pipelines.domain.sinks import TABLE
 from pipelines.domain.versions import Version
-from pipelines.savepoint import adoptions, iceberg_tables, layout, restored_sinks, sink_places, sinks
+from pipelines.savepoint import adoptions, iceberg_tables, layout, own_reads, restored_sinks, sink_places, sinks
 from pipelines.savepoint.adoptions import Adopting
 from pipelines.savepoint.restored_sinks import SINK_LOGS, RestoredSink
 from pipelines.savepoint.sink_places import Arguments, plain
@@ -35,6 +35,8 @@ class Fork:
     """Query (or `*`) -> `continue` or `fresh`, as `pipelines.verbs.fork.Variant` has it."""
     output: str = ""
     """Its own output directory (absolute path or URL)."""
+    warehouse: str = ""
+    """The folder of its own tables (absolute path)."""
     replaced: Mapping[QueryName, Mapping[str, bytes]] = field(default_factory=dict)
     """Of queries that read on from elsewhere: path in the query's checkpoint -> content. The folder of a source's log is replaced whole."""
 
@@ -113,7 +115,7 @@ def own_tables(manifest: Manifest, target: Target) -> Mapping[str, str]:
 
 
 def _arguments(manifest: Manifest, target: Fork) -> Arguments:
-    return Arguments(_told(manifest.version), _told(target.version), target.parent_output, target.output, target.job)
+    return Arguments(_told(manifest.version), _told(target.version), target.parent_output, target.output, target.job, target.warehouse)
 
 
 def _told(version: Version) -> tuple[str, ...]:
@@ -125,7 +127,7 @@ def files(library: Storage, manifest: Manifest, target: Target, begun: Sequence[
     """All files of a restore: a fork's query ids and files that name the checkpoint's place are written anew, sink logs as decided."""
     anew = {path: (image, inner) for image in manifest.queries for path, inner in _anew(manifest, image, target).items()}
     written = {path: _content(library, manifest, image, target, inner) for path, (image, inner) in anew.items()}
-    replaced = anew.keys() | {paths.join(paths.parent(path), f".{paths.name(path)}.crc") for path in anew}
+    replaced = _with_checksums(anew)
     moves = {
         path: file for image in manifest.queries for path, file in _below(manifest, layout.checkpoint(image.query), folder_of(image.query))
     }
@@ -139,10 +141,31 @@ def files(library: Storage, manifest: Manifest, target: Target, begun: Sequence[
         home = f"{folder_of(query)}/"
         replaced |= {path for path in moves if path.startswith(home) and gives_way(path.removeprefix(home), instead)}
         written |= {home + path: data for path, data in instead.items()}
+    read_anew = _read_anew(library, manifest, begun, moves, written)
+    written |= read_anew
+    replaced |= _with_checksums(read_anew)
     checkpoints = target.checkpoints.rstrip("/")
     left = isinstance(target, Scratch) and not target.with_state
     clones = {path: file for path, file in moves.items() if path not in replaced and not (left and state_files.is_data(path))}
     return Files(clones, written, {query: f"{checkpoints}/{SINK_LOGS}/{folder_of(query)}" for query in logs})
+
+
+def _with_checksums(names: Iterable[str]) -> set[str]:
+    return {name for path in names for name in (path, paths.join(paths.parent(path), f".{paths.name(path)}.crc"))}
+
+
+def _read_anew(
+    library: Storage, manifest: Manifest, begun: Sequence[RestoredSink], moves: Mapping[str, StoredFile], written: Mapping[str, bytes]
+) -> dict[str, bytes]:
+    """The logs of sources that name files of a sink which has another directory in the fork: path below the new checkpoints -> content."""
+    places = [(sink.image, sink.to) for sink in begun if sink.to]
+    anew: dict[str, bytes] = {}
+    for path in sorted({*moves, *written}) if places else ():
+        if own_reads.is_log(path.partition("/")[2]):
+            data = written[path] if path in written else library.read(layout.inside(manifest.id, moves[path].path))
+            moved = own_reads.moved(data, places, manifest.job)
+            anew |= {path: moved} if moved != data else {}
+    return anew
 
 
 def gives_way(path: str, instead: Mapping[str, bytes]) -> bool:

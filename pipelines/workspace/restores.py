@@ -119,7 +119,8 @@ def of_fork(
     `replaced` in them; Invalid for a migration that cannot be read."""
     checkpoints, parent_output = job_places.checkpoints(context, job, run, place), _parent_output(context, manifest)
     output = job_places.output(context, job, place)
-    target = restore.Fork(job, checkpoints, version, parent_output, context.new_query_id, variant.sinks, output, replaced or {})
+    warehouse = str(context.layout.warehouse(job))
+    target = restore.Fork(job, checkpoints, version, parent_output, context.new_query_id, variant.sinks, output, warehouse, replaced or {})
     migrate = migrations.asked(variant, variant.new_queries, is_last=variant.partitions is None and variant.store is None)
     return Restoring(context, manifest, target, version, variant.partitions, variant.store, migrate)
 

@@ -47,7 +47,7 @@ def test_a_worker_has_the_installed_pyspark_and_all_else_of_its_path(path: str, 
 def test_a_python_that_was_chosen_stays() -> None:
     environment = {"PYSPARK_PYTHON": "/opt/python"}
     submit.prepare_workers(environment)
-    assert environment["PYSPARK_PYTHON"] == "/opt/python"
+    assert environment["PYSPARK_PYTHON"] == "/opt/python" and "TIDEMARK_STANDS" not in environment
 
 
 def test_another_spark_brings_its_own_pyspark() -> None:

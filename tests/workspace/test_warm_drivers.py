@@ -70,7 +70,8 @@ jvm.System.out.println("Java writes")
 Path(sys.argv[1], "seen.json").write_text(json.dumps(seen))
 """
 OF_A_PROCESS = (
-    *("spark.app.id", "spark.app.startTime", "spark.app.submitTime", "spark.driver.port", "spark.executorEnv.TIDEMARK_RUN"),
+    *("spark.app.id", "spark.app.startTime", "spark.app.submitTime", "spark.driver.port"),
+    *("spark.executorEnv.TIDEMARK_RUN", "spark.executorEnv.TIDEMARK_STANDS"),
     "PYTEST_CURRENT_TEST",
 )
 TEMPORARY = re.compile(r"tidemark-spark-\w+")
@@ -146,6 +147,7 @@ def seen(server: Server, job: str) -> tuple[dict[str, Any], str]:
 @pytest.mark.parametrize("begin", [warm_up, begin_to_warm_up])
 def test_a_job_sees_the_same_in_a_process_that_is_warm_or_warms_up_as_in_a_cold_one(server: Server, begin: Callable[[Server], int]) -> None:
     cold, _ = seen(server, "begun_a")
+    assert cold["workers"]["cwd"] == cold["folder"]
     pid = begin(server)
     saw, log = seen(server, "begun_b")
     assert server.newest("begun_b").pid == pid

@@ -1,0 +1,18 @@
+"""Paths as Spark writes them into its logs of files: by Java's `URI`, whose text it compares, so that another spelling is another file."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+LEGAL = "/_-!.~'()*,;:$&+=@"
+"""What Java's URI leaves as it is in a path, as it does what is beyond ASCII."""
+
+
+def quoted(path: str) -> str:
+    """A path as it stands in an address."""
+    return "".join(character if ord(character) > 127 else quote(character, safe=LEGAL) for character in path)
+
+
+def address(path: str) -> str:
+    """Of a file of this machine, by its absolute path: `file:///data/day=1/a%20b`."""
+    return f"file://{quoted(path)}"

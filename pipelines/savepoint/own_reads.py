@@ -1,0 +1,117 @@
+"""Queries that read the files which another query of their job writes: a reader must not know files that its writer does not.
+
+Each query is saved at a batch of its own. A reader that is ahead of its writer reads the same rows again, in the files of the batches that
+the writer does again. A fork's output holds its parent's files under other names: a reader that knows the parent's would read them again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from urllib.parse import quote
+
+from pipelines.checkpoint import closure, sink_log
+from pipelines.domain import java_paths
+from pipelines.domain.ids import JobName, QueryName
+from pipelines.domain.json_text import read_json
+from pipelines.domain.savepoints import NOT_BEGUN, Manifest, QueryImage
+from pipelines.domain.sinks import FILE_SINKS
+from pipelines.savepoint import history, layout
+from pipelines.savepoint.sink_places import plain
+from pipelines.savepoint.source import QueryLocation
+from pipelines.storage import paths
+from pipelines.storage.addresses import open_storage
+from pipelines.storage.protocol import Storage
+
+Logs = Mapping[str, bytes]
+"""Files of the logs of a query's file sources: path in its checkpoint -> content."""
+
+
+def ahead(places: Sequence[QueryLocation], batches: Mapping[QueryName, int], logs: Mapping[QueryName, Logs]) -> QueryName | None:
+    """A query that has read files which its writer wrote after its own batch; None where there is none.
+
+    Raises Corrupt, and NotFound where Spark deletes a log that is read."""
+    for writer in places:
+        if len(places) == 1 or writer.sink.lower() not in FILE_SINKS or not writer.sink_path:
+            continue
+        for reader in places:
+            read = {path for path in _below(logs[reader.query], plain(writer.sink_path)) if reader.query != writer.query}
+            if read and not read.isdisjoint(_written_after(writer, batches[writer.query])):
+                return reader.query
+    return None
+
+
+def _written_after(writer: QueryLocation, batch: int) -> set[str]:
+    output = open_storage(writer.sink_path)
+    whole = sink_log.whole(output, sink_log.FOLDER)
+    newest = whole.batches[-1].id if whole.batches else batch
+    files = {plain(file.path) for file in sink_log.live_files(whole, newest)}
+    if batch == NOT_BEGUN or newest <= batch:
+        return files if batch == NOT_BEGUN else set()
+    return files - {plain(file.path) for file in sink_log.live_files(sink_log.read(output, batch, sink_log.FOLDER), batch)}
+
+
+def readers(library: Storage, manifest: Manifest, writer: QueryImage) -> list[QueryName]:
+    """The other queries of a savepoint that have read files of the query's output."""
+    others = [image for image in manifest.queries if image.query != writer.query]
+    return [image.query for image in others if any(_inner(line, writer, manifest.job) for line in _lines(_saved(library, manifest, image)))]
+
+
+def is_log(path: str) -> bool:
+    """Whether the file of a checkpoint belongs to the log of a source; the checksums beside it do not."""
+    return path.startswith(f"{closure.SOURCES}/") and not paths.name(path).startswith(".")
+
+
+def moved(data: bytes, places: Iterable[tuple[QueryImage, str]], job: JobName) -> bytes:
+    """A file of a source's log with every file of these writers' outputs under the name that Spark gives it in the writer's new directory
+    (an absolute path or a URL)."""
+    lines = data.decode().split("\n")
+    for writer, directory in places:
+        lines = [_moved(line, writer, directory, job) for line in lines]
+    return "\n".join(lines).encode()
+
+
+def _moved(line: str, writer: QueryImage, directory: str, job: JobName) -> str:
+    inner = _inner(line, writer, job)
+    if inner is None:
+        return line
+    entry = read_json(line)
+    name = "/".join(entry["path"].split("/")[-1 - inner.count("/") :])
+    root = directory if "://" in directory else java_paths.address(directory)
+    return json.dumps(entry | {"path": f"{root}/{name}"}, ensure_ascii=False, separators=(",", ":"))
+
+
+def _inner(line: str, writer: QueryImage, job: JobName) -> str | None:
+    """The file that an entry names, below the writer's directory; None for another one's, and for a line without an entry."""
+    if writer.sink.lower() not in FILE_SINKS or not line.startswith("{") or _mark(writer.sink_path) not in line:
+        return None
+    path = read_json(line).get("path")
+    return history.inner(path, writer.sink_path, job) if isinstance(path, str) else None
+
+
+def _below(logs: Logs, directory: str) -> Iterator[str]:
+    """The files that a query has read below a directory."""
+    mark = _mark(directory)
+    for line in _lines(logs.values()):
+        if line.startswith("{") and mark in line:
+            path = plain(read_json(line)["path"])
+            if path.startswith(f"{directory}/"):
+                yield path
+
+
+def _mark(directory: str) -> str:
+    """What a line that names a file of the directory has in it, told without a parser; empty where each line may."""
+    name = paths.name(plain(directory))
+    return f"/{name}/" if quote(name) == name else ""
+
+
+def _lines(logs: Iterable[bytes]) -> Iterator[str]:
+    for data in logs:
+        yield from data.decode().split("\n")
+
+
+def _saved(library: Storage, manifest: Manifest, image: QueryImage) -> Iterator[bytes]:
+    home = layout.checkpoint(image.query)
+    for path in layout.below([file.path for file in manifest.files], home):
+        if is_log(path.removeprefix(f"{home}/")):
+            yield library.read(layout.inside(manifest.id, path))

@@ -1,0 +1,108 @@
+"""A job whose queries read the files and the table that others of them write: nothing is read twice in a fork, or after going back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipelines.catalog import runs as run_rows
+from pipelines.domain.errors import Conflict
+from pipelines.domain.savepoints import Savepoint
+from pipelines.verbs.experiments import Compare
+from pipelines.verbs.face import do
+from pipelines.verbs.fork import Fork
+from pipelines.verbs.resume import Resume
+from pipelines.verbs.run import RunScript
+from pipelines.verbs.take import Take
+from tests.waiting import until
+from tests.workspace.serving import Server, serving
+
+pytestmark = pytest.mark.spark
+
+CODE = """
+import os, sys
+from pyspark.sql import SparkSession, functions as F
+
+events, output = sys.argv[1:]
+spark = SparkSession.builder.config("spark.sql.shuffle.partitions", "1").getOrCreate()
+often = {"processingTime": "200 milliseconds"}
+kinds = "key STRING, n LONG"
+spark.sql(f"CREATE TABLE IF NOT EXISTS raw ({kinds}) USING parquet")
+rows = spark.readStream.schema(kinds).option("maxFilesPerTrigger", 1).json(events)
+rows.writeStream.queryName("bronze").trigger(**often).partitionBy("key").start(f"{output}/erz 1", format="parquet")
+rows.writeStream.queryName("raw").trigger(**often).toTable("raw")
+os.makedirs(f"{output}/erz 1", exist_ok=True)
+again = spark.readStream.schema(kinds).option("maxFilesPerTrigger", 2).parquet(f"{output}/erz 1")
+again.selectExpr("n", "key AS of").writeStream.queryName("silver").trigger(**often).start(f"{output}/silver", format="json")
+table = spark.readStream.option("maxFilesPerTrigger", 1).table("raw").selectExpr("n * 2 AS twice", "key")
+table.writeStream.queryName("gold").trigger(**often).start("gold", format="parquet")
+spark.streams.awaitAnyTermination()
+"""
+READERS = ("silver", "gold")
+QUERIES = ("bronze", "raw", *READERS)
+FILES = 4
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with serving(tmp_path / "my data") as running:
+        yield running
+
+
+def write(events: Path, number: int) -> None:
+    events.mkdir(exist_ok=True)
+    rows = [{"key": key, "n": 10 * number + n} for n in range(3) for key in ("a b=1", "ü/2")]
+    aside = events / f".{number}"
+    aside.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    aside.rename(events / f"{number}.json")
+
+
+def await_rows(server: Server, job: str, files: int) -> None:
+    """Waits for all rows of so many files in each output; one row too many never goes."""
+
+    def rows(query: str) -> int:
+        return server.face.ask(Compare(job, job, query=query)).equal
+
+    def complete() -> bool:
+        server._fail_if_failed(job)
+        with server.face.context.catalog.reading() as reader:
+            begun = {query.query for query in run_rows.queries(reader, server.newest(job).id)}
+        return begun == set(QUERIES) and all(rows(query) >= 6 * files for query in QUERIES)
+
+    until(complete, what=f"{job}: {files} files")
+    assert {query: rows(query) for query in QUERIES} == dict.fromkeys(QUERIES, 6 * files), job
+
+
+def batches(savepoint: Savepoint) -> dict[str, int]:
+    return {image.query: image.batch for image in savepoint.queries}
+
+
+def test_no_file_is_read_twice(server: Server, tmp_path: Path) -> None:
+    for number in range(FILES):
+        write(events := tmp_path / "events", number)
+    do(server.face, RunScript(name="a", script="chained.py", code=CODE, args=(str(events), "{output}")))
+    await_rows(server, "a", FILES)
+    newest = do(server.face, Take("a"))
+    early = do(server.face, Take("a", batch={"bronze": 1, "raw": 0}))
+    assert all(batches(early)[reader] < batches(newest)[reader] for reader in READERS)
+    with pytest.raises(Conflict, match="Query silver has read files") as refused:
+        do(server.face, Take("a", batch={"bronze": 1, "silver": batches(newest)["silver"]}))
+    assert refused.value.code == "savepoint.ahead"
+    with pytest.raises(Conflict, match="Query silver has read files that query bronze wrote") as refused:
+        do(server.face, Fork(newest.id, name="b", sinks={"bronze": "fresh"}))
+    assert refused.value.code == "restore.own_read"
+
+    do(server.face, Fork(newest.id, name="b"))
+    do(server.face, Fork(early.id, name="c"))
+    write(events, FILES)
+    for job in ("a", "b", "c"):
+        await_rows(server, job, FILES + 1)
+    server.stop("a", savepoint=False)
+    server.stop("b", savepoint=False)
+    do(server.face, Resume("a", from_savepoint=early.id))
+    write(events, FILES + 1)
+    for job in ("a", "c"):
+        await_rows(server, job, FILES + 2)
