@@ -7,7 +7,9 @@ logs are compared before each start, and a batch that is to be redone is taken o
 from __future__ import annotations
 
 import enum
+import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipelines.hadoop.paths import Place
@@ -90,3 +92,28 @@ def decide_mend(facts: CheckpointFacts, in_sink: int) -> Mend:
     if in_sink > facts.planned:
         return Mend.REFUSE
     return Mend.CUT
+
+
+def counts_as_done(log: Place, batches: Iterable[int], checkpoint: Place) -> bool:
+    """Whether batches in the sink that are not committed stay there: another query of the job has read their files, and would read the
+    rows again if they were done again. Spark passes over them then, which loses nothing where the query has no state."""
+    return not (checkpoint / "state").is_dir() and not _files(log, batches).isdisjoint(_read(checkpoint))
+
+
+def _files(log: Place, batches: Iterable[int]) -> set[str]:
+    return _paths(file for batch in batches for file in batch_files(log)[batch])
+
+
+def _read(checkpoint: Place) -> set[str]:
+    """What the logs of the sources of the job's other queries name."""
+    others = [place / "sources" for place in checkpoint.parent.iterdir() if place.name != checkpoint.name]
+    return _paths(log for source in _inside(others) for log in _inside([source]) if not log.name.startswith("."))
+
+
+def _inside(folders: Iterable[Place]) -> list[Place]:
+    return [place for folder in folders if folder.is_dir() for place in folder.iterdir()]
+
+
+def _paths(logs: Iterable[Place]) -> set[str]:
+    lines = (line for log in logs if log.is_file() for line in log.read_text().splitlines() if line.startswith('{"path":'))
+    return {json.loads(line)["path"] for line in lines}

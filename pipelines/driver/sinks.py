@@ -14,7 +14,7 @@ from pipelines.domain.run_specs import RunSpec
 from pipelines.domain.sinks import BATCH, LOG, ROOT
 from pipelines.driver.history import History, lines_of
 from pipelines.driver.records import Records
-from pipelines.driver.sinklog import Carry, Mend, batch_files, checkpoint_facts, checksum, decide_carry, decide_mend, newest
+from pipelines.driver.sinklog import Carry, Mend, batch_files, checkpoint_facts, checksum, counts_as_done, decide_carry, decide_mend, newest
 from pipelines.hadoop.paths import SCHEMES, HadoopPath, Place
 
 LOG_VERSION = 1
@@ -150,6 +150,10 @@ def mend(records: Records, query: str, sink: Place, checkpoint: Place) -> None:
         )
     if decision is Mend.CUT:
         cut = sorted(batch for batch in batch_files(log) if batch > facts.committed)
+        if counts_as_done(log, cut, checkpoint):
+            message = f"Batch {cut} was in {log} but not committed. Another query has read its files: it is not done again."
+            records.event("sink.kept", message, query)
+            return
         _cut(log, cut)
         records.event("sink.mended", f"Batch {cut} was in {log} but not committed: its entry was removed, the batch is done again.", query)
 

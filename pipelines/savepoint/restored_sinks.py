@@ -79,6 +79,13 @@ def _resumed(manifest: Manifest, image: QueryImage) -> RestoredSink:
     return RestoredSink(image, decision, written={BACK: json.dumps(back.as_json()).encode()}, table=True)
 
 
+def of_scratch(manifest: Manifest, arguments: Arguments) -> tuple[RestoredSink, ...]:
+    """Where code that is rehearsed has what its sinks write to files of the job's own; nothing is carried there."""
+    writers = [image for image in manifest.queries if image.sink.lower() in FILE_SINKS] if len(manifest.queries) > 1 else []
+    plans = [(image, Decision(sinks.plan(image, "none", ""))) for image in writers]
+    return tuple(RestoredSink(image, plan, to=history.own_place(image, arguments, manifest.job)) for image, plan in plans)
+
+
 def of_fork(library: Storage, manifest: Manifest, arguments: Arguments, words: Mapping[str, str]) -> tuple[RestoredSink, ...]:
     """Sinks of the fork's own; Invalid (`fork.sink_choice`) for an unknown choice."""
     chosen = sinks.choices((image.query for image in manifest.queries), words)

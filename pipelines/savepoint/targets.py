@@ -70,6 +70,10 @@ class Scratch:
     new_query_id: Callable[[], str]
     with_state: bool = True
     """Without it there is what the checkpoints say of the state, and not the state."""
+    parent_output: str = ""
+    """As that of a fork; where the code is to run, which reads what it writes, `output` and `warehouse` are its own."""
+    output: str = ""
+    warehouse: str = ""
 
 
 Target = Fork | Resume | Adopt | Scratch
@@ -88,7 +92,7 @@ class Files:
 def sinks_of(library: Storage, manifest: Manifest, target: Target) -> tuple[RestoredSink, ...]:
     """How each query's sink begins; raises Invalid for an unknown choice."""
     if isinstance(target, Scratch):
-        return ()
+        return restored_sinks.of_scratch(manifest, _arguments(manifest, target)) if target.output else ()
     if isinstance(target, Resume):
         return restored_sinks.of_resume(manifest)
     if isinstance(target, Adopt):
@@ -114,8 +118,9 @@ def own_tables(manifest: Manifest, target: Target) -> Mapping[str, str]:
     )
 
 
-def _arguments(manifest: Manifest, target: Fork) -> Arguments:
-    return Arguments(_told(manifest.version), _told(target.version), target.parent_output, target.output, target.job, target.warehouse)
+def _arguments(manifest: Manifest, target: Fork | Scratch) -> Arguments:
+    version = target.version if isinstance(target, Fork) else manifest.version
+    return Arguments(_told(manifest.version), _told(version), target.parent_output, target.output, target.job, target.warehouse)
 
 
 def _told(version: Version) -> tuple[str, ...]:

@@ -124,7 +124,7 @@ def _old_code(context: Context, tried: Tried, ticket: Ticket) -> OldCode:
     folder.mkdir()
     checkpoints = folder / CHECKPOINTS
     ticket.step("linking")
-    target = restore.Scratch(manifest.job, str(checkpoints), context.new_query_id)
+    target = rehearsals.target(context, manifest, folder, checkpoints)
     restore.restore(context.shelf(manifest.id), manifest.id, target, context.now_ms(), watch=ticket)
     for query, batch in tried.batches.items():
         _plan_alike(tried.checkpoints / folder_of(query), checkpoints / folder_of(query), batch)

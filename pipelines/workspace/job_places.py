@@ -14,6 +14,7 @@ from pipelines.domain.homes import USUAL, WORKSPACE, is_folder, is_untried, mark
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.job_places import CONNECTOR, JARS
 from pipelines.domain.jobs import Job
+from pipelines.domain.savepoints import Manifest
 from pipelines.domain.versions import Version
 from pipelines.sandbox import sparks
 from pipelines.savepoint import restore
@@ -106,6 +107,14 @@ def output(context: Context, job: JobName, place: str) -> str:
 def output_of(context: Context, job: JobName) -> str:
     """`{output}` of a job that there is, or was."""
     return output(context, job, of_job(context, job))
+
+
+def parent_output(context: Context, manifest: Manifest) -> str:
+    """The parent's `{output}`. An attached job runs elsewhere, without that word: there it is the directory of its file sink."""
+    parent = context.files.job(manifest.job)
+    attached = parent is not None and parent.attached
+    elsewhere = next((image.sink_path for image in manifest.queries if image.sink_path), "") if attached else ""
+    return elsewhere or output_of(context, manifest.job)
 
 
 def mark_home(place: str) -> None:

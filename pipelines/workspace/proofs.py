@@ -55,7 +55,8 @@ def _in_sandbox(context: Context, manifest: Manifest, folder: Path, ticket: Tick
     began = time.monotonic()
     checkpoints = folder / "checkpoints"
     ticket.step("restoring")
-    restore.restore(context.shelf(manifest.id), manifest.id, _target(context, manifest, checkpoints), context.now_ms(), watch=ticket)  # 2
+    target = rehearsals.target(context, manifest, folder, checkpoints)
+    restore.restore(context.shelf(manifest.id), manifest.id, target, context.now_ms(), watch=ticket)  # 2
     counted = _count(context, manifest, folder, checkpoints, ticket)  # 3
     counts, unread = _counts(context, manifest, counted)
     damages = (*(_damage(store_rows) for store_rows in unread if store_rows.damaged), *proofs.damages(counts))
@@ -76,10 +77,6 @@ def _concluded(intact: Verification, proof: Proof, damages: tuple[Damage, ...], 
     proved = len(proof.batches) == queries and not open_questions
     reached = None if damages else Trust.PROVED if proved else Trust.INTACT
     return replace(intact, reached=reached, damages=damages, proof=proof)
-
-
-def _target(context: Context, manifest: Manifest, checkpoints: Path) -> restore.Scratch:
-    return restore.Scratch(manifest.job, str(checkpoints), context.new_query_id)
 
 
 def _count(context: Context, manifest: Manifest, folder: Path, checkpoints: Path, ticket: Ticket) -> Counted:

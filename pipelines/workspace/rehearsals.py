@@ -25,11 +25,12 @@ from pipelines.domain.versions import Version
 from pipelines.sandbox import processes, secret_values
 from pipelines.sandbox.pool import Work
 from pipelines.sandbox.states import timeout_s
-from pipelines.savepoint import layout
+from pipelines.savepoint import layout, targets
+from pipelines.savepoint.targets import Scratch
 from pipelines.storage import paths
 from pipelines.storage.addresses import open_storage
-from pipelines.storage.layout import WAREHOUSE
-from pipelines.workspace import hadoop, large_files, run_confs
+from pipelines.storage.layout import OUTPUT, WAREHOUSE
+from pipelines.workspace import hadoop, job_places, large_files, run_confs
 from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
 
@@ -63,6 +64,19 @@ class Rehearsed:
         return self.note or "; ".join(damage.message for damage in self.damages) or "It failed without a word."
 
 
+def target(context: Context, manifest: Manifest, folder: Path, checkpoints: Path) -> Scratch:
+    """What a savepoint is restored to before its code is rehearsed in `folder`: a query that reads what another one writes to files of the
+    job's own finds an empty directory there, and knows the files that it had read."""
+    output, warehouse = str(folder / OUTPUT), str(folder / WAREHOUSE)
+    scratch = Scratch(
+        manifest.job, str(checkpoints), context.new_query_id, True, job_places.parent_output(context, manifest), output, warehouse
+    )
+    for sink in targets.sinks_of(context.shelf(manifest.id), manifest, scratch):
+        if sink.to.startswith(f"{folder}/"):
+            Path(sink.to).mkdir(parents=True, exist_ok=True)
+    return scratch
+
+
 def rehearse(
     context: Context,
     manifest: Manifest,
@@ -81,7 +95,7 @@ def rehearse(
         return Rehearsed((), note=NO_CODE)
     home = folder / RUN
     home.mkdir()
-    (folder / WAREHOUSE).mkdir()
+    (folder / WAREHOUSE).mkdir(exist_ok=True)
     spec = replace(
         scratch_spec(context, manifest, manifest.version, folder, checkpoints, new_queries),
         rehearsal=str(folder / REHEARSAL),
@@ -125,7 +139,7 @@ def scratch_spec(
 
 def beginning_spec(context: Context, job: JobName, version: Version, folder: Path, checkpoints: str) -> RunSpec:
     """A run of `version` that begins without state, with all it writes below `folder`, where its code is laid down."""
-    output, code = str(folder / "output"), folder / "code"
+    output, code = str(folder / OUTPUT), folder / "code"
     for path, data in version.contents.items():
         (code / path).parent.mkdir(parents=True, exist_ok=True)
         (code / path).write_bytes(data)

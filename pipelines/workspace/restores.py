@@ -117,10 +117,10 @@ def of_fork(
 ) -> Restoring:
     """The restore of `manifest` into the checkpoints that `run` of the new `job` begins, whose folder at a home is `place`, with what is
     `replaced` in them; Invalid for a migration that cannot be read."""
-    checkpoints, parent_output = job_places.checkpoints(context, job, run, place), _parent_output(context, manifest)
+    checkpoints, given = job_places.checkpoints(context, job, run, place), job_places.parent_output(context, manifest)
     output = job_places.output(context, job, place)
     warehouse = str(context.layout.warehouse(job))
-    target = restore.Fork(job, checkpoints, version, parent_output, context.new_query_id, variant.sinks, output, warehouse, replaced or {})
+    target = restore.Fork(job, checkpoints, version, given, context.new_query_id, variant.sinks, output, warehouse, replaced or {})
     migrate = migrations.asked(variant, variant.new_queries, is_last=variant.partitions is None and variant.store is None)
     return Restoring(context, manifest, target, version, variant.partitions, variant.store, migrate)
 
@@ -147,11 +147,3 @@ def of_adoption(
     """The restore of `manifest`, one of a variant of `job`, into the checkpoints that its `run` of `version` begins."""
     target = restore.Adopt(job, job_places.next_checkpoints(context, job, run), queries)
     return Restoring(context, manifest, target, version)
-
-
-def _parent_output(context: Context, manifest: Manifest) -> str:
-    """The parent's `{output}`. An attached job runs elsewhere, without that word: there it is the directory of its file sink."""
-    parent = context.files.job(manifest.job)
-    attached = parent is not None and parent.attached
-    elsewhere = next((image.sink_path for image in manifest.queries if image.sink_path), "") if attached else ""
-    return elsewhere or job_places.output_of(context, manifest.job)

@@ -28,7 +28,7 @@ def test_files_are_linked_where_the_log_will_name_them(past: History) -> None:
     assert past.bring(["v1", logged]) == 0
     moved = json.loads(past.entry(logged))
     mine = past.sink / "day=1" / "part-0%3A.parquet"
-    assert moved == json.loads(logged) | {"path": mine.as_uri()}
+    assert moved == json.loads(logged) | {"path": mine.as_uri().replace("%3D", "=")}, "as Spark writes it"
     assert mine.samefile(past.root / "day=1" / "part-0%3A.parquet")
     assert (past.sink / "day=1" / ".part-0%3A.parquet.crc").read_bytes() == b"sum"
 

@@ -11,12 +11,15 @@ import pytest
 from pipelines.catalog import runs as run_rows
 from pipelines.domain.errors import Conflict
 from pipelines.domain.savepoints import Savepoint
+from pipelines.domain.trust import Trust
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
+from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
+from pipelines.verbs.verify import Verify
 from tests.waiting import until
 from tests.workspace.serving import Server, serving
 
@@ -76,6 +79,13 @@ def await_rows(server: Server, job: str, files: int) -> None:
     assert {query: rows(query) for query in QUERIES} == dict.fromkeys(QUERIES, 6 * files), job
 
 
+def forget_a_commit(commits: Path) -> None:
+    """As if the driver had been killed before it committed the newest batch, whose files had been read already."""
+    newest = max((path for path in commits.iterdir() if path.name.isdigit()), key=lambda path: int(path.name))
+    newest.unlink()
+    newest.with_name(f".{newest.name}.crc").unlink()
+
+
 def batches(savepoint: Savepoint) -> dict[str, int]:
     return {image.query: image.batch for image in savepoint.queries}
 
@@ -95,6 +105,9 @@ def test_no_file_is_read_twice(server: Server, tmp_path: Path) -> None:
         do(server.face, Fork(newest.id, name="b", sinks={"bronze": "fresh"}))
     assert refused.value.code == "restore.own_read"
 
+    proof = do(server.face, Verify(early.id, Trust.PROVED)).proof
+    assert proof is not None and not proof.failed and {batch.query for batch in proof.batches} == {"bronze", "raw"}, proof
+
     do(server.face, Fork(newest.id, name="b"))
     do(server.face, Fork(early.id, name="c"))
     write(events, FILES)
@@ -106,3 +119,11 @@ def test_no_file_is_read_twice(server: Server, tmp_path: Path) -> None:
     write(events, FILES + 1)
     for job in ("a", "c"):
         await_rows(server, job, FILES + 2)
+
+    server.stop("a", savepoint=False)
+    for query in ("bronze", "raw"):
+        forget_a_commit(Path(server.newest("a").checkpoints) / query / "commits")
+    do(server.face, Resume("a"))
+    write(events, FILES + 2)
+    await_rows(server, "a", FILES + 3)
+    assert len([event for event in server.face.ask(ListEvents("a")) if event.kind == "sink.kept"]) == 2
