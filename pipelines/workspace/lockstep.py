@@ -10,7 +10,7 @@ from pipelines.domain.jobs import Job
 from pipelines.domain.lockstep import QUERY, Lead, LockStepPlan
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.triggers import TriggerKind
-from pipelines.savepoint import leads
+from pipelines.savepoint import leads, own_reads
 from pipelines.savepoint.leads import Line
 from pipelines.verbs.fork import NOW, Variant
 from pipelines.workspace import attachments, job_places, runs, savepoints, sources
@@ -34,6 +34,7 @@ def plan(context: Context, manifest: Manifest, variant: Variant, place: str) -> 
     attachments.refuse(context, job, "followed in lock-step")
     _refuse_remote(job_places.of_job(context, job), place)
     leads.require_sources(manifest)
+    _refuse_own_reads(context, manifest)
     source = sources.of_job(context, job)
     _require_batches(context, job)
     checkpoints = str(PurePath(source.queries[0].checkpoint).parent)
@@ -72,6 +73,13 @@ def _refuse_remote(*places: str) -> None:
     if any(map(is_remote, places)):
         message = "Lock-step is between jobs whose bytes lie in the workspace, or on other disks of this machine."
         raise Unsupported(QUERY, message, leads.FREELY)
+
+
+def _refuse_own_reads(context: Context, manifest: Manifest) -> None:
+    for writer in manifest.queries:
+        for reader in own_reads.readers(context.shelf(manifest.id), manifest, writer):
+            message = f"Query {reader} reads the files that query {writer.query} writes: the fork's are other files than its parent's."
+            raise Unsupported(QUERY, message, leads.FREELY)
 
 
 def _require_batches(context: Context, job: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.catalog import runs as run_rows
-from pipelines.domain.errors import Conflict
+from pipelines.domain.errors import Conflict, Unsupported
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
 from pipelines.verbs.experiments import Compare
@@ -105,6 +105,9 @@ def test_no_file_is_read_twice(server: Server, tmp_path: Path) -> None:
         do(server.face, Fork(newest.id, name="b", sinks={"bronze": "fresh"}))
     assert refused.value.code == "restore.own_read"
 
+    with pytest.raises(Unsupported, match="reads the files that query") as alike:
+        do(server.face, Fork(newest.id, name="b", lock_step=True))
+    assert alike.value.code == "lockstep.query"
     proof = do(server.face, Verify(early.id, Trust.PROVED)).proof
     assert proof is not None and not proof.failed and {batch.query for batch in proof.batches} == {"bronze", "raw"}, proof
 
