@@ -17,7 +17,7 @@ from pipelines.domain.json_text import read_json
 from pipelines.domain.savepoints import NOT_BEGUN, Manifest, QueryImage
 from pipelines.domain.sinks import FILE_SINKS
 from pipelines.savepoint import history, layout
-from pipelines.savepoint.sink_places import plain
+from pipelines.savepoint.sink_places import Arguments, inside, plain, values
 from pipelines.savepoint.source import QueryLocation
 from pipelines.storage import paths
 from pipelines.storage.addresses import open_storage
@@ -55,6 +55,30 @@ def readers(library: Storage, manifest: Manifest, writer: QueryImage) -> list[Qu
     """The other queries of a savepoint that have read files of the query's output."""
     others = [image for image in manifest.queries if image.query != writer.query]
     return [image.query for image in others if any(_inner(line, writer, manifest.job) for line in _lines(_saved(library, manifest, image)))]
+
+
+def stray(library: Storage, manifest: Manifest, reader: QueryImage, arguments: Arguments) -> str:
+    """A file that a query has read in what its job calls its own output, and that none of the job's file sinks wrote: a fork, whose output
+    is another one, will not have what comes after it. Empty where there is none."""
+    writers = [image for image in manifest.queries if image.sink.lower() in FILE_SINKS]
+    marks = (f"/jobs/{manifest.job}/", java_paths.quoted(plain(arguments.output)) or "\n")
+    for line in _lines(_saved(library, manifest, reader)):
+        if (
+            not line.startswith("{")
+            or not any(mark in line for mark in marks)
+            or any(_inner(line, image, manifest.job) for image in writers)
+        ):
+            continue
+        path = read_json(line).get("path")
+        if isinstance(path, str) and _is_own(path, manifest.job, arguments):
+            return plain(path)
+    return ""
+
+
+def _is_own(path: str, job: JobName, arguments: Arguments) -> bool:
+    """Whether a fork looks for the file elsewhere: no argument of its own names a directory above it."""
+    is_named = any("/" in value and inside(path, value) for value in values(arguments.fork))
+    return not is_named and (history.below_job(path, job) is not None or inside(path, arguments.output))
 
 
 def is_log(path: str) -> bool:

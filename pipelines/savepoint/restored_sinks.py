@@ -90,7 +90,19 @@ def of_fork(library: Storage, manifest: Manifest, arguments: Arguments, words: M
     """Sinks of the fork's own; Invalid (`fork.sink_choice`) for an unknown choice."""
     chosen = sinks.choices((image.query for image in manifest.queries), words)
     begun = (_forked(library, manifest, image, arguments, chosen[image.query]) for image in manifest.queries)
-    return tuple(_for_readers(library, manifest, sink, arguments) for sink in begun)
+    return tuple(_for_readers(library, manifest, _without_strays(library, manifest, sink, arguments), arguments) for sink in begun)
+
+
+def _without_strays(library: Storage, manifest: Manifest, sink: RestoredSink, arguments: Arguments) -> RestoredSink:
+    """The sink, refused where its query reads what its job's own code puts into the job's output."""
+    stray = own_reads.stray(library, manifest, sink.image, arguments)
+    if not stray:
+        return sink
+    message = f"Query {sink.image.query} reads {stray}, in the output of {manifest.job}: a fork has an output of its own, without it"
+    hint = (
+        "Give the directory that is read by its whole path in the arguments, for a relative one is in the output: the fork reads it, too."
+    )
+    return RestoredSink(sink.image, sinks.refused(sink.image, "restore.own_read", f"{message}.", hint))
 
 
 def _for_readers(library: Storage, manifest: Manifest, sink: RestoredSink, arguments: Arguments) -> RestoredSink:
