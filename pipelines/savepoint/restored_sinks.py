@@ -99,9 +99,7 @@ def _without_strays(library: Storage, manifest: Manifest, sink: RestoredSink, ar
     if not stray:
         return sink
     message = f"Query {sink.image.query} reads {stray}, in the output of {manifest.job}: a fork has an output of its own, without it"
-    hint = (
-        "Give the directory that is read by its whole path in the arguments, for a relative one is in the output: the fork reads it, too."
-    )
+    hint = "Give the directory that is read by its whole path in the arguments (a relative one is in the output): a fork reads it, too."
     return RestoredSink(sink.image, sinks.refused(sink.image, "restore.own_read", f"{message}.", hint))
 
 
