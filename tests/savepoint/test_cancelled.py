@@ -61,7 +61,8 @@ def taking(bench: Bench, watch: Watch) -> object:
 
 
 def forking(bench: Bench, watch: Watch) -> object:
-    return restore.restore(bench.library, SP, replace(bench.fork(), parent_output="/", sinks={"*": "fresh"}), NOW_MS, watch=watch)
+    target = replace(bench.fork(), parent_output=str(bench.output), sinks={"*": "fresh"})
+    return restore.restore(bench.library, SP, target, NOW_MS, watch=watch)
 
 
 def resuming(bench: Bench, watch: Watch) -> object:
