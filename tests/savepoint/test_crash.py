@@ -39,7 +39,11 @@ def take(bench: Bench, faulty: Callable[[Storage], Storage]) -> object:
 
 def fork(bench: Bench, faulty: Callable[[Storage], Storage]) -> object:
     return restore.restore(
-        faulty(bench.library), SP, replace(bench.fork(), parent_output=str(bench.output)), NOW_MS, lambda url: faulty(LocalStorage(url))
+        faulty(bench.library),
+        SP,
+        replace(bench.fork(), parent_output=str(bench.folder.parent)),
+        NOW_MS,
+        lambda url: faulty(LocalStorage(url)),
     )
 
 

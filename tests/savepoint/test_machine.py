@@ -156,7 +156,7 @@ class Machine(RuleBasedStateMachine):
     def restore_one(self, pick: int, resumes: bool, die: int | None) -> None:
         savepoint, name = self._pick(pick), f"j-{self._number()}"
         place = str(self.folder / "made" / name)
-        fork = restore.Fork(JobName(name), place, VERSION, "/", lambda: f"id-{name}")
+        fork = restore.Fork(JobName(name), place, VERSION, str(self.folder), lambda: f"id-{name}")
         done: list[restore.Restored] = []
 
         def work(wrap: Wrap) -> None:
