@@ -61,7 +61,7 @@ def taking(bench: Bench, watch: Watch) -> object:
 
 
 def forking(bench: Bench, watch: Watch) -> object:
-    target = replace(bench.fork(), parent_output=str(bench.output), sinks={"*": "fresh"})
+    target = replace(bench.fork(), parent_output=str(bench.folder.parent), sinks={"*": "fresh"})
     return restore.restore(bench.library, SP, target, NOW_MS, watch=watch)
 
 
