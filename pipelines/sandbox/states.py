@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pipelines.domain import state_keys
 from pipelines.domain.errors import Corrupt, Incompatible, TidemarkError, Unavailable, Unsupported
+from pipelines.domain.plain_json import rebuilt
 from pipelines.domain.runtimes import Runtime
 from pipelines.sandbox import aliases, processes, secret_values
 from pipelines.sandbox.cluster_copies import Copied, CopyTask
@@ -64,7 +65,7 @@ def read(pool: Pool, folder: Path, task: ReadTask, runtime: Runtime, watch: Call
         pool.run(work, folder, LOG_FILE, _following(folder, watch), timeout_s())
     if not (folder / RESULT_FILE).is_file():
         raise _unread(folder, work, task.store)
-    return ReadRows.from_json(json.loads((folder / RESULT_FILE).read_text()))
+    return rebuilt(ReadRows, json.loads((folder / RESULT_FILE).read_text()))
 
 
 def look_up(pool: Pool, folder: Path, task: LookUpTask, runtime: Runtime, watch: Callable[[], None]) -> FoundKey:
@@ -75,7 +76,7 @@ def look_up(pool: Pool, folder: Path, task: LookUpTask, runtime: Runtime, watch:
         pool.run(work, folder, LOG_FILE, watch, timeout_s())
     if not (folder / RESULT_FILE).is_file():
         raise _not_looked_up(folder, work, task)
-    return FoundKey.from_json(json.loads((folder / RESULT_FILE).read_text()))
+    return rebuilt(FoundKey, json.loads((folder / RESULT_FILE).read_text()))
 
 
 def examples(pool: Pool, folder: Path, task: ExampleTask, runtime: Runtime, watch: Callable[[Far], None]) -> Examples:
@@ -88,7 +89,7 @@ def examples(pool: Pool, folder: Path, task: ExampleTask, runtime: Runtime, watc
         pool.run(work, folder, LOG_FILE, _following(folder, watch), timeout_s())
     if not (folder / RESULT_FILE).is_file():
         raise _unread(folder, work, task.stores[0])
-    return Examples.from_json(json.loads((folder / RESULT_FILE).read_text()))
+    return rebuilt(Examples, json.loads((folder / RESULT_FILE).read_text()))
 
 
 def _not_looked_up(folder: Path, work: Work, task: LookUpTask) -> TidemarkError:
@@ -111,7 +112,7 @@ def rewrite(pool: Pool, folder: Path, task: RewriteTask | ConversionTask, runtim
         pool.run(work, folder, LOG_FILE, _following(folder, watch), timeout_s())
     if not (folder / RESULT_FILE).is_file():
         raise _unrewritten(folder, work) if isinstance(task, RewriteTask) else _unconverted(folder, work)
-    return Rewritten.from_json(json.loads((folder / RESULT_FILE).read_text()))
+    return rebuilt(Rewritten, json.loads((folder / RESULT_FILE).read_text()))
 
 
 def migrate(pool: Pool, folder: Path, task: MigrationTask, runtime: Runtime, watch: Callable[[Far], None]) -> Migrated:
@@ -126,7 +127,7 @@ def migrate(pool: Pool, folder: Path, task: MigrationTask, runtime: Runtime, wat
         pool.run(work, folder, LOG_FILE, _following(folder, watch), timeout_s())
     if not (folder / RESULT_FILE).is_file():
         raise _unmigrated(folder, work)
-    return Migrated.from_json(json.loads((folder / RESULT_FILE).read_text()))
+    return rebuilt(Migrated, json.loads((folder / RESULT_FILE).read_text()))
 
 
 def copy(pool: Pool, folder: Path, task: CopyTask, runtime: Runtime, watch: Callable[[Far], None]) -> Copied:
@@ -142,7 +143,7 @@ def copy(pool: Pool, folder: Path, task: CopyTask, runtime: Runtime, watch: Call
         failed = _failed(folder, work)
         hint = "See whether the cluster answers and has room for it; by TIDEMARK_CLUSTER_COPY_BYTES fewer copies are its work."
         raise Unavailable("storage.cluster_copy", f"Files were not copied on {task.master}. {failed.message}", hint)
-    return Copied.from_json(json.loads((folder / RESULT_FILE).read_text()))
+    return rebuilt(Copied, json.loads((folder / RESULT_FILE).read_text()))
 
 
 def _unmigrated(folder: Path, work: Work) -> TidemarkError:
