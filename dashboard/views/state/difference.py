@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -165,10 +164,6 @@ def _drift(table: TableDifference) -> None:
         st.caption(f"Not compared: {note}.")
 
 
-def _names(table: TableDifference) -> dict[str, Any]:
-    return {name: getattr(table, name) for name in ("query", "operator", "store", "variable")}
-
-
 def _examples(difference: StateDifference, table: TableDifference) -> None:
     section("Keys that differ", "<code>a</code> is the value at A, <code>b</code> at B")
     if not table.changes.total:
@@ -177,7 +172,7 @@ def _examples(difference: StateDifference, table: TableDifference) -> None:
     chosen = st.segmented_control("Change", CHANGES, default=EVERY, key="difference_change", label_visibility="collapsed") or EVERY
     with errors_shown():
         kept = "" if chosen == EVERY else f" WHERE change = '{chosen}'"
-        asked = QueryStateDifference(difference.id, **_names(table), sql=f"SELECT * FROM difference{kept}", limit=EXAMPLES)
+        asked = QueryStateDifference(difference.id, **table.names, sql=f"SELECT * FROM difference{kept}", limit=EXAMPLES)
         answer = session.workspace().ask(asked)
         if answer.rows:
             show(answer, key="difference_rows", label="Keys that differ")
@@ -196,7 +191,7 @@ def _history(difference: StateDifference, table: TableDifference, answer: StateR
     with st.container(horizontal=True, vertical_alignment="bottom", key="difference_history"):
         picked = st.selectbox("History of one key", keys, format_func=lambda key: key.replace("\n", ", "), key="difference_key", width=520)
         since = str(before if before < after else 0)
-        names = {name: str(value) for name, value in _names(table).items()}
+        names = {name: str(value) for name, value in table.names.items()}
         navigation.link(
             "job", "Which batches changed it", icon=":material/history:", job=newer.job, tab="State", key=picked, since=since, **names
         )
@@ -212,5 +207,5 @@ def _sql(difference: StateDifference, table: TableDifference) -> None:
             session.select(sql=ran)
     if ran:
         with errors_shown():
-            answer = session.workspace().ask(QueryStateDifference(difference.id, **_names(table), sql=ran, limit=1_000))
+            answer = session.workspace().ask(QueryStateDifference(difference.id, **table.names, sql=ran, limit=1_000))
             show(answer, key="difference_answer", label="Result of the query")
