@@ -15,9 +15,8 @@ from dashboard.key_figures import KeyFigure, key_figures
 from dashboard.views import operations
 from dashboard.views.commands import commands
 from dashboard.views.state.frame import show
-from dashboard.widgets import empty_state, error_box, errors_shown, message_box, page_header, section
+from dashboard.widgets import empty_state, errors_shown, message_box, page_header, section
 from pipelines.domain.access import Role
-from pipelines.domain.errors import TidemarkError
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.state_differences import StateDifference, TableDifference
@@ -76,12 +75,9 @@ def says(savepoint: Savepoint) -> str:
 
 
 def _begin(savepoint: Savepoint, other: str) -> None:
-    try:
+    with errors_shown():
         operations.begin(CompareState(savepoint.id, other))
-    except TidemarkError as error:
-        error_box(error)
-        return
-    st.rerun()
+        st.rerun()
 
 
 def draw(named: str) -> None:
