@@ -12,11 +12,10 @@ from dashboard import permitted, session
 from dashboard.components.table import Cell, Column, Row, table
 from dashboard.dialogs import dialog
 from dashboard.views import operations
-from dashboard.views.endings import ending
+from dashboard.views.endings import ending, planned
 from dashboard.views.savepoints.exports import CREDENTIALS
-from dashboard.widgets import error_box, errors_shown, facts, section
+from dashboard.widgets import errors_shown, facts, section
 from pipelines.domain.access import Role
-from pipelines.domain.errors import TidemarkError
 from pipelines.domain.operations import Operation
 from pipelines.verbs.backups import CheckBackup, CreateBackup, ListBackups
 from pipelines.verbs.verb import Change
@@ -83,10 +82,8 @@ def _ask_check(url: str) -> None:
 
 def _shown(change: Change[Operation, P], facts_of: Callable[[P], Facts]) -> bool:
     """Shows the plan of a change; False where it is refused, with the error shown."""
-    try:
-        plan = session.workspace().plan(change)
-    except TidemarkError as error:
-        error_box(error)
+    plan = planned(change)
+    if plan is None:
         return False
     facts([(name, escape(text)) for name, text in facts_of(plan)])
     return True

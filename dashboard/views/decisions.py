@@ -14,7 +14,7 @@ import streamlit as st
 from dashboard import permitted, session, undo
 from dashboard.dialogs import dialog
 from dashboard.views import acceptance, operations, outcomes, restore_plans, verdicts
-from dashboard.views.endings import ending
+from dashboard.views.endings import ending, planned
 from dashboard.widgets import Tone, chip, error_box, message_box
 from pipelines.domain.access import Role
 from pipelines.domain.decisions import Choice, Decision, PromotePlan, StateFrom, Step, refusal_of_failed
@@ -82,7 +82,7 @@ def ask_promote(job: str) -> None:
     def ask() -> None:
         state = st.radio("The parent goes on with", list(STATES), format_func=STATES.__getitem__, key="promote_state")
         change = Promote(job, state)
-        plan = _planned(change)
+        plan = planned(change)
         if plan is not None:
             st.html(_title(plan) + steps(plan.steps))
             for warning in plan.warnings:
@@ -94,7 +94,7 @@ def ask_promote(job: str) -> None:
                 verdicts.draw(verdict)
             accepted = acceptance.accepted(verdict, job)
             change = replace(change, drop=accepted.drop, map=dict(accepted.map) or None)
-            plan = _planned(change)
+            plan = planned(change)
         if plan is not None and plan.refusal is not None:
             error_box(plan.refusal.error)
         ending(change, "Promote", "decide", operations.begin, ready=plan is not None and plan.refusal is None)
@@ -115,15 +115,6 @@ def undrop(job: str) -> None:
     """Undoes the drop of a variant."""
     undo.take_back(partial(outcomes.undrop, job))
     st.rerun()
-
-
-def _planned(change: Promote) -> PromotePlan | None:
-    """The plan, or None with its refusal shown."""
-    try:
-        return session.workspace().plan(change)
-    except TidemarkError as error:
-        error_box(error)
-        return None
 
 
 def _title(plan: PromotePlan) -> str:

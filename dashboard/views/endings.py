@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
-from dashboard import once
+from dashboard import once, session
 from dashboard.dialogs import answer
 from dashboard.views.commands import Shown, folded
-from dashboard.widgets import errors_shown
+from dashboard.widgets import error_box, errors_shown
+from pipelines.domain.errors import TidemarkError
 from pipelines.verbs.verb import Change
+
+P = TypeVar("P")
+
+
+def planned(change: Change[Any, P]) -> P | None:
+    """The plan, or None with its refusal shown."""
+    try:
+        return session.workspace().plan(change)
+    except TidemarkError as error:
+        error_box(error)
+        return None
 
 
 def ending(

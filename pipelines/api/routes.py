@@ -28,7 +28,6 @@ from pipelines.verbs.declaration import answer_type, default_of, hints, parts, p
 from pipelines.verbs.face import Face
 from pipelines.verbs.limits import MOST_NUMBER
 from pipelines.verbs.listing import Listed, next_page
-from pipelines.verbs.shown_once import ShownOnce
 from pipelines.verbs.verb import WARNINGS_HEADER, Asked, Change, Http, spelling
 
 PREFER, ASYNC = "prefer", "respond-async"
@@ -103,7 +102,7 @@ def _handler(kind: type[Asked[Any]], http: Http) -> Callable[..., Any]:
         arguments.pop("idempotency_key", None)
         return answer(face, request, response, {**arguments, **_values(body)})
 
-    handle.shown_once = issubclass(kind, ShownOnce)  # type: ignore[attr-defined]
+    handle.shown_once = issubclass(kind, Change) and kind.shown_once  # type: ignore[attr-defined]
     handle.__name__ = http.name or kind.call
     handle.__signature__ = inspect.Signature(_parameters(kind, http))  # type: ignore[attr-defined]
     return handle

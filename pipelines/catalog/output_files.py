@@ -18,7 +18,7 @@ from pipelines.catalog.sql import literal, quoted
 from pipelines.domain import csv_options
 from pipelines.domain.errors import Corrupt, TidemarkError, Unavailable, Unsupported
 from pipelines.storage import file_rights, users
-from pipelines.storage.addresses import HDFS_ADDRESSES, S3_ADDRESSES
+from pipelines.storage.addresses import STORE_ADDRESSES
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -156,7 +156,7 @@ def denied(message: str) -> Unavailable:
 
 def is_elsewhere(file: str) -> bool:
     """Whether it lies at a URL of a storage that outputs are read from."""
-    return file.startswith((*S3_ADDRESSES, *HDFS_ADDRESSES))
+    return file.startswith(STORE_ADDRESSES)
 
 
 def remote(file: str) -> Unsupported:

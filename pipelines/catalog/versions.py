@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.catalog.connection import Reader, Writer
-from pipelines.catalog.tables import TEXT, WHOLE, document, first, read, replace
+from pipelines.catalog.tables import TEXT, WHOLE, document, read, replace
 from pipelines.domain.versions import Version
 
 _COLUMNS = {"id": TEXT, "created_ms": WHOLE, "document": TEXT}
@@ -19,8 +19,3 @@ def save(writer: Writer, versions: Sequence[Version]) -> None:
 def listed(reader: Reader) -> list[Version]:
     """All versions, newest first."""
     return read(Version, reader.execute("SELECT document FROM versions ORDER BY created_ms DESC, id").fetchall(), "version")
-
-
-def find(reader: Reader, version: str) -> Version | None:
-    """The version of that id, None if there is none."""
-    return first(Version, reader, "SELECT document FROM versions WHERE id = ?", [version], "version")

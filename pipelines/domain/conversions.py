@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pipelines.domain.errors import Conflict, Refusal, TidemarkError, Unsupported, refusal
 from pipelines.domain.ids import QueryName
 from pipelines.domain.operators import JOIN
-from pipelines.domain.rewrites import FIRST_SPARK, ROCKSDB, OperatorKey, OperatorRewrite, dotted, version_of
+from pipelines.domain.rewrites import FIRST_SPARK, ROCKSDB, OperatorKey, OperatorRewrite, Rewriting, dotted, of_all, version_of
 from pipelines.domain.savepoints import Operator, QueryImage
 
 HDFS = "hdfs"
@@ -52,7 +52,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class ConversionPlan:
+class ConversionPlan(Rewriting):
     """What converting a restored copy's state will do."""
 
     store: StateStore
@@ -61,10 +61,6 @@ class ConversionPlan:
     left: tuple[str, ...] = ()
     """Queries that stay as they are, each with why."""
     refusal: Refusal | None = None
-
-    @property
-    def bytes(self) -> int:
-        return sum(operator.bytes for operator in self.operators)
 
     @property
     def queries(self) -> frozenset[QueryName]:
@@ -78,13 +74,7 @@ def decide(images: Sequence[QueryImage], sizes: Mapping[OperatorKey, int], store
     refused = next(_refusals(changed, store, spark_version), None)
     return ConversionPlan(
         store=store,
-        operators=tuple(
-            OperatorRewrite(
-                image.query, operator.id, operator.name, len(operator.stores), operator.partitions, sizes.get((image.query, operator.id), 0)
-            )
-            for image in changed
-            for operator in image.operators
-        ),
+        operators=of_all(changed, sizes),
         left=tuple(_left(image) for image in images if image not in changed),
         refusal=refusal(refused) if refused else None,
     )

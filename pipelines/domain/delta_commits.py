@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 Action = Mapping[str, Any]
@@ -44,9 +44,6 @@ class Back:
     version: int
     folder: str = ""
     """Of a table that becomes another one, its variant's: where it must be. Empty for one that goes back to what it was itself."""
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from pipelines.domain import iceberg
 from pipelines.domain.iceberg import DELETE, MAIN, Snapshot, Table
@@ -44,13 +42,6 @@ class Turn:
     query_id: str = ""
     batch: int = -1
     since: int | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @staticmethod
-    def from_json(raw: Mapping[str, Any]) -> Turn:
-        return Turn(**{**raw, "kind": Kind(raw["kind"])})
 
 
 class Step(enum.StrEnum):

@@ -5,9 +5,7 @@ The process works in a folder with the run's `run.json` and a `rows.json` (an `I
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pipelines.domain.bounds import Count, Took
 from pipelines.domain.ids import JobName, QueryName
@@ -40,10 +38,6 @@ class InputTask:
     query: QueryName
     limit: Count
     sources: tuple[SourceTask, ...]
-
-    @staticmethod
-    def from_json(raw: Mapping[str, Any]) -> InputTask:
-        return InputTask(QueryName(raw["query"]), raw["limit"], tuple(SourceTask(**source) for source in raw["sources"]))
 
 
 @dataclass(frozen=True)

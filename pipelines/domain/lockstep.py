@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from pipelines.domain.bounds import Batch
 from pipelines.domain.ids import JobName
@@ -44,12 +43,6 @@ class Lead:
     """The leader's `wanted.json`, which says whether it still goes on with those checkpoints; empty where nobody looks."""
     until: Mapping[str, Batch] = field(default_factory=dict)
     """Query -> the last batch that it runs; empty for a run that follows its leader on and on."""
-
-    @staticmethod
-    def from_json(raw: Mapping[str, Any] | None) -> Lead | None:
-        if raw is None:
-            return None
-        return Lead(JobName(raw["job"]), raw["checkpoints"], raw.get("wanted", ""), dict(raw.get("until", {})))
 
 
 @dataclass(frozen=True)

@@ -44,10 +44,6 @@ class LevelsAsked:
     levels: Mapping[str, Level] = field(default_factory=dict)
     asked_ms: Moment = 0
 
-    @staticmethod
-    def from_json(raw: Mapping[str, Any]) -> LevelsAsked:
-        return LevelsAsked({name: Level(level) for name, level in raw["levels"].items()}, raw["asked_ms"])
-
 
 @dataclass(frozen=True)
 class LevelsSet:

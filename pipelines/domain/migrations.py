@@ -14,7 +14,7 @@ from pipelines.domain.bounds import Count
 from pipelines.domain.conversions import CONVERTED
 from pipelines.domain.errors import Conflict, Invalid, Refusal, TidemarkError, Unsupported, refusal
 from pipelines.domain.operator_places import VARIABLES, Placement
-from pipelines.domain.rewrites import FIRST_SPARK, OperatorKey, OperatorRewrite, dotted, version_of
+from pipelines.domain.rewrites import FIRST_SPARK, OperatorKey, OperatorRewrite, Rewriting, dotted, version_of
 from pipelines.domain.savepoints import QueryImage
 from pipelines.domain.source_places import SourcePlacement
 
@@ -59,7 +59,7 @@ class ByColumns:
 
 
 @dataclass(frozen=True)
-class MigrationPlan:
+class MigrationPlan(Rewriting):
     """What migrating a restored copy will do."""
 
     by: str
@@ -71,10 +71,6 @@ class MigrationPlan:
     """Names of what is accepted as dropped."""
     told: Mapping[str, str] = field(default_factory=dict)
     """Names of operators before -> now, as the user says."""
-
-    @property
-    def bytes(self) -> int:
-        return sum(operator.bytes for operator in self.operators)
 
 
 @dataclass(frozen=True)

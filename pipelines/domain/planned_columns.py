@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -59,16 +58,3 @@ class PlannedJoin:
     @property
     def sides(self) -> Mapping[str, tuple[PlannedKey, ...]]:
         return {"left": self.left, "right": self.right}
-
-
-def join(raw: Mapping[str, Any]) -> PlannedJoin:
-    return PlannedJoin(raw["digest"], keys(raw["left"]), keys(raw["right"]), tuple(raw["gaps"]), raw["timed_by"])
-
-
-def keys(raw: Sequence[Mapping[str, Any]]) -> tuple[PlannedKey, ...]:
-    return tuple(PlannedKey(**{**key, "gaps": tuple(key["gaps"])}) for key in raw)
-
-
-def aggregate(raw: Mapping[str, Any]) -> PlannedAggregate:
-    columns, initial, gaps = (tuple(raw[name]) for name in ("columns", "initial", "gaps"))
-    return PlannedAggregate(raw["text"], raw["digest"], raw["narrow"], columns, initial, gaps, raw["own"])

@@ -6,10 +6,9 @@ A digest stands for what is computed; equal digests mean the same where `gaps` i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
-from pipelines.domain.planned_columns import PlannedAggregate, PlannedJoin, PlannedKey, aggregate, join, keys
+from pipelines.domain.planned_columns import PlannedAggregate, PlannedJoin, PlannedKey
 
 TASK_FILE = "plan.json"
 RESULT_FILE = "planned.json"
@@ -35,13 +34,6 @@ class PlanTask:
     points: tuple[QueryCheckpoint, ...]
     takes_apart: bool = False
     """Whether aggregations are taken apart also where Spark takes the state as it is."""
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @staticmethod
-    def from_json(raw: Mapping[str, Any]) -> PlanTask:
-        return PlanTask(tuple(raw["sides"]), tuple(QueryCheckpoint(**point) for point in raw["points"]), raw["takes_apart"])
 
 
 @dataclass(frozen=True)
@@ -145,50 +137,3 @@ class Planning:
         """The operators of a query by their numbers; none where the side does not start it."""
         planned = self.side(side).find(query)
         return planned.numbered if planned is not None else {}
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @staticmethod
-    def from_json(raw: Mapping[str, Any]) -> Planning:
-        sides = {name: _planned(side) for name, side in raw["sides"].items()}
-        return Planning(raw["spark_version"], raw["python_version"], raw["java_version"], sides, raw["unsupported"])
-
-
-def _planned(raw: Mapping[str, Any]) -> Planned:
-    return Planned(tuple(map(_query, raw["queries"])), _failure(raw["failure"]), raw["uses"], raw["files"])
-
-
-def _query(raw: Mapping[str, Any]) -> PlannedQuery:
-    return PlannedQuery(
-        raw["query"],
-        tuple(map(_operator, raw["operators"])),
-        tuple(PlannedSource(**source) for source in raw["sources"]),
-        raw["columns"],
-        tuple(raw["varies"]),
-        raw["conf"],
-        _failure(raw["failure"]),
-        _failure(raw["refusal"]),
-    )
-
-
-def _operator(raw: Mapping[str, Any]) -> PlannedOperator:
-    facts = tuple((what, text) for what, text in raw["facts"])
-    return PlannedOperator(
-        raw["id"],
-        raw["name"],
-        raw["digest"],
-        facts,
-        raw["parts"],
-        tuple(raw["gaps"]),
-        raw["packages"],
-        raw["has_functions"],
-        tuple(map(aggregate, raw["aggregates"])),
-        keys(raw["keys"]),
-        join(raw["join"]) if raw["join"] else None,
-        raw["alias"],
-    )
-
-
-def _failure(raw: Mapping[str, Any] | None) -> Failure | None:
-    return Failure(**raw) if raw else None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from pipelines.domain.ids import folder_of
 
@@ -25,10 +23,3 @@ class RehearsedBatch:
 
     batch: int
     output_rows: int
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @staticmethod
-    def from_json(raw: Mapping[str, Any]) -> RehearsedBatch:
-        return RehearsedBatch(raw["batch"], raw["output_rows"])

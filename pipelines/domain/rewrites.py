@@ -10,7 +10,7 @@ Measured with Spark 4.3.0, whose `StreamingCheckpointManager.repartition` does t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pipelines.domain.bounds import Batch, Count
@@ -42,8 +42,27 @@ class OperatorRewrite:
     """Of its state files, all of which are read, and written anew."""
 
 
+def of_all(images: Iterable[QueryImage], sizes: Mapping[OperatorKey, int]) -> tuple[OperatorRewrite, ...]:
+    """Of each operator of `images`; `sizes` has the bytes of each one's state files."""
+    return tuple(
+        OperatorRewrite(image.query, of.id, of.name, len(of.stores), of.partitions, sizes.get((image.query, of.id), 0))
+        for image in images
+        for of in image.operators
+    )
+
+
+class Rewriting:
+    """A plan that rewrites operators."""
+
+    operators: tuple[OperatorRewrite, ...]
+
+    @property
+    def bytes(self) -> int:
+        return sum(operator.bytes for operator in self.operators)
+
+
 @dataclass(frozen=True)
-class RewritePlan:
+class RewritePlan(Rewriting):
     """What rescaling a restored copy will do."""
 
     partitions: Count
@@ -54,10 +73,6 @@ class RewritePlan:
     left: tuple[str, ...] = ()
     """Queries that stay as they are, each with why."""
     refusal: Refusal | None = None
-
-    @property
-    def bytes(self) -> int:
-        return sum(operator.bytes for operator in self.operators)
 
 
 def decide(
@@ -73,13 +88,7 @@ def decide(
     refused = next(_refusals(images, changed, keyless, partitions, spark_version), None)
     return RewritePlan(
         partitions=partitions,
-        operators=tuple(
-            OperatorRewrite(
-                image.query, operator.id, operator.name, len(operator.stores), operator.partitions, sizes.get((image.query, operator.id), 0)
-            )
-            for image in changed
-            for operator in image.operators
-        ),
+        operators=of_all(changed, sizes),
         batches={image.query: image.batch + 1 for image in changed},
         left=tuple(_left(image, partitions) for image in images if image not in changed),
         refusal=refusal(refused) if refused else None,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 from pipelines.domain.bounds import Count, Format, Moment, Took
 from pipelines.domain.ids import JobName, RunId, VersionId
@@ -82,42 +81,3 @@ class RunSpec:
     mark: str = ""
     """A file without which the disk of its checkpoints counts as not mounted, and nothing begins; empty where these are in the workspace,
     or in another storage."""
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @staticmethod
-    def from_json(raw: Mapping[str, Any]) -> RunSpec:
-        return RunSpec(
-            format=raw["format"],
-            run=RunId(raw["run"]),
-            job=JobName(raw["job"]),
-            version=VersionId(raw["version"]),
-            script=raw["script"],
-            args=tuple(raw["args"]),
-            conf=dict(raw["conf"]),
-            master=raw["master"],
-            checkpoints=raw["checkpoints"],
-            output=raw["output"],
-            mark=raw.get("mark", ""),
-            sink_logs=dict(raw.get("sink_logs", {})),
-            taken_paths=tuple(raw.get("taken_paths", ())),
-            created_ms=raw.get("created_ms", 0),
-            from_savepoint=raw.get("from_savepoint", ""),
-            expected=tuple(raw.get("expected", ())),
-            new_queries=tuple(raw.get("new_queries", ())),
-            rehearsal=raw.get("rehearsal", ""),
-            rehearsal_patience_s=raw.get("rehearsal_patience_s", 60.0),
-            rehearsal_idle=tuple(raw.get("rehearsal_idle", ())),
-            code=raw.get("code", ""),
-            outside=dict(raw.get("outside", {})),
-            locations=dict(raw.get("locations", {})),
-            warehouse=raw.get("warehouse", ""),
-            attempt=raw.get("attempt", 0),
-            is_scheduled=raw.get("is_scheduled", False),
-            lead=Lead.from_json(raw.get("lead")),
-            taken_topics=tuple(raw.get("taken_topics", ())),
-            own_tables=dict(raw.get("own_tables", {})),
-            is_new_fork=raw.get("is_new_fork", False),
-            resources=Resources(**raw.get("resources", {})),
-        )

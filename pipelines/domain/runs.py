@@ -146,9 +146,5 @@ class Exit:
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
-    @staticmethod
-    def from_json(raw: Mapping[str, Any]) -> Exit:
-        return Exit(raw["reason"], raw["code"], raw["error_class"], raw["message"], raw["at_ms"], raw.get("query", ""))
-
 
 EXIT_STATES = {"stopped": RunState.STOPPED, "finished": RunState.FINISHED, "failed": RunState.FAILED, "killed": RunState.FAILED}

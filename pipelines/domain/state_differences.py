@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from pipelines.domain.bounds import Batch, Count, Moment, Rate, Took
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.ids import JobName, QueryName, SavepointId
-from pipelines.domain.states import NamesTable, StateTable
+from pipelines.domain.states import NamesTable, StateTable, TableKey
 
 MOST_WINDOWS = 300
 """Windows of a table that a difference tells of, the newest."""
@@ -74,7 +74,7 @@ class WindowChanges:
 
 
 @dataclass(frozen=True)
-class TableDifference:
+class TableDifference(TableKey):
     """One table of state at both points."""
 
     query: QueryName
@@ -95,10 +95,6 @@ class TableDifference:
     columns: tuple[ColumnDrift, ...]
     notes: tuple[str, ...]
     """Columns that were not compared, and why."""
-
-    @property
-    def title(self) -> str:
-        return " / ".join(filter(None, (self.query, str(self.operator), self.store, self.variable)))
 
     @property
     def same(self) -> int:

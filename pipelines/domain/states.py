@@ -61,8 +61,27 @@ class Reading:
         return self.rows >= self.total
 
 
+class TableKey:
+    """What tells a table of state from the others: its query, the id of its operator, its store and its variable."""
+
+    query: QueryName
+    operator: int
+    store: str
+    variable: str
+
+    @property
+    def title(self) -> str:
+        """`counts / 0 / default`."""
+        return " / ".join(str(part) for part in self.names.values() if part != "")
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """Its fields by which it is asked for."""
+        return {name: getattr(self, name) for name in ("query", "operator", "store", "variable")}
+
+
 @dataclass(frozen=True)
-class StateTable:
+class StateTable(TableKey):
     """One table of a savepoint's state: a state store, a side of a join, or a state variable of a transformWithState."""
 
     query: QueryName
@@ -102,11 +121,6 @@ class StateTable:
     def read_as(self) -> str:
         """The variable that the sandbox is asked for."""
         return ALL_TIMERS if self.is_timers else self.variable
-
-    @property
-    def title(self) -> str:
-        """`counts / 0 / default`: what tells it from the others."""
-        return " / ".join(filter(None, (self.query, str(self.operator), self.store, self.variable)))
 
 
 @dataclass(frozen=True)

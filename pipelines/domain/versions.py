@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pipelines.domain import files as code_files
 from pipelines.domain import masters
@@ -68,43 +68,20 @@ def version(
     pins: str = "",
     java_home: str = "",
 ) -> Version:
-    """A version with the id that its content gives it. One without files has the id that it had before there were any."""
+    """A version with the id that its content gives it."""
     conf, files, outside = dict(conf or {}), dict(files or {}), dict(outside or {})
-    content = {"script": script, "code": code, "args": list(args), "conf": conf, "master": master, "python": python}
-    more = {"files": files, "outside": outside, "requirements": requirements, "java_home": java_home}
-    content |= {name: value for name, value in more.items() if value}
-    return Version(
-        VersionId(content_id("v", content)),
-        script,
-        code,
-        args,
-        conf,
-        master,
-        python,
-        source,
-        created_ms,
-        files,
-        outside,
-        requirements,
-        pins if requirements else "",
-        java_home,
+    pins = pins if requirements else ""
+    stated = Version(
+        VersionId(""), script, code, args, conf, master, python, source, created_ms, files, outside, requirements, pins, java_home
     )
+    return replace(stated, id=true_id(stated))
 
 
 def true_id(stated: Version) -> VersionId:
-    """The id that the content of `stated` gives it."""
-    return version(
-        stated.script,
-        stated.code,
-        args=stated.args,
-        conf=stated.conf,
-        master=stated.master,
-        python=stated.python,
-        files=stated.files,
-        outside=stated.outside,
-        requirements=stated.requirements,
-        java_home=stated.java_home,
-    ).id
+    """The id that the content of `stated` gives it. One without files has the id that it had before there were any."""
+    whole = {name: getattr(stated, name) for name in ("script", "code", "args", "conf", "master", "python")}
+    more = {name: getattr(stated, name) for name in ("files", "outside", "requirements", "java_home")}
+    return VersionId(content_id("v", whole | {name: value for name, value in more.items() if value}))
 
 
 def options(args: Sequence[str]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from pipelines.domain import iceberg
 from pipelines.domain.errors import Conflict, Unsupported
 from pipelines.domain.iceberg import ICEBERG, MAIN
 from pipelines.domain.iceberg_turns import TURN_FILE, TURN_FORMAT, Kind, Step, Turn, hindrance, step
+from pipelines.domain.plain_json import rebuilt
 from pipelines.domain.run_specs import RunSpec
 from pipelines.driver import intercept
 from pipelines.driver.destinations import Destination
@@ -110,7 +111,7 @@ def carry(spec: RunSpec, records: Records, query: str, branch: Branch) -> None:
     raw = json.loads(path.read_text())
     if raw["format"] > TURN_FORMAT:
         raise Unsupported("iceberg.turn_format", f"{path} has format {raw['format']}, this driver reads {TURN_FORMAT}", "Update Tidemark.")
-    message = turned(branch, Turn.from_json(raw), query)
+    message = turned(branch, rebuilt(Turn, raw), query)
     if message:
         records.event("sink.branch", message, query)
     path.unlink()

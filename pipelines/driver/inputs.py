@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from pipelines.domain import kafka_sign_ins
 from pipelines.domain.delta import DELTA
@@ -12,6 +13,8 @@ from pipelines.domain.kafka import KAFKA
 from pipelines.driver import secret_values
 from pipelines.driver.records import Records
 from pipelines.driver.sinks import local_path
+
+T = TypeVar("T")
 
 FILE_RELATION = "StreamingRelation"
 """The leaf of a plan that stands for a file source (Spark's class); sources of the newer kind have no `cleanSource`."""
@@ -36,36 +39,49 @@ def warn(records: Records, query: str, frame: Any) -> None:
         records.event("source.cleans", message, query)
 
 
+@dataclass(frozen=True)
+class Read:
+    """What a query reads, source by source: as the fields of `QueryStarted` that are called so."""
+
+    sources: tuple[str, ...]
+    brokers: tuple[str, ...]
+    tables: tuple[str, ...]
+    sign_ins: tuple[Mapping[str, str], ...]
+
+
+def read(frame: Any, default_fs: str) -> Read:
+    """What `frame` reads, in one walk through its plan; a path without a scheme is one of `default_fs`."""
+    referred, sources = secret_values.referred(), list(_sources(frame))
+    brokers = tuple(_broker(leaf.extraOptions()) if _is_kafka(leaf) else "" for leaf in sources)
+    tables = tuple(_table(leaf.dataSource(), default_fs) if _is_file(leaf) else _iceberg_table(leaf, default_fs) for leaf in sources)
+    sign_ins = tuple(
+        kafka_sign_ins.noted(_given(leaf.extraOptions(), kafka_sign_ins.READ), referred) if _is_kafka(leaf) else {} for leaf in sources
+    )
+    return Read(tuple(map(_name, sources)), _if_any(brokers), _if_any(tables), _if_any(sign_ins))
+
+
 def names(frame: Any) -> tuple[str, ...]:
     """Spark's name of each source of `frame`: `kafka`, `rate`; of files their format."""
-    return tuple(
-        str(leaf.dataSource().className() if leaf.getClass().getSimpleName() == FILE_RELATION else _newer(leaf)) for leaf in _sources(frame)
-    )
+    return tuple(map(_name, _sources(frame)))
 
 
-def _newer(leaf: Any) -> str:
-    """Of a source of the newer kind; Spark calls one that is read by a table's name like the table."""
+def _name(leaf: Any) -> str:
+    """Spark calls a source of the newer kind that is read by a table's name like the table."""
+    if _is_file(leaf):
+        return str(leaf.dataSource().className())
     return ICEBERG if _is_iceberg(leaf) else str(leaf.sourceName())
+
+
+def _if_any(read: tuple[T, ...]) -> tuple[T, ...]:
+    return read if any(read) else ()
+
+
+def _is_file(leaf: Any) -> bool:
+    return bool(leaf.getClass().getSimpleName() == FILE_RELATION)
 
 
 def _is_iceberg(leaf: Any) -> bool:
     return str(leaf.table().getClass().getName()).startswith(ICEBERG_CLASSES)
-
-
-def brokers(frame: Any) -> tuple[str, ...]:
-    """As `QueryStarted.brokers`, of each of `names`."""
-    read = tuple(_broker(leaf.extraOptions()) if _is_kafka(leaf) else "" for leaf in _sources(frame))
-    return read if any(read) else ()
-
-
-def sign_ins(frame: Any) -> tuple[Mapping[str, str], ...]:
-    """As `QueryStarted.sign_ins`, of each of `names`."""
-    referred = secret_values.referred()
-    read = tuple(
-        kafka_sign_ins.noted(_given(leaf.extraOptions(), kafka_sign_ins.READ), referred) if _is_kafka(leaf) else {}
-        for leaf in _sources(frame)
-    )
-    return read if any(read) else ()
 
 
 def _given(options: Any, names: Iterable[str]) -> dict[str, str]:
@@ -89,15 +105,6 @@ def _broker(options: Any) -> str:
     return str(servers) if protocol == PLAIN else f"{protocol}://{servers}"
 
 
-def tables(frame: Any, default_fs: str) -> tuple[str, ...]:
-    """As `QueryStarted.tables`, of each of `names`."""
-    read = tuple(
-        _table(leaf.dataSource(), default_fs) if leaf.getClass().getSimpleName() == FILE_RELATION else _iceberg_table(leaf, default_fs)
-        for leaf in _sources(frame)
-    )
-    return read if any(read) else ()
-
-
 def _table(source: Any, default_fs: str) -> str:
     options = _options(source.options())
     is_whole = options.get(FAILS.lower(), "true").lower() == "true" and not any(options.get(name, "").lower() == "true" for name in CHANGES)
@@ -118,7 +125,7 @@ def _iceberg_table(leaf: Any, default_fs: str) -> str:
 def cleaned(frame: Any) -> Iterator[tuple[str, str]]:
     """(directory, `archive` or `delete`) of each file source of `frame` that has the option, however it was given."""
     for leaf in _leaves(frame):
-        if leaf.getClass().getSimpleName() == FILE_RELATION:
+        if _is_file(leaf):
             options = _options(leaf.dataSource().options())
             if options.get(OPTION, "").lower() in CLEANS:
                 yield options.get("path", ""), options[OPTION].lower()

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from pipelines.domain.log_levels import ASKED_FILE, ROOT, Level, LevelsAsked, LevelsSet
+from pipelines.domain.plain_json import rebuilt
 from pipelines.driver import log4j
 from pipelines.driver.records import Records
 
@@ -31,7 +32,7 @@ class LogLevels:
         mark = (seen.st_ino, seen.st_mtime_ns)
         jvm = log4j.jvm() if mark != self._done else None
         if jvm is not None:
-            self._carry_out(jvm, LevelsAsked.from_json(json.loads(self._file.read_text())))
+            self._carry_out(jvm, rebuilt(LevelsAsked, json.loads(self._file.read_text())))
             self._done = mark
 
     def _carry_out(self, jvm: Any, asked: LevelsAsked) -> None:

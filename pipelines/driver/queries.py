@@ -218,12 +218,11 @@ class Queries:
         return destination
 
     def _record(self, query: Any, spark: Any, name: QueryName, checkpoint: str, wrote: Destination, frame: Any, location: str) -> None:
-        ui_url, tables = spark.sparkContext.uiWebUrl or "", inputs.tables(frame, default_fs(spark))
-        at_ms = self._records.now_ms()
+        read, at_ms = inputs.read(frame, default_fs(spark)), self._records.now_ms()
         start = QueryStarted(
-            name, query.id, query.runId, checkpoint, wrote.sink, wrote.path, ui_url, spark.version, at_ms, wrote.table,
-            inputs.names(frame), location, trigger_of(query), inputs.brokers(frame), tables, sink_options=wrote.options,
-            sign_ins=inputs.sign_ins(frame), varies=varying.of_plan(frame._jdf.queryExecution().analyzed()),
+            name, query.id, query.runId, checkpoint, wrote.sink, wrote.path, spark.sparkContext.uiWebUrl or "", spark.version, at_ms,
+            wrote.table, location=location, trigger=trigger_of(query), sink_options=wrote.options,
+            varies=varying.of_plan(frame._jdf.queryExecution().analyzed()), **vars(read),
         )  # fmt: skip
         self._records.query(start)
 

@@ -10,6 +10,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,7 @@ class Rehearsal:
         path = self._folder / batch_file(name)
         if not path.exists():
             aside = path.with_name(f".{path.name}.tmp")
-            aside.write_text(json.dumps(written.as_json()))
+            aside.write_text(json.dumps(asdict(written)))
             aside.replace(path)
         self._written[name].set()
 

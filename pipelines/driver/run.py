@@ -8,6 +8,7 @@ import traceback
 from pathlib import Path
 
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Conflict, Unsupported
+from pipelines.domain.plain_json import rebuilt
 from pipelines.domain.run_specs import SPEC_FILE, SPEC_FORMAT, RunSpec
 from pipelines.domain.runs import Exit
 from pipelines.driver import failures, intercept, jvm, lease, outside, own_logging, secret_values, sql_script, submit
@@ -53,7 +54,7 @@ def read_spec(folder: Path) -> RunSpec:
     if raw["format"] > SPEC_FORMAT:
         message = f"{SPEC_FILE} has format {raw['format']}, this driver reads {SPEC_FORMAT}."
         raise Unsupported("run.format", message, "Let the Tidemark that wrote it run it.")
-    return RunSpec.from_json(raw)
+    return rebuilt(RunSpec, raw)
 
 
 class Conductor:

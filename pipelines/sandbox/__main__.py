@@ -12,86 +12,51 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.sandbox import conversion, copying, counting, key_example, lookup, migration, reading, rewriting
-from pipelines.sandbox.cluster_copies import COPY_FILE, CopyTask
-from pipelines.sandbox.conversions import CONVERSION_FILE, ConversionTask
-from pipelines.sandbox.counts import ERROR_FILE, RESULT_FILE, STORES_FILE, TASK_FILE, CountTask
-from pipelines.sandbox.key_examples import EXAMPLE_FILE, ExampleTask
-from pipelines.sandbox.lookups import LOOK_UP_FILE, LookUpTask
-from pipelines.sandbox.migrations import MIGRATION_FILE, MigrationTask
-from pipelines.sandbox.readings import READ_FILE, ReadTask
-from pipelines.sandbox.rewrites import REWRITE_FILE, RewriteTask
-
-UNREAD = "unread"
+from pipelines.sandbox.cluster_copies import CopyTask
+from pipelines.sandbox.conversions import ConversionTask
+from pipelines.sandbox.counts import ERROR_FILE, RESULT_FILE, STORES_FILE, Counted, CountTask, Task
+from pipelines.sandbox.key_examples import ExampleTask
+from pipelines.sandbox.lookups import LookUpTask
+from pipelines.sandbox.migrations import MigrationTask
+from pipelines.sandbox.readings import ReadTask
+from pipelines.sandbox.rewrites import RewriteTask
 
 
 def main(folder: Path) -> int:
     """The exit code: 0 with `result.json`, 1 with `error.json`, 2 with the result of state that could not all be read."""
     try:
-        result = next((do(folder) for file, do in TASKS.items() if (folder / file).is_file()))
+        kind = next(kind for kind in DOES if (folder / kind.FILE).is_file())
+        task = kind.read(folder)
+        result = asdict(DOES[kind](counting.session(task), task, folder))
     except Exception as error:  # noqa: BLE001  whatever happens, error.json says so
         traceback.print_exc()
         _write(folder / ERROR_FILE, _failure(error))
         return 1
     _write(folder / RESULT_FILE, result)
-    return 2 if result.get(UNREAD) else 0
+    return 2 if result.get("unread") else 0
 
 
-def _count(folder: Path) -> dict[str, Any]:
-    task = CountTask.read(folder)
-    spark, unread = counting.session(task), 0
+def _count(spark: Any, task: CountTask, folder: Path) -> Counted:
+    unread = 0
     with (folder / STORES_FILE).open("a") as file:
         for rows in counting.count(spark, task):
             file.write(rows.as_line())
             file.flush()
             unread += bool(rows.error_class)
-    return {"spark_version": spark.version, UNREAD: unread}
+    return Counted(spark.version, unread)
 
 
-def _read(folder: Path) -> dict[str, Any]:
-    task = ReadTask.read(folder)
-    return asdict(reading.read(counting.session(task), task, folder))
-
-
-def _look_up(folder: Path) -> dict[str, Any]:
-    task = LookUpTask.read(folder)
-    return asdict(lookup.look_up(counting.session(task), task))
-
-
-def _example(folder: Path) -> dict[str, Any]:
-    task = ExampleTask.read(folder)
-    return asdict(key_example.examples(counting.session(task), task, folder))
-
-
-def _rewrite(folder: Path) -> dict[str, Any]:
-    task = RewriteTask.read(folder)
-    return asdict(rewriting.rescale(counting.session(task), task, folder))
-
-
-def _convert(folder: Path) -> dict[str, Any]:
-    task = ConversionTask.read(folder)
-    return asdict(conversion.convert(counting.session(task), task, folder))
-
-
-def _migrate(folder: Path) -> dict[str, Any]:
-    task = MigrationTask.read(folder)
-    return asdict(migration.migrate(counting.session(task), task, folder))
-
-
-def _copy(folder: Path) -> dict[str, Any]:
-    return asdict(copying.copy(CopyTask.read(folder), folder))
-
-
-TASKS: Mapping[str, Callable[[Path], dict[str, Any]]] = {
-    TASK_FILE: _count,
-    READ_FILE: _read,
-    LOOK_UP_FILE: _look_up,
-    EXAMPLE_FILE: _example,
-    REWRITE_FILE: _rewrite,
-    CONVERSION_FILE: _convert,
-    MIGRATION_FILE: _migrate,
-    COPY_FILE: _copy,
+DOES: Mapping[type[Task], Callable[[Any, Any, Path], Any]] = {
+    CountTask: _count,
+    ReadTask: reading.read,
+    LookUpTask: lambda spark, task, _: lookup.look_up(spark, task),
+    ExampleTask: key_example.examples,
+    RewriteTask: rewriting.rescale,
+    ConversionTask: conversion.convert,
+    MigrationTask: migration.migrate,
+    CopyTask: copying.copy,
 }
-"""The file that describes a task -> what does it."""
+"""A kind of task -> what does it, with a session, and answers with a dataclass."""
 
 
 def _failure(error: Exception) -> dict[str, Any]:

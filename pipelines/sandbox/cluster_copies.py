@@ -7,34 +7,19 @@ goes, and writes `result.json` (a `Copied`) or `error.json` (a `Refusal`) as its
 from __future__ import annotations
 
 import heapq
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
+from pipelines.sandbox.counts import Task
 from pipelines.storage.carrying import Move
-
-COPY_FILE = "copying.json"
 
 
 @dataclass(frozen=True)
-class CopyTask:
-    """Copy each of `moves`, all of one storage, with a Spark on `master` that has the confs of the job."""
+class CopyTask(Task):
+    """Copy each of `moves`, all of one storage."""
 
-    format: int
-    app: str
-    master: str
-    conf: Mapping[str, str]
+    FILE = "copying.json"
     moves: tuple[Move, ...]
-
-    def write(self, folder: Path) -> None:
-        (folder / COPY_FILE).write_text(json.dumps(asdict(self)))
-
-    @staticmethod
-    def read(folder: Path) -> CopyTask:
-        raw = json.loads((folder / COPY_FILE).read_text())
-        return CopyTask(**{**raw, "moves": tuple(Move(*move) for move in raw["moves"])})
 
 
 @dataclass(frozen=True)
@@ -42,10 +27,6 @@ class Copied:
     """Sources that were gone; all other files are there, and the storage's own checksums of both are equal."""
 
     gone: tuple[str, ...]
-
-    @staticmethod
-    def from_json(raw: Mapping[str, Any]) -> Copied:
-        return Copied(tuple(raw["gone"]))
 
 
 def parted(moves: Sequence[Move], tasks: int) -> list[list[Move]]:

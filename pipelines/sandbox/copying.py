@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from pipelines.sandbox import counting, reading
+from pipelines.sandbox import reading
 from pipelines.sandbox.cluster_copies import Copied, CopyTask, parted
 from pipelines.sandbox.readings import Far
 
@@ -24,9 +24,9 @@ TASK_BYTES = 256 * 2**20
 """About what a task copies at most: how far it is, is told when it is done."""
 
 
-def copy(task: CopyTask, folder: Path) -> Copied:
+def copy(spark: Any, task: CopyTask, folder: Path) -> Copied:
     """Raises what Spark raises; what was copied until then stays."""
-    context = counting.session(task).sparkContext
+    context = spark.sparkContext
     copied = context._jsc.sc().longAccumulator("copied")
     copier = _copier(context, folder / JAR, copied)
     total = sum(move.bytes for move in task.moves)

@@ -24,14 +24,7 @@ from typing import Any
 
 from pipelines.domain import references, secrets
 from pipelines.domain.operators import JOIN
-from pipelines.sandbox.cluster_copies import CopyTask
-from pipelines.sandbox.conversions import ConversionTask
-from pipelines.sandbox.counts import CountTask, Refusal, Store, StoreRows
-from pipelines.sandbox.key_examples import ExampleTask
-from pipelines.sandbox.lookups import LookUpTask
-from pipelines.sandbox.migrations import MigrationTask
-from pipelines.sandbox.readings import ReadTask
-from pipelines.sandbox.rewrites import RewriteTask
+from pipelines.sandbox.counts import CountTask, Refusal, Store, StoreRows, Task
 from pipelines.storage import file_rights
 
 FORMAT_CONF = "spark.sql.streaming.stateStore.checkpointFormatVersion"
@@ -63,7 +56,7 @@ def count(spark: Any, task: CountTask) -> Iterator[StoreRows]:
             yield _refused(store, error)
 
 
-def session(task: CountTask | ReadTask | LookUpTask | ExampleTask | RewriteTask | ConversionTask | MigrationTask | CopyTask) -> Any:
+def session(task: Task) -> Any:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(task.master).appName(task.app)

@@ -10,9 +10,10 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import ClassVar, Self
 
-TASK_FILE = "task.json"
+from pipelines.domain.plain_json import rebuilt
+
 STORES_FILE = "stores.jsonl"
 RESULT_FILE = "result.json"
 ERROR_FILE = "error.json"
@@ -44,22 +45,29 @@ class Store:
 
 
 @dataclass(frozen=True)
-class CountTask:
-    """Count the rows of `stores`, with a Spark on `master` that has the confs of the job."""
+class Task:
+    """What a Spark on `master` that has the confs of the job is asked; `FILE` of the task's folder says it."""
 
+    FILE: ClassVar[str]
     format: int
     app: str
     master: str
     conf: Mapping[str, str]
-    stores: tuple[Store, ...]
 
     def write(self, folder: Path) -> None:
-        (folder / TASK_FILE).write_text(json.dumps(asdict(self)))
+        (folder / self.FILE).write_text(json.dumps(asdict(self)))
 
-    @staticmethod
-    def read(folder: Path) -> CountTask:
-        raw = json.loads((folder / TASK_FILE).read_text())
-        return CountTask(raw["format"], raw["app"], raw["master"], raw["conf"], tuple(Store(**store) for store in raw["stores"]))
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        return rebuilt(cls, json.loads((folder / cls.FILE).read_text()))
+
+
+@dataclass(frozen=True)
+class CountTask(Task):
+    """Count the rows of `stores`."""
+
+    FILE = "task.json"
+    stores: tuple[Store, ...]
 
 
 @dataclass(frozen=True)
@@ -76,9 +84,13 @@ class StoreRows:
     def as_line(self) -> str:
         return json.dumps(asdict(self)) + "\n"
 
-    @staticmethod
-    def from_json(raw: Mapping[str, Any]) -> StoreRows:
-        return StoreRows(Store(**raw["store"]), raw["rows"], raw["error_class"], raw["message"], raw["damaged"])
+
+@dataclass(frozen=True)
+class Counted:
+    """The end of a count: `unread` stores have a `StoreRows` that says why."""
+
+    spark_version: str
+    unread: int
 
 
 @dataclass(frozen=True)
@@ -94,4 +106,4 @@ def read_rows(folder: Path) -> Iterator[StoreRows]:
     """The whole lines that the process has written so far."""
     path = folder / STORES_FILE
     lines = path.read_text().split("\n")[:-1] if path.is_file() else []
-    return (StoreRows.from_json(json.loads(line)) for line in lines)
+    return (rebuilt(StoreRows, json.loads(line)) for line in lines)

@@ -6,15 +6,12 @@ writes `result.json` (an `Examples`) or `error.json` (a `Refusal`) as its last a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
-from pipelines.sandbox.counts import Store
+from pipelines.sandbox.counts import Store, Task
 
-EXAMPLE_FILE = "example.json"
 SAVED, OLD, NEW = "saved", "old", "new"
 
 
@@ -32,13 +29,10 @@ class Points:
 
 
 @dataclass(frozen=True)
-class ExampleTask:
-    """Find one key of each operator whose rows differ, with a Spark on `master` that has the confs of the job."""
+class ExampleTask(Task):
+    """Find one key of each operator whose rows differ."""
 
-    format: int
-    app: str
-    master: str
-    conf: Mapping[str, str]
+    FILE = "example.json"
     tables: tuple[Points, ...]
     limit_s: float
     """How long Spark may look for all of them."""
@@ -46,17 +40,6 @@ class ExampleTask:
     @property
     def stores(self) -> tuple[Store, ...]:
         return tuple(store for table in self.tables for store in table.stores.values())
-
-    def write(self, folder: Path) -> None:
-        (folder / EXAMPLE_FILE).write_text(json.dumps(asdict(self)))
-
-    @staticmethod
-    def read(folder: Path) -> ExampleTask:
-        raw = json.loads((folder / EXAMPLE_FILE).read_text())
-        tables = tuple(
-            Points({side: Store(**store) for side, store in table["stores"].items()}, table["variable"]) for table in raw["tables"]
-        )
-        return ExampleTask(**{**raw, "tables": tables})
 
 
 @dataclass(frozen=True)
@@ -76,8 +59,3 @@ class Examples:
     found: tuple[FoundExample, ...]
     unfinished: tuple[tuple[str, int], ...] = ()
     """Query and id of the operators of which the limit ended the search."""
-
-    @staticmethod
-    def from_json(raw: Mapping[str, Any]) -> Examples:
-        unfinished = tuple((query, operator) for query, operator in raw["unfinished"])
-        return Examples(tuple(FoundExample(**example) for example in raw["found"]), unfinished)

@@ -6,18 +6,13 @@ and writes `result.json` (a `Migrated`) or `error.json` (a `Refusal`) as its las
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
 from pipelines.domain.conversions import Shape
 from pipelines.domain.state_variables import Family
-from pipelines.sandbox.counts import Store
+from pipelines.sandbox.counts import Store, Task
 from pipelines.sandbox.rewrites import Contents
 
-MIGRATION_FILE = "migration.json"
 CANNOT_MIGRATE = ("CannotMigrate", "CannotConvert", "CannotEncode", "Missing")
 """The error classes of state, or of a Spark, that the migration does not know."""
 WRONG_ROWS = "WrongRows"
@@ -69,14 +64,10 @@ class Placing:
 
 
 @dataclass(frozen=True)
-class MigrationTask:
-    """Give operators other places, then rewrite `stores`, all of each operator in its new place, with a Spark on `master` that has
-    the confs of the job."""
+class MigrationTask(Task):
+    """Give operators other places, then rewrite `stores`, all of each operator in its new place."""
 
-    format: int
-    app: str
-    master: str
-    conf: Mapping[str, str]
+    FILE = "migration.json"
     stores: tuple[Store, ...]
     """Each at the last batch of its checkpoint."""
     targets: tuple[Target, ...]
@@ -87,39 +78,6 @@ class MigrationTask:
     places: tuple[Placing, ...] = ()
     copies: tuple[tuple[str, str], ...] = ()
     """Folders at a home that are copied at last, each with where to."""
-
-    def write(self, folder: Path) -> None:
-        (folder / MIGRATION_FILE).write_text(json.dumps(asdict(self)))
-
-    @staticmethod
-    def read(folder: Path) -> MigrationTask:
-        raw = json.loads((folder / MIGRATION_FILE).read_text())
-        targets = (_target(target) for target in raw["targets"])
-        stores, places = (Store(**store) for store in raw["stores"]), (_placing(place) for place in raw["places"])
-        copies = ((source, target) for source, target in raw["copies"])
-        return MigrationTask(
-            **{**raw, "stores": tuple(stores), "targets": tuple(targets), "places": tuple(places), "copies": tuple(copies)}
-        )
-
-
-def _target(raw: Mapping[str, Any]) -> Target:
-    expressions, never_null, key = (tuple(raw[name]) for name in ("expressions", "never_null", "key"))
-    copies = tuple((key, value) for key, value in raw["copies"])
-    families = tuple(_family(family) for family in raw["families"])
-    made = {"expressions": expressions, "never_null": never_null, "key": key, "copies": copies, "families": families}
-    return Target(**{**raw, **made, "shape": Shape(**raw["shape"])})
-
-
-def _family(raw: Mapping[str, Any]) -> Family:
-    keys, values = ((raw[part][0], raw[part][1]) for part in ("keys", "values"))
-    places = raw["places"] if raw["places"] is None else tuple(raw["places"])
-    return Family(raw["before"], raw["after"], keys, values, (raw["kinds"][0], raw["kinds"][1]), places, raw["time"])
-
-
-def _placing(raw: Mapping[str, Any]) -> Placing:
-    moved = tuple((before, after) for before, after in raw["moved"])
-    added, shapes = tuple(Store(**store) for store in raw["added"]), tuple(Shape(**shape) for shape in raw["shapes"])
-    return Placing(raw["checkpoint"], raw["batch"], raw["contract"], moved, added, shapes)
 
 
 @dataclass(frozen=True)
@@ -138,8 +96,3 @@ class Migrated:
 
     spark_version: str
     stores: tuple[MigratedStore, ...]
-
-    @staticmethod
-    def from_json(raw: Mapping[str, Any]) -> Migrated:
-        stores = (MigratedStore(Store(**o["store"]), o["rows"], Contents(**o["given"]), Contents(**o["after"])) for o in raw["stores"])
-        return Migrated(raw["spark_version"], tuple(stores))

@@ -8,35 +8,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.sandbox.counts import Store
+from pipelines.sandbox.counts import Store, Task
 
-READ_FILE = "reading.json"
 FAR_FILE = "far.json"
 ROWS_FOLDER = "rows"
 
 
 @dataclass(frozen=True)
-class ReadTask:
-    """Read at most `limit` rows of a store (a side of a join, a variable), with a Spark on `master` that has the confs of the job."""
+class ReadTask(Task):
+    """Read at most `limit` rows of a store (a side of a join, a variable)."""
 
-    format: int
-    app: str
-    master: str
-    conf: Mapping[str, str]
+    FILE = "reading.json"
     store: Store
     variable: str
     limit: int
-
-    def write(self, folder: Path) -> None:
-        (folder / READ_FILE).write_text(json.dumps(asdict(self)))
-
-    @staticmethod
-    def read(folder: Path) -> ReadTask:
-        raw = json.loads((folder / READ_FILE).read_text())
-        return ReadTask(**{**raw, "store": Store(**raw["store"])})
 
 
 @dataclass(frozen=True)
@@ -64,8 +52,3 @@ class ReadRows:
     @property
     def total(self) -> int:
         return sum(self.partitions.values())
-
-    @staticmethod
-    def from_json(raw: Mapping[str, object]) -> ReadRows:
-        counted: Mapping[str, int] = raw["partitions"]  # type: ignore[assignment]
-        return ReadRows(str(raw["spark_version"]), {int(partition): rows for partition, rows in counted.items()}, int(str(raw["rows"])))

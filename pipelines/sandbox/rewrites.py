@@ -6,39 +6,23 @@ writes `result.json` (a `Rewritten`) or `error.json` (a `Refusal`) as its last a
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
 
-from pipelines.sandbox.counts import Store
+from pipelines.sandbox.counts import Store, Task
 
-REWRITE_FILE = "rewriting.json"
 CANNOT_RESCALE = "CannotRescale"
 """The error class of a Spark that has no call for it."""
 
 
 @dataclass(frozen=True)
-class RewriteTask:
-    """Give the state of `stores` other partitions, with a Spark on `master` that has the confs of the job. All stores of a checkpoint go
+class RewriteTask(Task):
+    """Give the state of `stores` other partitions. All stores of a checkpoint go
     together."""
 
-    format: int
-    app: str
-    master: str
-    conf: Mapping[str, str]
+    FILE = "rewriting.json"
     stores: tuple[Store, ...]
     """Each at the last batch of its checkpoint."""
     partitions: int
-
-    def write(self, folder: Path) -> None:
-        (folder / REWRITE_FILE).write_text(json.dumps(asdict(self)))
-
-    @staticmethod
-    def read(folder: Path) -> RewriteTask:
-        raw = json.loads((folder / REWRITE_FILE).read_text())
-        return RewriteTask(**{**raw, "stores": tuple(Store(**store) for store in raw["stores"])})
 
 
 @dataclass(frozen=True)
@@ -66,10 +50,3 @@ class Rewritten:
 
     spark_version: str
     stores: tuple[RewrittenStore, ...]
-
-    @staticmethod
-    def from_json(raw: Mapping[str, Any]) -> Rewritten:
-        stores = (
-            RewrittenStore(Store(**entry["store"]), Contents(**entry["before"]), Contents(**entry["after"])) for entry in raw["stores"]
-        )
-        return Rewritten(raw["spark_version"], tuple(stores))

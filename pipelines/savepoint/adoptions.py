@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from pipelines.domain.delta_commits import BACK_FORMAT, Back
 from pipelines.domain.ids import QueryName
@@ -41,7 +41,7 @@ def sink_of(image: QueryImage, query: Adopting) -> RestoredSink:
     if decision.plan.action != "swap" or image.table is None or query.since is None:
         return RestoredSink(image, decision)
     back = Back(BACK_FORMAT, query.query_id, image.batch, query.since, image.table.version, query.table)
-    return RestoredSink(image, decision, written={BACK: json.dumps(back.as_json()).encode()}, table=True)
+    return RestoredSink(image, decision, written={BACK: json.dumps(asdict(back)).encode()}, table=True)
 
 
 def hindrance(image: QueryImage, query: Adopting) -> str:

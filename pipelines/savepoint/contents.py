@@ -183,10 +183,8 @@ def _part(source: Storage, clone: Iterable[Entry], write: Mapping[str, bytes], f
 
 
 def _image(place: QueryLocation, closure: Closure, parts: Iterable[Part]) -> QueryImage:
-    files = [file for part in parts for file in part.files]
-    return QueryImage(
-        query=QueryName(place.query),
-        query_id=closure.query_id,
+    return replace(
+        _blank(place, closure.query_id, [file for part in parts for file in part.files]),
         batch=closure.batch,
         batch_timestamp_ms=closure.offsets.batch_timestamp_ms,
         watermark_ms=closure.commit.next_batch_watermark_ms,
@@ -195,13 +193,4 @@ def _image(place: QueryLocation, closure: Closure, parts: Iterable[Part]) -> Que
         state_format=closure.format_version if closure.stateful else 0,
         operators=tuple(Operator(operator.id, operator.name, operator.partitions, operator.stores) for operator in closure.operators),
         conf=dict(closure.conf),
-        sink=place.sink,
-        sink_path=place.sink_path,
-        files=len(files),
-        bytes=sum(file.bytes for file in files),
-        sink_table=place.sink_table,
-        sources=place.sources,
-        location=place.location,
-        brokers=place.brokers,
-        tables=place.tables,
     )

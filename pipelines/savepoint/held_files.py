@@ -20,7 +20,7 @@ from pipelines.domain.errors import Corrupt, Invalid, NotFound, Unavailable, Uns
 from pipelines.domain.holdings import MOST_GAPS, Holding, Usable
 from pipelines.domain.ids import QueryName
 from pipelines.domain.savepoints import SourceOffset
-from pipelines.storage.addresses import HDFS_ADDRESSES, S3_ADDRESSES, open_storage
+from pipelines.storage.addresses import STORE_ADDRESSES, open_storage
 from pipelines.storage.protocol import Storage
 
 ELSEWHERE = "its files are on another machine, or in another S3 than the server's, where nobody looked"
@@ -66,7 +66,7 @@ class Seen:
 
 def is_listed(path: str) -> bool:
     """Whether a file of Spark's log is in S3 or HDFS, where its folder is listed."""
-    return path.startswith((*S3_ADDRESSES, *HDFS_ADDRESSES))
+    return path.startswith(STORE_ADDRESSES)
 
 
 def _names(folder: str) -> frozenset[str]:

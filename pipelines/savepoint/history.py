@@ -20,7 +20,7 @@ from pipelines.domain.savepoints import Manifest, QueryImage, StoredFile
 from pipelines.savepoint import layout
 from pipelines.savepoint.sink_places import Arguments, inside, plain, values
 from pipelines.storage import paths
-from pipelines.storage.addresses import HDFS_ADDRESSES, S3_ADDRESSES, open_storage
+from pipelines.storage.addresses import STORE_ADDRESSES, open_storage
 from pipelines.storage.layout import OUTPUT, WAREHOUSE
 from pipelines.storage.protocol import Storage
 
@@ -68,8 +68,7 @@ def find(library: Storage, manifest: Manifest, image: QueryImage, parent_output:
     below = below_job(image.sink_path, manifest.job)
     here = _child(paths.parent(plain(parent_output)), below) if below is not None and parent_output else None
     candidates = [*([here] if here else []), image.sink_path]
-    known = (*S3_ADDRESSES, *HDFS_ADDRESSES)
-    roots = [root for root in dict.fromkeys(map(plain, candidates)) if "://" not in root or root.startswith(known)]
+    roots = [root for root in dict.fromkeys(map(plain, candidates)) if "://" not in root or root.startswith(STORE_ADDRESSES)]
     histories = [_at(root, log_files, image.sink_path, manifest.job) for root in roots]
     return min(histories, key=lambda history: history.gone, default=None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.domain.errors import Corrupt, NotFound, Unsupported
+from pipelines.domain.errors import Corrupt, Unsupported
 from pipelines.domain.holdings import HOLDINGS_FORMAT, Holdings
 from pipelines.domain.ids import SavepointId
 from pipelines.savepoint import layout, manifests
@@ -18,12 +18,7 @@ def write(library: Storage, holdings: Holdings) -> None:
 def read(library: Storage, savepoint: SavepointId) -> Holdings | None:
     """What was written; None where there is none, or none that can be read: the sources are asked again."""
     try:
-        holdings = decode(library.read(layout.inside(savepoint, layout.HOLDINGS)), savepoint)
-    except (NotFound, Corrupt, Unsupported):
+        holdings = manifests.read_beside(Holdings, library, savepoint, layout.HOLDINGS, HOLDINGS_FORMAT)
+    except (Corrupt, Unsupported):
         return None
-    return holdings if holdings.savepoint == savepoint else None
-
-
-def decode(data: bytes, savepoint: SavepointId) -> Holdings:
-    """The answer in `data`; raises Corrupt, or Unsupported for a newer format."""
-    return documents.decode(Holdings, data, f"{layout.HOLDINGS} of savepoint {savepoint}", HOLDINGS_FORMAT)
+    return holdings if holdings and holdings.savepoint == savepoint else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 
 from pipelines.domain.iceberg_turns import TURN_FILE, Turn
 from pipelines.domain.restores import SinkPlan
@@ -68,7 +68,7 @@ def adopted(image: QueryImage, turn: Turn | str, home: str) -> Turned:
 
 
 def _turned(plan: SinkPlan, turn: Turn) -> Turned:
-    return Turned(Decision(plan), {TURN_FILE: json.dumps(turn.as_json()).encode()})
+    return Turned(Decision(plan), {TURN_FILE: json.dumps(asdict(turn)).encode()})
 
 
 def _hint(image: QueryImage, why: str, job: str) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pipelines.domain.bounds import Format, Moment
-from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Reason, Savepoint
-from pipelines.savepoint import layout
+from pipelines.savepoint import layout, manifests
 from pipelines.storage import documents
 from pipelines.storage.protocol import Storage
 
@@ -33,12 +32,7 @@ def write(library: Storage, savepoint: SavepointId, at_ms: int, url: str) -> Non
 
 def read(library: Storage, savepoint: SavepointId) -> ImportRecord | None:
     """Reads the record, None for a savepoint that was taken here; Corrupt, or Unsupported for a newer format."""
-    try:
-        data = library.read(layout.inside(savepoint, layout.IMPORTED))
-    except NotFound:
-        return None
-    name = f"{layout.IMPORTED} of savepoint {savepoint}"
-    return documents.decode(ImportRecord, data, name, IMPORT_RECORD_FORMAT)
+    return manifests.read_beside(ImportRecord, library, savepoint, layout.IMPORTED, IMPORT_RECORD_FORMAT)
 
 
 def as_imported(savepoint: Savepoint, record: ImportRecord | None) -> Savepoint:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeVar
 
 from pipelines.domain.bounds import MOST
 from pipelines.domain.errors import Corrupt, NotFound
@@ -13,6 +14,8 @@ from pipelines.domain.trust import Trust, Verification
 from pipelines.savepoint import layout
 from pipelines.storage import documents
 from pipelines.storage.protocol import Storage
+
+T = TypeVar("T")
 
 ALONE_FORMAT = 1
 """Of a savepoint that has all of its files in its folder; only one that shares some with others of its home has a newer format."""
@@ -90,11 +93,16 @@ def summary(library: Storage, manifest: Manifest, verification: Verification | N
 
 def last_verification(library: Storage, savepoint: SavepointId) -> Verification | None:
     """The outcome in `verified.json`; None before the first verify."""
+    return read_beside(Verification, library, savepoint, layout.VERIFIED)
+
+
+def read_beside(kind: type[T], library: Storage, savepoint: SavepointId, name: str, newest: int | None = None) -> T | None:
+    """A document beside the manifest of a savepoint, None where there is none; Corrupt, or Unsupported for a format after `newest`."""
     try:
-        data = library.read(layout.inside(savepoint, layout.VERIFIED))
+        data = library.read(layout.inside(savepoint, name))
     except NotFound:
         return None
-    return documents.decode(Verification, data, f"{layout.VERIFIED} of savepoint {savepoint}")
+    return documents.decode(kind, data, f"{name} of savepoint {savepoint}", newest)
 
 
 def write_beside(library: Storage, savepoint: SavepointId, name: str, data: bytes) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 
 from pipelines.domain.delta_commits import BACK_FORMAT, Back
 from pipelines.domain.placeholders import OUTPUT
@@ -76,7 +76,7 @@ def _resumed(manifest: Manifest, image: QueryImage) -> RestoredSink:
     if decision.plan.action != "cut" or image.table is None:
         return RestoredSink(image, decision)
     back = Back(BACK_FORMAT, image.query_id, image.batch, image.table.version, image.table.version)
-    return RestoredSink(image, decision, written={BACK: json.dumps(back.as_json()).encode()}, table=True)
+    return RestoredSink(image, decision, written={BACK: json.dumps(asdict(back)).encode()}, table=True)
 
 
 def of_scratch(manifest: Manifest, arguments: Arguments) -> tuple[RestoredSink, ...]:

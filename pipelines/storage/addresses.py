@@ -15,6 +15,7 @@ from pipelines.storage.remote import FsspecStorage
 LOCAL_ADDRESSES = ("file:", "local:")
 S3_ADDRESSES = ("s3://", "s3a://")
 HDFS_ADDRESSES = ("hdfs://", "webhdfs://", "swebhdfs://")
+STORE_ADDRESSES = (*S3_ADDRESSES, *HDFS_ADDRESSES)
 PASSWORD = re.compile(r"://[^/@:]*:(?!\d*(?:/|\Z))[^@]*@")
 """`user:password@` before a host, in chained addresses (`simplecache::ftp://…`) too; neither a port nor Azure's `container@account`."""
 SIGNATURES = {"sig", "x-amz-signature", "x-amz-security-token", "x-goog-signature", "key", "secret", "token", "password"}

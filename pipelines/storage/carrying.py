@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from pipelines.storage.protocol import Advance, Clone, Storage
 
 
-class Move(NamedTuple):
+@dataclass(frozen=True)
+class Move:
     """One file by its URLs; the folder of `target` is there."""
 
     source: str

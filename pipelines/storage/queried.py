@@ -12,12 +12,11 @@ from urllib.parse import urlsplit
 
 from fsspec.spec import AbstractFileSystem
 
-from pipelines.storage.addresses import HDFS_ADDRESSES, S3_ADDRESSES, open_storage
+from pipelines.storage.addresses import STORE_ADDRESSES, open_storage
 from pipelines.storage.copies import Streams
 from pipelines.storage.protocol import Storage
 
 BRACKETED = re.compile(r"\[([*?\[])\]")
-ADDRESSES = (*S3_ADDRESSES, *HDFS_ADDRESSES)
 NAME = "s3"
 """Under which DuckDB keeps the file system: the first of its protocols."""
 
@@ -44,7 +43,7 @@ def _server(url: str) -> str:
 class QueriedFiles(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no types
     """Files by their URLs, to be read, which somebody has seen there. Opening one raises what its storage does."""
 
-    protocol = tuple(address.removesuffix("://") for address in ADDRESSES)
+    protocol = tuple(address.removesuffix("://") for address in STORE_ADDRESSES)
     cachable = False
 
     def __init__(self) -> None:

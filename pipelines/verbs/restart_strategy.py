@@ -8,11 +8,9 @@ from pipelines.domain.access import Role
 from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Job
-from pipelines.domain.moments import LONGEST_MS
 from pipelines.domain.restart_strategies import MOST_ATTEMPTS, OPTIONS, RestartStrategy, Strategy
 from pipelines.verbs.forget import JOB
-from pipelines.verbs.reads import Reads
-from pipelines.verbs.verb import Change, Http, named, option
+from pipelines.verbs.verb import Change, Http, duration, named, option
 
 
 @dataclass(frozen=True)
@@ -22,11 +20,6 @@ class RestartStrategyPlan:
     job: JobName
     before: RestartStrategy
     after: RestartStrategy
-
-
-def _time(help: str, flag: str) -> int | None:
-    time: int | None = option(help, None, flag=flag, metavar="DURATION", reads=Reads.DURATION, least=0, most=LONGEST_MS)
-    return time
 
 
 def _number(help: str, flag: str = "") -> int | None:
@@ -43,14 +36,14 @@ class SetRestartStrategy(Change[Job, RestartStrategyPlan]):
     job: str = named(JOB)
     strategy: Strategy | None = option("usual is exponential-delay, and none for jobs that end by themselves.", None)
     attempts: int | None = _number("Of exponential-delay (in a row, without end) and fixed-delay (1): most restarts.")
-    delay_ms: int | None = _time("From a failure to its restart: fixed-delay, failure-rate (1s).", "--delay")
-    initial_backoff_ms: int | None = _time("First delay of exponential-delay (1s).", "--initial-backoff")
-    max_backoff_ms: int | None = _time("Longest delay of exponential-delay (1m).", "--max-backoff")
+    delay_ms: int | None = duration("From a failure to its restart: fixed-delay, failure-rate (1s).", "--delay")
+    initial_backoff_ms: int | None = duration("First delay of exponential-delay (1s).", "--initial-backoff")
+    max_backoff_ms: int | None = duration("Longest delay of exponential-delay (1m).", "--max-backoff")
     backoff_multiplier: float | None = option("By how much its delays grow (1.5).", None)
-    reset_backoff_ms: int | None = _time("After so long without a failure they begin anew (1h).", "--reset-backoff-threshold")
+    reset_backoff_ms: int | None = duration("After so long without a failure they begin anew (1h).", "--reset-backoff-threshold")
     jitter_factor: float | None = option("The share by which they vary (0.1).", None)
     failures: int | None = _number("Most restarts in an interval of failure-rate (1).", "--max-failures-per-interval")
-    interval_ms: int | None = _time("That interval (1m).", "--failure-rate-interval")
+    interval_ms: int | None = duration("That interval (1m).", "--failure-rate-interval")
     poison_after: int | None = _number(
         "So many failures in a row at the same batch with the same error stop the job, whatever the strategy (3); ten do with any."
     )

@@ -9,10 +9,8 @@ from pipelines.domain.alert_rules import Rule
 from pipelines.domain.alerts import Alerts
 from pipelines.domain.errors import Corrupt, NotFound
 from pipelines.domain.ids import JobName
-from pipelines.domain.moments import LONGEST_MS
 from pipelines.verbs.alerts import ALERT
-from pipelines.verbs.reads import Reads
-from pipelines.verbs.verb import Change, Http, named, option
+from pipelines.verbs.verb import Change, Http, duration, named, option
 
 
 @dataclass(frozen=True)
@@ -22,11 +20,6 @@ class SetAlertPlan:
     job: JobName
     before: Rule | None
     after: Rule | None
-
-
-def _time(help: str, flag: str) -> int | None:
-    time: int | None = option(help, None, flag=flag, metavar="DURATION", reads=Reads.DURATION, least=0, most=LONGEST_MS)
-    return time
 
 
 @dataclass(frozen=True)
@@ -44,9 +37,9 @@ class SetAlert(Change[Alerts, SetAlertPlan]):
         metavar="CONDITION",
     )
     clear: str = option("It is over once the figure is at this value; without it at the threshold.", "", metavar="VALUE")
-    for_ms: int | None = _time("It fires once it has held for so long: 5m.", "--for")
-    clear_for_ms: int | None = _time("It is resolved once it has been over for so long.", "--clear-for")
-    repeat_ms: int | None = _time("Say it again every so often until somebody acknowledges it.", "--repeat")
+    for_ms: int | None = duration("It fires once it has held for so long: 5m.", "--for")
+    clear_for_ms: int | None = duration("It is resolved once it has been over for so long.", "--clear-for")
+    repeat_ms: int | None = duration("Say it again every so often until somebody acknowledges it.", "--repeat")
     channels: tuple[str, ...] = option(
         "Send to this channel; again for several; 'all' is every one.", (), flag="--channel", metavar="CHANNEL"
     )  # fmt: skip

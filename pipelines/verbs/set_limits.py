@@ -10,10 +10,8 @@ from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import JobName
 from pipelines.domain.job_limits import MOST_RESTARTS, JobLimits
 from pipelines.domain.jobs import Job
-from pipelines.domain.moments import LONGEST_MS
 from pipelines.verbs.forget import JOB
-from pipelines.verbs.reads import Reads
-from pipelines.verbs.verb import Change, Http, named, option
+from pipelines.verbs.verb import Change, Http, duration, named, option
 
 
 @dataclass(frozen=True)
@@ -25,23 +23,16 @@ class LimitsPlan:
     after: JobLimits
 
 
-def _time(help: str, flag: str) -> int | None:
-    limit: int | None = option(
-        help, None, flag=flag, metavar="DURATION", reads=Reads.DURATION, least=0, most=LONGEST_MS,
-    )  # fmt: skip
-    return limit
-
-
 @dataclass(frozen=True)
 class SetLimits(Change[Job, LimitsPlan]):
     """Set from when on a job needs attention. What is not given stays; 'usual' (0 over REST) brings the usual limit back. Forks of the job
     begin with its limits."""
 
     job: str = named(JOB)
-    quiet_ms: int | None = _time("Without a batch for longer it makes no progress.", "--no-batch")
-    lag_ms: int | None = _time("Event-time lag from which it lags.", "--lag")
-    starting_ms: int | None = _time("How long its driver may take to come up.", "--starting")
-    unsaved_ms: int | None = _time("How long its state may be without a new savepoint.", "--no-savepoint")
+    quiet_ms: int | None = duration("Without a batch for longer it makes no progress.", "--no-batch")
+    lag_ms: int | None = duration("Event-time lag from which it lags.", "--lag")
+    starting_ms: int | None = duration("How long its driver may take to come up.", "--starting")
+    unsaved_ms: int | None = duration("How long its state may be without a new savepoint.", "--no-savepoint")
     restarts: int | None = option("So many restarts in an hour are too many; 0 is the usual limit.", None, least=0, most=MOST_RESTARTS)
     growth_bytes: int | None = option(
         "By how many bytes its checkpoint may grow in a day; 0 is the usual limit.", None, flag="--growth", least=0, most=MOST,

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pipelines.domain.access import Role
 from pipelines.domain.alerts import Alerts, Silence
 from pipelines.domain.errors import Corrupt, NotFound
-from pipelines.domain.moments import LONGEST_MS
 from pipelines.verbs.reads import Reads
-from pipelines.verbs.verb import Change, Http, argument, option
+from pipelines.verbs.verb import Change, Http, argument, duration, option
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class SilenceAlerts(Change[Alerts, SilencePlan]):
 
     job: str = argument("Only those of this job.", "")
     rule: str = option("Only the alert of this name.", "", flag="--alert", metavar="ALERT")
-    for_ms: int | None = option("For so long: 2h.", None, flag="--for", metavar="DURATION", reads=Reads.DURATION, least=1, most=LONGEST_MS)
+    for_ms: int | None = duration("For so long: 2h.", "--for", least=1)
     until_ms: int | None = option(
         "Until this time: 2027-01-15T08:00 or 18:00:00 (today).", None, flag="--until", metavar="TIME", reads=Reads.MOMENT, least=0
     )

@@ -9,10 +9,8 @@ from pipelines.domain.access import USUAL_DAYS, Role, Token
 from pipelines.domain.errors import AlreadyExists, NotFound, Unavailable
 from pipelines.domain.moments import DAY_MS
 from pipelines.verbs.listing import Listed
-from pipelines.verbs.reads import Reads
 from pipelines.verbs.rows import Filter, Rows
-from pipelines.verbs.shown_once import ShownOnce
-from pipelines.verbs.verb import Change, Http, Question, argument, named, option
+from pipelines.verbs.verb import Change, Http, Question, argument, duration, named, option
 
 NAME = "Name of a token."
 LONGEST_MS = 3_650 * DAY_MS
@@ -54,20 +52,12 @@ def shown(token: Token) -> ShownToken:
 
 
 @dataclass(frozen=True)
-class CreateToken(ShownOnce, Change[NewToken, TokenPlan]):
+class CreateToken(Change[NewToken, TokenPlan]):
     """Create a named token. It is shown once: only its digest is kept. Events name whoever shows it by this name."""
 
     name: str = argument(NAME)
     for_role: Role = option("What whoever shows it may do.", flag="--role")
-    expires_in_ms: int | None = option(
-        f"For how long it lets in: 12h, 30d; {USUAL_DAYS} days if not given.",
-        None,
-        flag="--expires",
-        metavar="DURATION",
-        reads=Reads.DURATION,
-        least=0,
-        most=LONGEST_MS,
-    )
+    expires_in_ms: int | None = duration(f"For how long it lets in: 12h, 30d; {USUAL_DAYS} days if not given.", "--expires")
 
     call, topic = "create_token", "system"
     role = Role.ADMIN
@@ -75,6 +65,7 @@ class CreateToken(ShownOnce, Change[NewToken, TokenPlan]):
     command, shell = "token create", "Prints the token."
     refuses = (AlreadyExists, Unavailable)
     makes_workspace = True
+    shown_once = True
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from pipelines.domain.access import Role
 from pipelines.domain.errors import TidemarkError
+from pipelines.domain.moments import LONGEST_MS
 from pipelines.domain.operations import Operation
 from pipelines.domain.texts import Text
 from pipelines.verbs import limits
@@ -87,6 +88,11 @@ def option(
     """A field that is an option. `flag` is `--name` unless it says otherwise (`--yes/--no` for a truth); bounds count in."""
     spelt = Spelling(help, at, shell, flag, metavar, reads, least, most, text or TEXTS[reads], filters)
     return field(default=default, default_factory=factory, metadata={"spelling": spelt})
+
+
+def duration(help: str, flag: str, least: int = 0) -> Any:
+    """An option that is a time in ms; None where it is not given."""
+    return option(help, None, flag=flag, metavar="DURATION", reads=Reads.DURATION, least=least, most=LONGEST_MS)
 
 
 @dataclass(frozen=True)
@@ -183,6 +189,8 @@ class Change(Asked[A], Generic[A, P]):
     """Whether it also works on a workspace whose catalog cannot be read."""
     makes_workspace: ClassVar[bool] = False
     """Whether its command makes the workspace that it is given, where there is none."""
+    shown_once: ClassVar[bool] = False
+    """Whether its answer is a secret that is kept nowhere: who sends it again does not see it again."""
 
     def unchanged(self) -> Question[Any] | None:
         """The question that its command asks instead, where nothing is given that would change anything; None where that is an error."""

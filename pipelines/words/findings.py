@@ -9,10 +9,11 @@ from pipelines.domain.findings import Finding, Problem, Urgency
 from pipelines.domain.holdings import Usable
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
-from pipelines.domain.schedules import Outcome
+from pipelines.domain.schedules import Attempt, Outcome
 from pipelines.words import backlog, catching_up, formats, holdings, limits, probations, restarts
 
 _BEHIND = 1.15
+AGAIN = "tried again at the next time; "
 MOST_CHARS = 150
 """Of a reason that stands in a line."""
 
@@ -23,9 +24,11 @@ def of_job(job: JobSummary, now_ms: float) -> list[Finding]:
 
 
 def _of(job: JobSummary, now_ms: float) -> Iterator[Finding]:
-    yield from _unproved(job)
+    proof = job.job.proved
+    of_what = f"{proof.savepoint or 'the newest scheduled savepoint'}: " if proof else ""
+    yield from _failed_by_itself(job, proof, Problem.UNPROVED, "proof failed", of_what)
     yield from _unusable(job)
-    yield from _unbegun(job)
+    yield from _failed_by_itself(job, job.job.began, Problem.UNBEGUN, "scheduled run failed")
     if job.run is None:
         return
     if job.state is RunState.FAILED:
@@ -41,7 +44,7 @@ def _of(job: JobSummary, now_ms: float) -> Iterator[Finding]:
         yield from _restarting(job)
         yield from _growing(job)
         yield from _unsaved(job, now_ms)
-        yield from _unscheduled(job)
+        yield from _failed_by_itself(job, job.job.scheduled, Problem.SCHEDULE, "scheduled savepoint failed")
 
 
 def _streams(job: JobSummary) -> bool:
@@ -172,27 +175,10 @@ def _saved_ms(job: JobSummary) -> int | None:
     return max(filter(None, (job.last_savepoint_ms, unchanged_ms)), default=None)
 
 
-def _unscheduled(job: JobSummary) -> Iterator[Finding]:
-    last = job.job.scheduled
+def _failed_by_itself(job: JobSummary, last: Attempt | None, problem: Problem, title: str, before: str = AGAIN) -> Iterator[Finding]:
+    """Something that a schedule does failed the last time."""
     if last is not None and last.outcome is Outcome.FAILED:
-        words = _short(f"tried again at the next time; {last.message}")
-        yield Finding(job.job.name, Problem.SCHEDULE, Urgency.WARNING, "scheduled savepoint failed", words, last.code, last.at_ms)
-
-
-def _unproved(job: JobSummary) -> Iterator[Finding]:
-    """Also of a job that does not run: it would be resumed from that savepoint."""
-    last = job.job.proved
-    if last is not None and last.outcome is Outcome.FAILED:
-        words = _short(f"{last.savepoint or 'the newest scheduled savepoint'}: {last.message}")
-        yield Finding(job.job.name, Problem.UNPROVED, Urgency.WARNING, "proof failed", words, last.code, last.at_ms)
-
-
-def _unbegun(job: JobSummary) -> Iterator[Finding]:
-    """A schedule could not begin it."""
-    last = job.job.began
-    if last is not None and last.outcome is Outcome.FAILED:
-        words = _short(f"tried again at the next time; {last.message}")
-        yield Finding(job.job.name, Problem.UNBEGUN, Urgency.WARNING, "scheduled run failed", words, last.code, last.at_ms)
+        yield Finding(job.job.name, problem, Urgency.WARNING, title, _short(f"{before}{last.message}"), last.code, last.at_ms)
 
 
 def _unusable(job: JobSummary) -> Iterator[Finding]:

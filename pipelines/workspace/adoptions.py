@@ -4,17 +4,17 @@ query, decided before anything stops."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.checkpoint import metadata
 from pipelines.domain import iceberg
 from pipelines.domain.errors import Conflict, NotFound, refusal
-from pipelines.domain.ids import JobName, QueryName, SavepointId
+from pipelines.domain.ids import JobName, QueryName
 from pipelines.domain.placeholders import OUTPUT
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.run_specs import ANY_TABLE
 from pipelines.domain.savepoints import Manifest, Reason
-from pipelines.savepoint import adoptions, iceberg_tables, restore, sink_places, sinks
+from pipelines.savepoint import adoptions, iceberg_tables, rewind, sink_places, sinks
 from pipelines.savepoint.adoptions import Adopting
 from pipelines.savepoint.source import QueryLocation
 from pipelines.storage.addresses import open_storage
@@ -37,21 +37,9 @@ class Adoption:
     def plan(self, job: JobName, checkpoints: str) -> RestorePlan:
         """The plan of the run that `job` begins with it."""
         begun = [adoptions.sink_of(query.image, self.queries[query.image.query]) for query in self.take.look.gathered]
-        error, look = sinks.refusal(sink.decision for sink in begun), self.take.look
-        decided = tuple(sink.decision.plan for sink in begun)
-        return RestorePlan(
-            savepoint=SavepointId(""),
-            job=job,
-            keeps_query_id=True,
-            checkpoints=checkpoints,
-            files=look.plan.files,
-            bytes=look.plan.bytes,
-            new_bytes=look.plan.new_bytes,
-            how=look.plan.how,
-            sinks=decided,
-            warnings=(*restore.warnings(decided), *look.plan.warnings),
-            refusal=refusal(error) if error else None,
-        )
+        error = sinks.refusal(sink.decision for sink in begun)
+        plan = rewind.plan_of(self.take.look, job, checkpoints, tuple(sink.decision.plan for sink in begun))
+        return replace(plan, refusal=refusal(error) if error else None)
 
 
 def planned(context: Context, variant: Variant) -> Adoption:

@@ -18,7 +18,7 @@ from pipelines.domain.savepoints import Savepoint
 from pipelines.savepoint import library
 from pipelines.savepoint.addresses import address
 from pipelines.storage import folders
-from pipelines.storage.addresses import HDFS_ADDRESSES, S3_ADDRESSES, is_whole, open_storage
+from pipelines.storage.addresses import STORE_ADDRESSES, is_whole, open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.workspace.context import Context, away, is_away
 from pipelines.workspace.files import readable
@@ -54,7 +54,7 @@ def of_job(context: Context, job: JobName, checkpoint: str) -> str:
     its `checkpoint` in S3 or HDFS are beside that: its state need not come here."""
     known = context.files.job(job)
     said = (known.home if known else "") or context.files.usual_home().home
-    if not said and known is not None and known.attached and checkpoint.startswith((*S3_ADDRESSES, *HDFS_ADDRESSES)):
+    if not said and known is not None and known.attached and checkpoint.startswith(STORE_ADDRESSES):
         return f"{address(checkpoint).parent.url.rstrip('/')}/{BESIDE}"
     return "" if said == WORKSPACE else said
 

@@ -19,7 +19,7 @@ from pipelines.domain.versions import Version
 from pipelines.sandbox import sparks
 from pipelines.savepoint import restore
 from pipelines.storage import capabilities, folders, handover, rights, users
-from pipelines.storage.addresses import HDFS_ADDRESSES, S3_ADDRESSES, open_storage
+from pipelines.storage.addresses import HDFS_ADDRESSES, S3_ADDRESSES, STORE_ADDRESSES, open_storage
 from pipelines.workspace import events, homes
 from pipelines.workspace.context import Context
 from pipelines.workspace.files import readable
@@ -76,7 +76,7 @@ def _refuse_hdfs(url: str, version: Version) -> None:
 
 def refuse_scheme(url: str) -> None:
     """Raises Unsupported (`home.scheme`) for a storage in which no job was run."""
-    if not is_folder(url) and not url.startswith((*S3_ADDRESSES, *HDFS_ADDRESSES)):
+    if not is_folder(url) and not url.startswith(STORE_ADDRESSES):
         hint = (
             "Give s3://bucket/folder, hdfs://host:8020/folder or a whole path, or leave --home out; savepoints can be kept at such a place "
             "(home set)."

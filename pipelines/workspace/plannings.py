@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 from pipelines.checkpoint import contracts
 from pipelines.domain.contracts import Contract
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.json_text import read_json
+from pipelines.domain.plain_json import rebuilt
 from pipelines.domain.plannings import NEW, RESULT_FILE, TASK_FILE, Planning, PlanTask
 from pipelines.domain.run_specs import SPEC_FILE, RunSpec
 from pipelines.domain.runs import LOG_FILE
@@ -29,14 +31,14 @@ def asked(context: Context, folder: Path, task: PlanTask, specs: Mapping[str, Ru
 
     Raises Unavailable (`sandbox.failed`), and what `ticket` raises."""
     for side, spec in specs.items():
-        (folder / side / SPEC_FILE).write_text(json.dumps(spec.as_json()))
-    (folder / TASK_FILE).write_text(json.dumps(task.as_json()))
+        (folder / side / SPEC_FILE).write_text(json.dumps(asdict(spec)))
+    (folder / TASK_FILE).write_text(json.dumps(asdict(task)))
     work = rehearsals.work(PLANNING, runtime, specs[NEW], *specs.values())
     context.sparks.run(work, folder, LOG_FILE, ticket.check, timeout_s())
     if not (folder / RESULT_FILE).is_file():
         message = f"The sandbox ended without a plan. Its last words:\n{processes.tail(folder / LOG_FILE, work.hidden)}"
         raise Unavailable("sandbox.failed", message, "Look at the job's confs and interpreter; then try again.")
-    return Planning.from_json(read_json((folder / RESULT_FILE).read_text()))
+    return rebuilt(Planning, read_json((folder / RESULT_FILE).read_text()))
 
 
 def contract(folder: Path, batch: int) -> Contract:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from pipelines.domain import masters, spark_metrics
 from pipelines.domain.ids import JobName, QueryName, RunId, folder_of
 from pipelines.domain.job_places import s3_conf
 from pipelines.domain.json_text import read_json
+from pipelines.domain.plain_json import rebuilt
 from pipelines.domain.progress import Progress, read_progress
 from pipelines.domain.rehearsals import NO_DATA, RehearsedBatch, batch_file
 from pipelines.domain.run_specs import SPEC_FILE, SPEC_FORMAT, RunSpec
@@ -102,7 +103,7 @@ def rehearse(
         rehearsal_patience_s=float(os.environ.get(PATIENCE_VARIABLE, PATIENCE_S)),
         rehearsal_idle=idle,
     )
-    (home / SPEC_FILE).write_text(json.dumps(spec.as_json()))
+    (home / SPEC_FILE).write_text(json.dumps(asdict(spec)))
     ticket.step("running a batch", len(manifest.begun), "batches")
     reported = 0
 
@@ -167,7 +168,7 @@ def _outcome(manifest: Manifest, folder: Path, checkpoints: str, hidden: Sequenc
     progress = [read_progress(raw) for raw in _lines(home / PROGRESS_FILE)]
     batches = tuple(batch for image in manifest.begun if (batch := _batch(image, folder / REHEARSAL, checkpoints, progress)))
     exit_file = home / EXIT_FILE
-    ending = Exit.from_json(read_json(exit_file.read_text())) if exit_file.is_file() else None
+    ending = rebuilt(Exit, read_json(exit_file.read_text())) if exit_file.is_file() else None
     if ending is not None and ending.reason == "failed" and _blames_state(ending.error_class):
         return Rehearsed(batches, (Damage(_place(manifest, ending.message), "state", f"{ending.error_class}: {ending.message}"),))
     missing = [image.query for image in manifest.begun if image.query not in {batch.query for batch in batches}]
@@ -181,7 +182,7 @@ def _batch(image: QueryImage, rehearsal: Path, checkpoints: str, progress: list[
     file = rehearsal / batch_file(image.query)
     if not file.is_file():
         return None
-    written = RehearsedBatch.from_json(read_json(file.read_text()))
+    written = rebuilt(RehearsedBatch, read_json(file.read_text()))
     ran = next((event for event in progress if event.query == image.query and event.batch == written.batch), None)
     committed = open_storage(f"{checkpoints}/{folder_of(image.query)}").list(commits.FOLDER)
     if ran is None or written.batch not in logs.batch_ids(paths.name(entry.path) for entry in committed):

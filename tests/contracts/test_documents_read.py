@@ -129,7 +129,7 @@ DECODED = [
 """Everything that is decoded from a file."""
 CHECKED = [CheckpointSize, Operation, Progress, SourceSeen]
 """What is made of such a file, and goes into the catalog."""
-DECODES = re.compile(r"(?:\bdecode|files\.find|files\.read|self\.(?:find|read))\(([A-Z]\w+), ")
+DECODES = re.compile(r"(?:\bdecode|read_beside|files\.find|files\.read|self\.(?:find|read))\(([A-Z]\w+), ")
 PARSES = {"pipelines/domain/json_text.py", "dashboard/needs.py"}
 """Who may call `json.loads`: the one reader, and readers of what this program itself has just written."""
 OWN = ("pipelines/jobs/", "pipelines/driver/", "pipelines/sandbox/", "pipelines/workers/")

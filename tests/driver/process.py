@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +101,7 @@ class Drivers:
             SPEC_FORMAT, RunId(run), JobName(job), VersionId("v-1"), str(script), args, {**CONF, **(conf or {})}, "local[2]",
             str(self.checkpoints(job)), str(self.output(job)), dict(sink_logs or {}), taken_paths,
         )  # fmt: skip
-        (folder / SPEC_FILE).write_text(json.dumps(spec.as_json() | dict(told or {})))
+        (folder / SPEC_FILE).write_text(json.dumps(asdict(spec) | dict(told or {})))
         variables = {**os.environ, "PYTHONPATH": str(ROOT), **(environment or {})}
         with (folder / LOG_FILE).open("wb") as log:
             command = [*sandbox.command("", MODULE), str(folder)]

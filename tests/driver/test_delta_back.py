@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +126,7 @@ def test_somebody_who_commits_meanwhile_is_looked_at(table: Path, image: Path, m
 
 @pytest.mark.parametrize("crashed", [False, True])
 def test_the_driver_does_it_before_the_query_starts(crashed: bool, table: Path, image: Path, tmp_path: Path) -> None:
-    (image.parent / "back.json").write_text(json.dumps(BACK.as_json()))
+    (image.parent / "back.json").write_text(json.dumps(asdict(BACK)))
     spec = RunSpec(
         SPEC_FORMAT, RunId("r-2"), JobName("a"), VersionId("v-1"), "job.py", (), {}, "local", str(tmp_path / "checkpoints"),
         str(tmp_path / "output"), {"sums": str(image.parent)},
@@ -139,6 +139,6 @@ def test_the_driver_does_it_before_the_query_starts(crashed: bool, table: Path, 
 
 
 def test_a_newer_note_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "back.json").write_text(json.dumps({**BACK.as_json(), "format": 2}))
+    (tmp_path / "back.json").write_text(json.dumps({**asdict(BACK), "format": 2}))
     with pytest.raises(Unsupported, match="format 2"):
         delta_back.asked(tmp_path)

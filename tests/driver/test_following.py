@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
-from pipelines.domain.ids import JobName
+from pipelines.domain.ids import JobName, RunId, VersionId
 from pipelines.domain.lockstep import QUERY, SOURCE, Lead
+from pipelines.domain.plain_json import rebuilt
+from pipelines.domain.run_specs import RunSpec
 from tests.driver.process import Drivers, batches
 
 SCRIPT = """
@@ -71,4 +73,12 @@ def test_what_cannot_follow_is_refused_and_what_waits_can_be_stopped(drivers: Dr
 
 def test_a_lead_is_read_as_it_was_written() -> None:
     lead = Lead(JobName("a"), "/checkpoints", "/wanted.json", {"q": 7})
-    assert Lead.from_json(asdict(lead)) == lead and Lead.from_json(None) is None
+    spec = RunSpec(
+        1, RunId("r"), JobName("b"), VersionId("v"), "b.py", ("--x",), {"k": "v"}, "local[1]", "/checkpoints", "/output", lead=lead
+    )
+    told = json.loads(json.dumps(asdict(spec)))
+    assert rebuilt(RunSpec, told) == spec and rebuilt(RunSpec, {**told, "lead": None}).lead is None
+    assert rebuilt(RunSpec, {**told, "of a newer driver": 1}) == spec, "of the same format"
+    assert rebuilt(RunSpec, {name: told[name] for name in told if name not in ("lead", "resources")}) == replace(spec, lead=None)
+    with pytest.raises(KeyError, match="output"):
+        rebuilt(RunSpec, {name: told[name] for name in told if name != "output"})

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -77,7 +78,7 @@ def test_code_that_fails_before_tells_no_secret(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text("import sys\nraise ValueError(f'refused: {sys.argv}')\n")
     args = ("--password", "of-argument-5523", "{env:TOLD}")
     spec = RunSpec(SPEC_FORMAT, RunId("r"), JobName("a"), VersionId("v"), str(tmp_path / "job.py"), args, {}, "local[1]", "", "")
-    (tmp_path / SPEC_FILE).write_text(json.dumps(spec.as_json()))
+    (tmp_path / SPEC_FILE).write_text(json.dumps(asdict(spec)))
     (tmp_path / TASK_FILE).write_text(json.dumps({"query": "both", "limit": 1, "sources": []}))
     environment = {**os.environ, "TOLD": "of-variable-7301"}
     subprocess.run([sys.executable, "-m", "pipelines.driver.input_rows", str(tmp_path)], env=environment, cwd=ROOT, check=True)

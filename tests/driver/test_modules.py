@@ -8,6 +8,7 @@ import shlex
 import sys
 import zipfile
 from collections.abc import Iterator
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 
 from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.ids import JobName, RunId, VersionId
+from pipelines.domain.plain_json import rebuilt
 from pipelines.domain.run_specs import SPEC_FORMAT, RunSpec
 from pipelines.driver import outside, submit
 from pipelines.driver.failures import of_exception
@@ -99,7 +101,7 @@ def test_workers_of_other_machines_get_them(code: Path, tmp_path: Path, master: 
 def test_a_script_alone_changes_nothing(tmp_path: Path) -> None:
     environment: dict[str, str] = {}
     told: Any = spec(tmp_path, "yarn")
-    submit.prepare(RunSpec.from_json({**told.as_json(), "code": ""}), environment, tmp_path)
+    submit.prepare(rebuilt(RunSpec, {**asdict(told), "code": ""}), environment, tmp_path)
     assert submit.PY_FILES not in confs(environment) and environment.keys() == {"PYSPARK_SUBMIT_ARGS"}
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pipelines.checkpoint import closure
+from pipelines.domain.plain_json import rebuilt
 from pipelines.sandbox import key_example, reading
 from pipelines.sandbox.counts import TASK_FORMAT, Store
 from pipelines.sandbox.key_examples import NEW, OLD, SAVED, Examples, ExampleTask, FoundExample, Points
@@ -106,5 +107,5 @@ def test_what_begins_after_the_limit_is_ended_too_and_an_error_of_its_own_stays_
 def test_an_answer_is_read_as_it_was_written() -> None:
     found = Examples((FoundExample("q", 0, {"key": {"k": 1}}, {SAVED: ({"value": {"n": 1}},)}),), (("q", 1),))
     written = json.loads(json.dumps(asdict(found)))
-    assert Examples.from_json(written).unfinished == found.unfinished
-    assert json.loads(json.dumps(asdict(Examples.from_json(written)))) == written
+    assert rebuilt(Examples, written).unfinished == found.unfinished
+    assert json.loads(json.dumps(asdict(rebuilt(Examples, written)))) == written

@@ -14,6 +14,7 @@ from pipelines.checkpoint import metadata as checkpoint_metadata
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.iceberg_turns import TURN_FILE, Kind, Turn
 from pipelines.domain.ids import SavepointId
+from pipelines.domain.plain_json import rebuilt
 from pipelines.domain.savepoints import Manifest, SnapshotImage
 from pipelines.savepoint import adoptions, iceberg_tables, library, restore, sinks, take, targets
 from pipelines.savepoint.adoptions import Adopting
@@ -57,7 +58,7 @@ def taken(bench: Bench, table: Path, choice: BatchChoice | None = None, name: st
 
 def told(folder: str) -> Turn:
     """What the driver finds beside the checkpoints."""
-    return Turn.from_json(json.loads((Path(folder) / TURN_FILE).read_text()))
+    return rebuilt(Turn, json.loads((Path(folder) / TURN_FILE).read_text()))
 
 
 def test_the_snapshot_of_the_batch_is_noted_and_said(bench: Bench, table: Path) -> None:
@@ -194,7 +195,7 @@ def test_a_promotion_puts_the_parents_branch_to_its_variants(
     assert sink.decision.plan.action == ("refuse" if why else "swap")
     assert sink.decision.refusal is None or (sink.decision.refusal.code == "promote.table" and why in sink.decision.refusal.message)
     if not why:
-        turn = Turn.from_json(json.loads(sink.written[TURN_FILE]))
+        turn = rebuilt(Turn, json.loads(sink.written[TURN_FILE]))
         assert turn == Turn(1, Kind.ADOPT, iceberg.TABLE, "main", 100 + NEWEST, "parents", NEWEST, 109)
 
 

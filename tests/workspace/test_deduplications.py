@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from pipelines.domain.deduplications import DEDUPLICATION, WITHIN_WATERMARK
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.judged_operators import Pair, judged
 from pipelines.domain.migrations import Becomes
+from pipelines.domain.plain_json import rebuilt
 from pipelines.domain.planned_columns import PlannedKey
 from pipelines.domain.plannings import NEW, Planned, PlannedOperator, PlannedQuery, Planning
 from pipelines.domain.state_variables import Family
@@ -83,7 +85,7 @@ def test_the_verdict_says_how_its_key_is_rewritten_and_what_stands_against_it(
 def test_what_was_planned_and_what_is_to_be_done_are_read_as_they_were_written(tmp_path: Path) -> None:
     side = Planned((PlannedQuery("q", (operator(KEY, NUMBER),)),))
     planning = Planning("4.3.0", sides={NEW: side})
-    assert Planning.from_json(json.loads(json.dumps(planning.as_json()))) == planning
+    assert rebuilt(Planning, json.loads(json.dumps(asdict(planning)))) == planning
     shape = Shape(2, "{}", "{}", 0, "lz4")
     store = Store("q", "/c", 1, "hdfs", 1, 0, DEDUPLICATION, "default")
     struct = {"type": "struct", "fields": []}

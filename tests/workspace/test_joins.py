@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from pipelines.domain.errors import Unsupported
 from pipelines.domain.judged_operators import Pair, judged
 from pipelines.domain.migrations import Becomes
 from pipelines.domain.operators import JOIN
+from pipelines.domain.plain_json import rebuilt
 from pipelines.domain.planned_columns import PlannedJoin, PlannedKey
 from pipelines.domain.plannings import NEW, Planned, PlannedOperator, PlannedQuery, Planning
 from pipelines.domain.verdicts import Outcome
@@ -148,4 +149,4 @@ def test_in_format_4_a_row_that_a_function_made_is_kept_by_the_event_time_of_its
 
 def test_what_was_planned_is_read_as_it_was_written() -> None:
     planning = Planning("4.3.0", sides={NEW: Planned((PlannedQuery("q", (OLD,)),))})
-    assert Planning.from_json(json.loads(json.dumps(planning.as_json()))) == planning
+    assert rebuilt(Planning, json.loads(json.dumps(asdict(planning)))) == planning

@@ -141,10 +141,10 @@ def test_where_they_part_is_a_batch_and_its_keys_with_both_values(tmp_path: Path
     one, two, three = ({"k": f"k{number}", "n": number} for number in range(3))
     a = write_batches(tmp_path / "a", [[one], [two, three], [one]])
     b = write_batches(tmp_path / "b", [[one], [{**two, "n": 9}], [three]])
-    stepped = batches.stepped(a, b, "json", (), -1, 2, (None, None), 5)
+    stepped = batches.stepped(batches.Sinks((a, b), "json"), (), -1, 2, 5)
     assert (stepped.since, stepped.first, stepped.keys) == (0, 1, ("k",))
     assert stepped.examples == {"changed": [{"k": "k1", "a.n": 1, "b.n": 9}], "only_a": [three], "only_b": []}
-    assert batches.stepped(a, a, "json", (), -1, 2, (None, None), 5).examples == {}
+    assert batches.stepped(batches.Sinks((a, a), "json"), (), -1, 2, 5).examples == {}
 
 
 def test_what_differs_by_itself_is_told_but_not_what_the_leaders_clock_gives(house: House, run: Run) -> None:

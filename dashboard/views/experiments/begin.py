@@ -10,11 +10,10 @@ import streamlit as st
 from dashboard import permitted, session
 from dashboard.dialogs import dialog
 from dashboard.views import operations, restore_plans
-from dashboard.views.endings import ending
-from dashboard.widgets import error_box, plain_facts
+from dashboard.views.endings import ending, planned
+from dashboard.widgets import plain_facts
 from pipelines.domain.access import Role
 from pipelines.domain.bisections import Over
-from pipelines.domain.errors import TidemarkError
 from pipelines.domain.savepoints import Savepoint
 from pipelines.verbs.bisect import Bisect
 from pipelines.verbs.replay import RunReplay
@@ -58,7 +57,7 @@ def _ask_replay(jobs: Sequence[str], savepoints: Sequence[Savepoint]) -> None:
         keep = st.checkbox("Keep the fork, whatever comes of it", key="replay_keep")
         text, name = (code.getvalue().decode(errors="replace"), code.name) if code is not None else (None, None)
         change = RunReplay(savepoint=start, end=end, code=text, script=name, keep=keep)
-        plan = _planned(change)
+        plan = planned(change)
         if plan is not None:
             plain_facts([*(("compared", part) for part in plan.compared), *(("not compared", part) for part in plan.not_compared)])
             restore_plans.draw(plan.restore)
@@ -79,7 +78,7 @@ def _ask_bisect(jobs: Sequence[str], savepoints: Sequence[Savepoint]) -> None:
         named = _table(bad) if over is Over.STATE else _query(next(saved for saved in savepoints if saved.id == bad))
         judge = _judge(by, over)
         change = Bisect(job=job, good=good, bad=bad, over=over, **judge, **named) if any(judge.values()) else None
-        plan = _planned(change) if change else None
+        plan = planned(change) if change else None
         if plan is not None:
             at_most = f"{formats.plural(plan.at_most, 'batch', 'batches')} of {plan.query}"
             plain_facts([("judges at most", at_most), ("rows", plan.ways)])
@@ -112,7 +111,7 @@ def _table(bad: str) -> dict[str, Any]:
     if len(tables) < 2:
         return {}
     at = st.selectbox("State", range(len(tables)), format_func=lambda at: tables[at].title, key=f"bisect_table_{bad}")
-    return {name: getattr(tables[at], name) for name in ("query", "operator", "store", "variable")}
+    return tables[at].names
 
 
 def _ends(jobs: Sequence[str], savepoints: Sequence[Savepoint], key: str, labels: tuple[str, str]) -> tuple[str, str, str]:
@@ -129,12 +128,3 @@ def _ends(jobs: Sequence[str], savepoints: Sequence[Savepoint], key: str, labels
         start = st.selectbox(labels[0], list(own), index=len(own) - 1, format_func=told, key=f"{key}_start_{job}")
         end = st.selectbox(labels[1], list(own), index=0, format_func=told, key=f"{key}_end_{job}")
     return job, str(start), str(end)
-
-
-def _planned(change: Any) -> Any:
-    """The plan, or None with its refusal shown."""
-    try:
-        return session.workspace().plan(change)
-    except TidemarkError as error:
-        error_box(error)
-        return None

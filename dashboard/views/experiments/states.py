@@ -11,10 +11,9 @@ from dashboard.components.frames import save_buttons
 from dashboard.views import operations
 from dashboard.views.experiments.shares import Pair
 from dashboard.views.versions import difference as versions_difference
-from dashboard.widgets import error_box, errors_shown
+from dashboard.widgets import errors_shown
 from pipelines.domain.access import Role
 from pipelines.domain.differences import Entry
-from pipelines.domain.errors import TidemarkError
 from pipelines.domain.experiments import Comparison
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.verbs.experiments import Diff
@@ -90,9 +89,6 @@ def _by_key(places: Places) -> None:
 
 
 def _begin(change: CompareState) -> None:
-    try:
+    with errors_shown():
         operations.begin(change)
-    except TidemarkError as error:
-        error_box(error)
-        return
-    st.rerun()
+        st.rerun()

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from dashboard import session
 from dashboard.dialogs import dialog
-from dashboard.views.endings import ending
-from dashboard.widgets import error_box, plain_facts
-from pipelines.domain.errors import TidemarkError
+from dashboard.views.endings import ending, planned
+from dashboard.widgets import plain_facts
 from pipelines.domain.ids import QueryName
-from pipelines.verbs.rename_query import RenamePlan, RenameQuery
+from pipelines.verbs.rename_query import RenameQuery
 from pipelines.words import formats
 
 SAYS = "A fork's code has to call its query as it is called here: give the query the name that its script gives it."
@@ -27,19 +25,10 @@ def ask_rename(job: str, queries: Sequence[QueryName]) -> None:
         query = st.selectbox("Query", queries, key="renamed_query")
         to = (st.text_input("New name", key="renamed_to", placeholder="The queryName in its script") or "").strip()
         change = RenameQuery(job, query, to) if query and to and to != query else None
-        plan = _planned(change) if change else None
+        plan = planned(change) if change else None
         if plan is not None:
             kept = f"{formats.plural(plan.savepoints, 'savepoint')}: take a new one afterwards" if plan.savepoints else "no savepoint"
             plain_facts([("Keeps the old name", kept), ("Watched on", plan.checkpoint)])
         ending(change, "Rename", "rename_query", ready=plan is not None)
 
     ask()
-
-
-def _planned(change: RenameQuery) -> RenamePlan | None:
-    """The plan, or None with its refusal shown."""
-    try:
-        return session.workspace().plan(change)
-    except TidemarkError as error:
-        error_box(error)
-        return None

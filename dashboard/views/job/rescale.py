@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import session
 from dashboard.dialogs import dialog
 from dashboard.views import operations, restore_plans
 from dashboard.views.decisions import steps
-from dashboard.views.endings import ending
-from dashboard.widgets import error_box
-from pipelines.domain.errors import TidemarkError
+from dashboard.views.endings import ending, planned
 from pipelines.domain.rewrites import MOST_PARTITIONS
-from pipelines.verbs.rescale import Rescale, RescalePlan
+from pipelines.verbs.rescale import Rescale
 
 
 def ask_rescale(job: str) -> None:
@@ -24,19 +21,10 @@ def ask_rescale(job: str) -> None:
             "Partitions of its state", 1, MOST_PARTITIONS, value=None, step=1, key="rescale_partitions", placeholder="How many"
         )
         change = Rescale(job, int(partitions)) if partitions else None
-        plan = _planned(change) if change else None
+        plan = planned(change) if change else None
         if plan is not None:
             st.html(steps(plan.steps))
             restore_plans.draw(plan.restore)
         ending(change, "Rescale", "rescale", operations.begin, ready=plan is not None and plan.restore.refusal is None)
 
     ask()
-
-
-def _planned(change: Rescale) -> RescalePlan | None:
-    """The plan, or None with its refusal shown."""
-    try:
-        return session.workspace().plan(change)
-    except TidemarkError as error:
-        error_box(error)
-        return None

@@ -9,6 +9,7 @@ import streamlit as st
 
 from dashboard import navigation, session
 from dashboard.views import changes, operations
+from dashboard.views.endings import planned
 from dashboard.widgets import confirm, error_box, message_box
 from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.savepoints import Savepoint
@@ -41,10 +42,8 @@ def why_not_resumed(savepoint: Savepoint) -> str:
 
 def ask_resume(savepoint: Savepoint) -> None:
     """Explains the resume from a savepoint, asks once, and opens the job."""
-    try:
-        plan = session.workspace().plan(Resume(savepoint.job, from_savepoint=savepoint.id))
-    except TidemarkError as error:
-        error_box(error)
+    plan = planned(Resume(savepoint.job, from_savepoint=savepoint.id))
+    if plan is None:
         return
     sinks = "".join(f"\n- {plans.sink(sink)}" for sink in plan.sinks)
     says = f"**{savepoint.job}** begins again at {words.points(savepoint)}, with the code it ran last and with its own query id.\n{sinks}"

@@ -12,10 +12,9 @@ from dashboard import session
 from dashboard.dialogs import answer, dialog
 from dashboard.views import operations
 from dashboard.views.commands import folded
-from dashboard.views.endings import ending
+from dashboard.views.endings import ending, planned
 from dashboard.views.savepoints import actions
-from dashboard.widgets import error_box, errors_shown, facts, message_box, plain_facts
-from pipelines.domain.errors import TidemarkError
+from dashboard.widgets import errors_shown, facts, message_box, plain_facts
 from pipelines.domain.savepoints import ExportPlan, Savepoint
 from pipelines.verbs.export import Export
 from pipelines.verbs.import_ import Import
@@ -58,10 +57,8 @@ def ask_export(savepoint: Savepoint) -> None:
 
 def _plan(change: Export) -> ExportPlan | None:
     """Shows the plan of an export and returns it; None where it is refused, with the error shown."""
-    try:
-        plan = session.workspace().plan(change)
-    except TidemarkError as error:
-        error_box(error)
+    plan = planned(change)
+    if plan is None:
         return None
     plain_facts(plans.export(plan))
     if plan.disposes:
@@ -105,22 +102,22 @@ def exports_of(chosen: Sequence[Savepoint], folder: str, *, archive: bool, then_
 
 def _plans(chosen: Sequence[Savepoint], exports: Mapping[str, Export]) -> list[Savepoint]:
     """Shows the plans of all exports; returns the savepoints that can be exported. Errors of the others are shown."""
-    planned: dict[str, ExportPlan] = {}
+    by_id: dict[str, ExportPlan] = {}
     for savepoint in chosen:
         with errors_shown():
-            planned[savepoint.id] = session.workspace().plan(exports[savepoint.id])
-    files, size = sum(plan.files for plan in planned.values()), sum(plan.bytes for plan in planned.values())
-    first = next((escape(plan.url) for plan in planned.values()), formats.MISSING)
+            by_id[savepoint.id] = session.workspace().plan(exports[savepoint.id])
+    files, size = sum(plan.files for plan in by_id.values()), sum(plan.bytes for plan in by_id.values())
+    first = next((escape(plan.url) for plan in by_id.values()), formats.MISSING)
     facts(
         [
-            ("Copies", f"{len(planned):,} of {len(chosen):,} savepoints"),
+            ("Copies", f"{len(by_id):,} of {len(chosen):,} savepoints"),
             ("Reads", formats.files(files, size)),
             ("The first goes to", f'<span class="tm-mono">{first}</span>'),
         ]
     )
-    if any(plan.disposes for plan in planned.values()):
+    if any(plan.disposes for plan in by_id.values()):
         message_box("What leaves this workspace", f"Of each savepoint: {plans.LEAVES}", tone="orange")
-    return [savepoint for savepoint in chosen if savepoint.id in planned]
+    return [savepoint for savepoint in chosen if savepoint.id in by_id]
 
 
 def _shown(change: Export) -> Export:

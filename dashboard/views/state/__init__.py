@@ -195,12 +195,9 @@ def _unread(savepoint: Savepoint, table: StateTable) -> None:
 
 
 def _read(savepoint: Savepoint, table: StateTable) -> None:
-    try:
+    with errors_shown():
         operations.begin(state_rows.reading_of(savepoint, table))
-    except TidemarkError as error:
-        error_box(error)
-        return
-    st.rerun()
+        st.rerun()
 
 
 def _of_a_job(savepoint: Savepoint) -> bool:

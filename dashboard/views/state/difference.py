@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -16,9 +15,8 @@ from dashboard.key_figures import KeyFigure, key_figures
 from dashboard.views import operations
 from dashboard.views.commands import commands
 from dashboard.views.state.frame import show
-from dashboard.widgets import empty_state, error_box, errors_shown, message_box, page_header, section
+from dashboard.widgets import empty_state, errors_shown, message_box, page_header, section
 from pipelines.domain.access import Role
-from pipelines.domain.errors import TidemarkError
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.state_differences import StateDifference, TableDifference
@@ -77,12 +75,9 @@ def says(savepoint: Savepoint) -> str:
 
 
 def _begin(savepoint: Savepoint, other: str) -> None:
-    try:
+    with errors_shown():
         operations.begin(CompareState(savepoint.id, other))
-    except TidemarkError as error:
-        error_box(error)
-        return
-    st.rerun()
+        st.rerun()
 
 
 def draw(named: str) -> None:
@@ -165,10 +160,6 @@ def _drift(table: TableDifference) -> None:
         st.caption(f"Not compared: {note}.")
 
 
-def _names(table: TableDifference) -> dict[str, Any]:
-    return {name: getattr(table, name) for name in ("query", "operator", "store", "variable")}
-
-
 def _examples(difference: StateDifference, table: TableDifference) -> None:
     section("Keys that differ", "<code>a</code> is the value at A, <code>b</code> at B")
     if not table.changes.total:
@@ -177,7 +168,7 @@ def _examples(difference: StateDifference, table: TableDifference) -> None:
     chosen = st.segmented_control("Change", CHANGES, default=EVERY, key="difference_change", label_visibility="collapsed") or EVERY
     with errors_shown():
         kept = "" if chosen == EVERY else f" WHERE change = '{chosen}'"
-        asked = QueryStateDifference(difference.id, **_names(table), sql=f"SELECT * FROM difference{kept}", limit=EXAMPLES)
+        asked = QueryStateDifference(difference.id, **table.names, sql=f"SELECT * FROM difference{kept}", limit=EXAMPLES)
         answer = session.workspace().ask(asked)
         if answer.rows:
             show(answer, key="difference_rows", label="Keys that differ")
@@ -196,7 +187,7 @@ def _history(difference: StateDifference, table: TableDifference, answer: StateR
     with st.container(horizontal=True, vertical_alignment="bottom", key="difference_history"):
         picked = st.selectbox("History of one key", keys, format_func=lambda key: key.replace("\n", ", "), key="difference_key", width=520)
         since = str(before if before < after else 0)
-        names = {name: str(value) for name, value in _names(table).items()}
+        names = {name: str(value) for name, value in table.names.items()}
         navigation.link(
             "job", "Which batches changed it", icon=":material/history:", job=newer.job, tab="State", key=picked, since=since, **names
         )
@@ -212,5 +203,5 @@ def _sql(difference: StateDifference, table: TableDifference) -> None:
             session.select(sql=ran)
     if ran:
         with errors_shown():
-            answer = session.workspace().ask(QueryStateDifference(difference.id, **_names(table), sql=ran, limit=1_000))
+            answer = session.workspace().ask(QueryStateDifference(difference.id, **table.names, sql=ran, limit=1_000))
             show(answer, key="difference_answer", label="Result of the query")

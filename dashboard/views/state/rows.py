@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import streamlit as st
 
 from dashboard import permitted, session
@@ -34,20 +32,15 @@ def draw(savepoint: Savepoint, table: StateTable, reading: Reading) -> None:
         _more(savepoint, table, reading)
     answer: StateRows | None = None
     with errors_shown():
-        answer = session.workspace().ask(QueryState(savepoint.id, **named(table), limit=1))
+        answer = session.workspace().ask(QueryState(savepoint.id, **table.names, limit=1))
         _charts(savepoint, table, reading, answer)
     if answer is not None:
         _rows(savepoint, table, answer)
 
 
-def named(table: StateTable) -> dict[str, Any]:
-    """The fields that say which table it is."""
-    return {name: getattr(table, name) for name in ("query", "operator", "store", "variable")}
-
-
 def reading_of(savepoint: Savepoint, table: StateTable, limit: int = MOST_ROWS) -> ReadState:
     """The reading of this table."""
-    return ReadState(savepoint.id, **named(table), limit=limit)
+    return ReadState(savepoint.id, **table.names, limit=limit)
 
 
 def asked(savepoint: Savepoint, table: StateTable) -> QueryState:
@@ -55,7 +48,7 @@ def asked(savepoint: Savepoint, table: StateTable) -> QueryState:
     sort, page = session.selected("sort"), session.selected("rows")
     return QueryState(
         savepoint.id,
-        **named(table),
+        **table.names,
         sort=sort.removeprefix("-"),
         descending=sort.startswith("-"),
         filter=session.selected("filter"),
@@ -143,7 +136,7 @@ def _window(answer: StateRows) -> StateColumn | None:
 def _by_window(savepoint: Savepoint, table: StateTable, column: StateColumn) -> Chart:
     path = ".".join('"' + part.replace('"', '""') + '"' for part in column.name.split("."))
     sql = f"SELECT {path} AS started, count(*) AS rows FROM state WHERE {path} IS NOT NULL GROUP BY ALL ORDER BY started DESC"
-    answer = session.workspace().ask(QueryState(savepoint.id, **named(table), sql=sql, limit=WINDOWS))
+    answer = session.workspace().ask(QueryState(savepoint.id, **table.names, sql=sql, limit=WINDOWS))
     starts, rows = [row[0] for row in answer.rows], [row[1] for row in answer.rows]
     return states.by_window(starts, rows, column.name.removeprefix("key."), more=answer.more)
 

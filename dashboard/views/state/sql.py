@@ -6,7 +6,6 @@ import streamlit as st
 
 from dashboard import session
 from dashboard.views.state.frame import show
-from dashboard.views.state.rows import named
 from dashboard.widgets import errors_shown, section
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.states import StateTable
@@ -33,7 +32,7 @@ def draw(savepoint: Savepoint, table: StateTable) -> None:
 
 def asked(savepoint: Savepoint, table: StateTable, sql: str) -> QueryState:
     """The question `sql` to this table."""
-    return QueryState(savepoint.id, **named(table), sql=sql, limit=MOST_ROWS)
+    return QueryState(savepoint.id, **table.names, sql=sql, limit=MOST_ROWS)
 
 
 def _answer(savepoint: Savepoint, table: StateTable, sql: str) -> None:

@@ -16,6 +16,7 @@ from pipelines.client.requirements import Required
 from pipelines.client.scripts import Script
 from pipelines.domain.event_logs import ENABLED
 from pipelines.domain.texts import CODE
+from pipelines.verbs.savepoints import ReadManifest
 
 MOST_NAMES = 8
 """So many files are named; of more their number is said."""
@@ -57,6 +58,14 @@ def of_script(here: Here, values: Mapping[str, Any], path: Path | None, module: 
     files = {**script.files, **asked.get("files", {})}
     _tell_relative(args, files, path if path.is_dir() else path.parent)
     return {**asked, "script": script.name, "code": script.code, **({"files": files} if files else {})}
+
+
+def for_savepoint(here: Here, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of the code that goes on from a savepoint: confs that are given are added to those of its version."""
+    asked = of_script(here, values, here.words["code"])
+    if "conf" not in asked:
+        return asked
+    return {**asked, "conf": {**here.face.ask(ReadManifest(values["savepoint"])).version.conf, **asked["conf"]}}
 
 
 def _tell(script: Script, given: Mapping[str, Any]) -> None:

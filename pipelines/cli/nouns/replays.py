@@ -18,7 +18,6 @@ from pipelines.cli.session import Here
 from pipelines.domain.errors import Different, Invalid, TidemarkError
 from pipelines.domain.replays import Outcome, Replay, ReplayedPart
 from pipelines.verbs.replay import ListReplays, ReplayPlan, RunReplay, ShowReplay
-from pipelines.verbs.savepoints import ReadManifest
 from pipelines.words import formats, lockstep, replays
 
 MOST_WAIT_S = 86_400
@@ -35,10 +34,7 @@ TITLES = {"only_a": "only in the job's own", "only_b": "only in the replay's", "
 
 @completes(RunReplay, **code.SHIPPED)
 def _replay(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    asked = code.of_script(here, values, here.words["code"])
-    if "conf" not in asked:
-        return asked
-    return {**asked, "conf": {**here.face.ask(ReadManifest(values["savepoint"])).version.conf, **asked["conf"]}}
+    return code.for_savepoint(here, values)
 
 
 @shows(RunReplay, timeout=within(MOST_WAIT_S), junit=JUNIT)

@@ -23,7 +23,6 @@ from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
-from pipelines.verbs.savepoints import ReadManifest
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.upgrade import Upgrade
 from pipelines.verbs.verb import Change
@@ -50,10 +49,7 @@ def _script(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
 @completes(Check, **code.SHIPPED)
 @completes(Fork, event_log=code.EVENT_LOG, **code.SHIPPED)
 def _fork(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
-    asked = code.of_script(here, values, here.words["code"])
-    if "conf" not in asked:
-        return asked
-    return {**asked, "conf": {**here.face.ask(ReadManifest(values["savepoint"])).version.conf, **asked["conf"]}}
+    return code.for_savepoint(here, values)
 
 
 @completes(Resume, event_log=code.EVENT_LOG, **code.SHIPPED)

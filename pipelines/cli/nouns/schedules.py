@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pipelines.cli import output
 from pipelines.cli.additions import Shown, excludes, plans, shows
 from pipelines.cli.descriptions import describes
@@ -23,12 +25,12 @@ def state_text(state: ScheduleState, now_ms: int) -> str:
         ("of", state.job or "the workspace"),
         ("savepoints by themselves", schedules.spelt(state.schedule)),
         *([("set for this job", _own(state.own)), ("set for the workspace", _own(state.usual))] if state.job else []),
-        *_coming(state.next_ms, now_ms),
-        *([("last time", f"{formats.when(state.last.due_ms, now_ms, None)}: {schedules.attempt(state.last)}")] if state.last else []),
-        *_proof(state.next_proof_ms),
-        *_last_proof(state.last_proof, now_ms),
-        *_run(state.next_run_ms),
-        *_last_run(state.last_run, now_ms),
+        *_coming(state.next_ms),
+        *_last("last time", state.last, schedules.attempt, now_ms),
+        *_at("next proof", state.next_proof_ms),
+        *_last("last proof", state.last_proof, schedules.proof, now_ms),
+        *_at("next run", state.next_run_ms),
+        *_last("last run", state.last_run, schedules.run, now_ms),
     ]
     return output.details(pairs)
 
@@ -41,9 +43,9 @@ def plan_text(plan: SchedulePlan, now_ms: int) -> str:
         [
             *pairs,
             ("what holds then", schedules.spelt(plan.schedule)),
-            *_coming(plan.next_ms, now_ms),
-            *_proof(plan.next_proof_ms),
-            *_run(plan.next_run_ms),
+            *_coming(plan.next_ms),
+            *_at("next proof", plan.next_proof_ms),
+            *_at("next run", plan.next_run_ms),
             *(("warning", warning) for warning in plan.warnings),
         ]
     )
@@ -77,21 +79,13 @@ def _own(own: Schedule) -> str:
     return schedules.spelt_own(own) or formats.MISSING
 
 
-def _coming(times: tuple[int, ...], now_ms: int) -> list[tuple[str, str]]:
+def _coming(times: tuple[int, ...]) -> list[tuple[str, str]]:
     return [("next" if place == 0 else "then", formats.exact(at_ms, None)) for place, at_ms in enumerate(times)]
 
 
-def _proof(at_ms: int | None) -> list[tuple[str, str]]:
-    return [("next proof", formats.exact(at_ms, None))] if at_ms is not None else []
+def _at(name: str, at_ms: int | None) -> list[tuple[str, str]]:
+    return [(name, formats.exact(at_ms, None))] if at_ms is not None else []
 
 
-def _run(at_ms: int | None) -> list[tuple[str, str]]:
-    return [("next run", formats.exact(at_ms, None))] if at_ms is not None else []
-
-
-def _last_run(last: Attempt | None, now_ms: int) -> list[tuple[str, str]]:
-    return [("last run", f"{formats.when(last.due_ms, now_ms, None)}: {schedules.run(last)}")] if last else []
-
-
-def _last_proof(last: Attempt | None, now_ms: int) -> list[tuple[str, str]]:
-    return [("last proof", f"{formats.when(last.due_ms, now_ms, None)}: {schedules.proof(last)}")] if last else []
+def _last(name: str, last: Attempt | None, says: Callable[[Attempt], str], now_ms: int) -> list[tuple[str, str]]:
+    return [(name, f"{formats.when(last.due_ms, now_ms, None)}: {says(last)}")] if last else []

@@ -74,8 +74,7 @@ def _table(here: Here, difference: StateDifference, table: TableDifference, limi
         parts.append(_drift(table))
     parts += [f"not compared: {note}" for note in table.notes]
     if table.changes.total and not here.as_json:
-        names: dict[str, Any] = {name: getattr(table, name) for name in ("query", "operator", "store", "variable")}
-        rows = rows_table(here.face.ask(QueryStateDifference(difference.id, **names, limit=limit)))
+        rows = rows_table(here.face.ask(QueryStateDifference(difference.id, **table.names, limit=limit)))
         parts.append(rows.plain().lstrip() if rows else "")
     return "\n".join(parts)
 

@@ -48,14 +48,13 @@ def state(
         here.show(listed, _tables(listed) if listed else "")
         return
     table = states.chosen(listed, TableNamed(query=query, operator=operator, store=store, variable=variable))
-    names: dict[str, Any] = {name: getattr(table, name) for name in ("query", "operator", "store", "variable")}
-    reading = ReadState(savepoint=savepoint_name(savepoint), limit=read_rows, **names)
+    reading = ReadState(savepoint=savepoint_name(savepoint), limit=read_rows, **table.names)
     if dry_run:
         perform(here, reading)
         return
     _read(here, reading)
     order: dict[str, Any] = {"sort": sort.removeprefix("-"), "descending": sort.startswith("-")}
-    _show(here, table, here.face.ask(QueryState(savepoint=reading.savepoint, filter=filter, sql=sql, limit=limit, **order, **names)))
+    _show(here, table, here.face.ask(QueryState(savepoint=reading.savepoint, filter=filter, sql=sql, limit=limit, **order, **table.names)))
 
 
 def _read(here: Here, change: ReadState) -> None:

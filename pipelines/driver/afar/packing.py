@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from pipelines.domain import event_logs
+from pipelines.domain.plain_json import rebuilt
 from pipelines.domain.run_specs import SPEC_FILE, RunSpec
 
 ARCHIVE, UNPACKED = "tidemark.zip", "tidemark"
@@ -37,11 +38,11 @@ def pack(spec: RunSpec, folder: Path) -> Path:
 def unpacked(folder: Path) -> RunSpec:
     """The specification that came with the archive, for the folder that it was unpacked into."""
     text = (folder / SPEC_FILE).read_text()
-    return RunSpec.from_json(json.loads(text.replace(HERE, json.dumps(str(folder))[1:-1])))
+    return rebuilt(RunSpec, json.loads(text.replace(HERE, json.dumps(str(folder))[1:-1])))
 
 
 def as_text(spec: RunSpec) -> str:
-    return json.dumps(spec.as_json())
+    return json.dumps(asdict(spec))
 
 
 def without_log_of_here(conf: Mapping[str, str]) -> dict[str, str]:

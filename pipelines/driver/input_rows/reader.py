@@ -16,6 +16,7 @@ from typing import Any
 
 from pipelines.domain.ids import folder_of
 from pipelines.domain.input_rows import RESULT_FILE, TASK_FILE, InputsRead, InputTask, SourceRows, SourceTask
+from pipelines.domain.plain_json import rebuilt
 from pipelines.domain.run_specs import RunSpec
 from pipelines.driver import failures, intercept, outside, queries, query_names, records, rehearsal, run, secret_values, sql_script, submit
 from pipelines.driver.connect import importing
@@ -34,7 +35,7 @@ NOT_READ = "Spark planned no batch of it."
 
 def read(folder: Path) -> int:
     """Answers the task in `folder`; the exit code."""
-    task = InputTask.from_json(json.loads((folder / TASK_FILE).read_text()))
+    task = rebuilt(InputTask, json.loads((folder / TASK_FILE).read_text()))
     spec = run.read_spec(folder)
     secret_values.hide(spec)
     outside.check(spec.outside)

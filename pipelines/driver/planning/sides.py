@@ -11,10 +11,11 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from pipelines.domain.plain_json import rebuilt
 from pipelines.domain.plannings import NEW, RESULT_FILE, TASK_FILE, Failure, Planned, Planning, PlanTask
 from pipelines.domain.run_specs import RunSpec
 from pipelines.driver import failures, intercept, outside, records, rehearsal, run, secret_values, sql_script, submit
@@ -55,7 +56,7 @@ class NotStarted:
 
 def plan(folder: Path) -> int:
     """Plans the sides of the task in `folder`; the exit code."""
-    task = PlanTask.from_json(json.loads((folder / TASK_FILE).read_text()))
+    task = rebuilt(PlanTask, json.loads((folder / TASK_FILE).read_text()))
     specs = {side: run.read_spec(folder / side) for side in task.sides}
     submit.prepare(specs[task.sides[0]], os.environ, folder)
     rehearsal.protect()
@@ -74,7 +75,7 @@ def plan(folder: Path) -> int:
         answer = replace(answer, unsupported=secret_values.shown(str(unknown)))
     answer = replace(answer, spark_version=_spark_version(), python_version=platform.python_version())
     answer = replace(answer, java_version=_java_version())
-    records.replace_whole(folder / RESULT_FILE, json.dumps(answer.as_json()))
+    records.replace_whole(folder / RESULT_FILE, json.dumps(asdict(answer)))
     stage.end()
     return 0
 

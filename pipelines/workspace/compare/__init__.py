@@ -92,11 +92,12 @@ def _in_lock_step(
     """All rows of the batches that both have, whatever the watermark, and the first batch whose rows part."""
     (a, b), (side_a, side_b) = jobs, sides
     files_a, files_b = (compare_batches.files_until(side.path, until) for side in sides)
-    options = (side_a.options, side_b.options)
-    comparison = outputs.compare(files_a, files_b, format=side_a.format, keys=question.keys, examples=question.examples, options=options)
+    sinks = compare_batches.Sinks((side_a.path, side_b.path), side_a.format, (side_a.options, side_b.options))
+    comparison = outputs.compare(
+        files_a, files_b, format=sinks.format, keys=question.keys, examples=question.examples, options=sinks.options
+    )
     began = compare_batches.began(context, a, b, query)
-    asked = (question.keys, began, until, options, question.examples)
-    stepped = compare_batches.stepped(side_a.path, side_b.path, side_a.format, *asked)
+    stepped = compare_batches.stepped(sinks, question.keys, began, until, question.examples)
     return replace(comparison.of(a, b, query), lock_step=stepped, varies=varying.of_jobs(context, a, b, query=query))
 
 

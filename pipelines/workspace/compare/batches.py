@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from pipelines.catalog import outputs
 from pipelines.catalog.output_files import Options
@@ -18,6 +19,15 @@ from pipelines.workspace.context import Context
 
 MOST_BATCHES = 500
 """How many of the newest common batches are compared one by one."""
+
+
+@dataclass(frozen=True)
+class Sinks:
+    """Two file sinks of one format, each at its path and with its options."""
+
+    paths: tuple[str, str]
+    format: str
+    options: tuple[Options, Options] = (None, None)
 
 
 def together(context: Context, a: JobName, b: JobName) -> bool:
@@ -44,18 +54,16 @@ def files_until(path: str, until: int) -> tuple[str, ...]:
     return tuple(file.path for file in sink_log.live_files(log, until))
 
 
-def stepped(
-    path_a: str, path_b: str, format: str, keys: Sequence[str], began: int, until: int, options: tuple[Options, Options], examples: int
-) -> LockStepped:
+def stepped(sinks: Sinks, keys: Sequence[str], began: int, until: int, examples: int) -> LockStepped:
     """Compares batch by batch after `began` up to `until`, and ends with the first whose rows part: at most `examples` of each kind."""
-    storages = [open_storage(path) for path in (path_a, path_b)]
+    storages = [open_storage(path) for path in sinks.paths]
     singles = [sink_log.names(storage, sink_log.FOLDER).singles for storage in storages]
     batches = [batch for batch in range(began + 1, until + 1) if all(batch in single for single in singles)][-MOST_BATCHES:]
     for batch in batches:
         a, b = (_written(storage, batch) for storage in storages)
         if not (a or b):
             continue
-        comparison = outputs.compare(a, b, format=format, keys=keys, examples=examples, options=options)
+        comparison = outputs.compare(a, b, format=sinks.format, keys=keys, examples=examples, options=sinks.options)
         if comparison.differs:
             return LockStepped(batches[0], until, batch, comparison.keys, comparison.examples)
     return LockStepped(batches[0] if batches else until + 1, until, None)

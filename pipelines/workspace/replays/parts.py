@@ -125,8 +125,8 @@ def _stepped(own: QuerySeen | None, other: QuerySeen, before: QueryImage, after:
     """Batch by batch, where the job's own log still tells them apart."""
     if own is None or not own.sink_path:
         return None
-    options = (own.sink_options, other.sink_options)
-    stepped = batches.stepped(own.sink_path, other.sink_path, after.sink.lower(), (), before.batch, after.batch, options, EXAMPLES)
+    sinks = batches.Sinks((own.sink_path, other.sink_path), after.sink.lower(), (own.sink_options, other.sink_options))
+    stepped = batches.stepped(sinks, (), before.batch, after.batch, EXAMPLES)
     return stepped if stepped.since <= after.batch else None
 
 

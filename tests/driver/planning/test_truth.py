@@ -17,6 +17,7 @@ from pipelines.checkpoint import contracts
 from pipelines.domain import judging, operator_places, verdicts
 from pipelines.domain.ids import QueryName
 from pipelines.domain.judging import Known
+from pipelines.domain.plain_json import rebuilt
 from pipelines.domain.plannings import NEW, OLD, Planned, PlannedQuery, Planning, QueryCheckpoint
 from pipelines.domain.run_specs import RunSpec
 from pipelines.domain.savepoints import QueryImage, SourceOffset
@@ -110,7 +111,7 @@ class Table:
 
 def spec() -> RunSpec:
     texts = dict.fromkeys(("run", "job", "version", "script", "master", "checkpoints", "output"), "")
-    return RunSpec.from_json({**texts, "format": 1, "args": (), "conf": {}})
+    return rebuilt(RunSpec, {**texts, "format": 1, "args": (), "conf": {}})
 
 
 def image(checkpoint: Path) -> QueryImage:
