@@ -21,6 +21,7 @@ NAMES: Mapping[str, str] = {
     "--over": "Judged",
     "--partitions": "Partitions of its state",
     "--probation-batches": "If it fails in its first batches",
+    "--probation-limit": "Or if a figure is beyond",
     "--probation-time": "Or in its first",
     "--requirements": "Requirements",
     "--runtime": "Runtime",

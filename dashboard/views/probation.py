@@ -15,6 +15,10 @@ HELP = (
     "upgrade where its output can be cut back to that. The plan says which way there is. It is watched for so many batches of each query, "
     "or for so long, whichever is over first."
 )
+LIMIT = (
+    "A figure that alerts know, with its threshold: `event_time_lag_seconds > 5m`, `backlog_rows > 1e6`, or a number that the job "
+    "observes, `observed NAME.COLUMN > 5`. It is looked at from the new code's first batch on."
+)
 
 
 @dataclass(frozen=True)
@@ -24,10 +28,13 @@ class Typed:
     batches: int | None = None
     time: str = ""
     longest: str = ""
+    limit: str = ""
 
     def on(self, change: Resume) -> Resume:
         """The change with the probation; Invalid where a text is no duration."""
-        return replace(change, probation_batches=self.batches, probation_ms=_ms(self.time), longest_batch_ms=_ms(self.longest))
+        limits = (self.limit,) if self.limit else ()
+        watched = replace(change, probation_batches=self.batches, probation_ms=_ms(self.time), longest_batch_ms=_ms(self.longest))
+        return replace(watched, probation_limits=limits)
 
 
 def fields(key: str) -> Typed:
@@ -39,7 +46,10 @@ def fields(key: str) -> Typed:
         )
         time = st.text_input("Or in its first", key=f"probation_time_{key}", placeholder="10m", help="Such as 90s, 10m or 1h30m")
         longest = st.text_input("Or if a batch takes longer than", key=f"probation_longest_{key}", placeholder="no limit")
-    return Typed(batches, time or "", longest or "")
+        limit = st.text_input(
+            "Or if a figure is beyond", key=f"probation_limit_{key}", placeholder="event_time_lag_seconds > 5m", help=LIMIT
+        )
+    return Typed(batches, time or "", longest or "", (limit or "").strip())
 
 
 def _ms(text: str) -> int | None:

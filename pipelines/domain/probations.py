@@ -11,6 +11,7 @@ import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from pipelines.domain.alert_rules import Rule, condition
 from pipelines.domain.bounds import Count, Moment
 from pipelines.domain.errors import Conflict, Invalid
 from pipelines.domain.ids import QueryName, SavepointId, VersionId
@@ -54,6 +55,8 @@ class Terms:
     time_ms: Count | None = None
     """Since its first query started."""
     longest_batch_ms: Count | None = None
+    limits: tuple[str, ...] = ()
+    """Thresholds of figures, as rules of alerts have them (`event_time_lag_seconds > 5m`), from the run's first batch on."""
 
 
 @dataclass(frozen=True)
@@ -95,16 +98,30 @@ class Seen:
     too_long: tuple[Took, ...] = ()
     """Those that ended and took too long."""
     under_way: tuple[Took, ...] = ()
+    beyond: tuple[str, ...] = ()
+    """The figures that are beyond their limit now, in words."""
 
 
-def terms(batches: int | None, time_ms: int | None, longest_batch_ms: int | None) -> Terms | None:
+def terms(batches: int | None, time_ms: int | None, longest_batch_ms: int | None, limits: tuple[str, ...] = ()) -> Terms | None:
     """The terms that were asked for, None where none were; Invalid (`probation.endless`) for a limit without an end."""
     if batches is None and time_ms is None:
-        if longest_batch_ms is None:
+        if longest_batch_ms is None and not limits:
             return None
-        message = "A longest batch is a limit of a probation, and nobody said how long that lasts"
+        subject = "A longest batch" if longest_batch_ms is not None else limits[0]
+        message = f"{subject} is a limit of a probation, and nobody said how long that lasts"
         raise Invalid("probation.endless", message, "Give --probation-batches or --probation-time, or both, too.")
-    return Terms(batches, time_ms, longest_batch_ms)
+    return Terms(batches, time_ms, longest_batch_ms, limits)
+
+
+def limit(text: str) -> Rule:
+    """The rule that holds where a limit is missed; raises what `alert_rules.condition` raises, and Invalid (`probation.limit`) for one
+    without a threshold, and for a growth: what it grew from is of the code before."""
+    rule = Rule("limit", text)
+    read = condition(rule)
+    if read.problem is not None or read.growth is not None:
+        hint = "Write a figure with its threshold: 'event_time_lag_seconds > 5m', 'backlog_rows > 1e6', 'observed NAME.COLUMN > 5'."
+        raise Invalid("probation.limit", f"{text!r} is no limit of a probation", hint)
+    return rule
 
 
 def way(uncut: Sequence[str], verdict: Verdict | None, *, unsaved: str = "", rewritten: bool = False) -> Way:
@@ -132,12 +149,12 @@ def missed(terms: Terms, seen: Seen) -> str:
     """The limit that the run missed in its probation, in words; empty where it missed none."""
     longest = terms.longest_batch_ms
     if longest is None:
-        return ""
+        return next(iter(seen.beyond), "")
     for took in (*seen.too_long, *seen.under_way):
         if took.ms > longest:
             so_far = " so far" if took in seen.under_way else ""
             return f"batch {took.batch:,} of {took.query} took {took.ms:,} ms{so_far}, more than {longest:,} ms"
-    return ""
+    return next(iter(seen.beyond), "")
 
 
 def is_over(terms: Terms, seen: Seen) -> bool:

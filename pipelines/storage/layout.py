@@ -158,6 +158,10 @@ class Layout(CacheLayout):
     def wanted_file(self, job: JobName) -> Path:
         return self.job(job) / "wanted.json"
 
+    def changeover_file(self, job: JobName) -> Path:
+        """How a job goes on that is stopped for a change."""
+        return self.job(job) / "changeover.json"
+
     def what_if_file(self, job: JobName) -> Path:
         """What a fork is run for, where a piece of work began it for itself and goes on."""
         return self.job(job) / "what-if.json"

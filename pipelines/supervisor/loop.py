@@ -23,7 +23,7 @@ from pipelines.supervisor.schedules import WORKS, Scheduler
 from pipelines.supervisor.sizes import Sampler
 from pipelines.supervisor.warmth import Warmth
 from pipelines.supervisor.watcher import Watcher
-from pipelines.workspace import events, ingestion
+from pipelines.workspace import changeovers, events, ingestion
 from pipelines.workspace.workspace import Workspace
 
 INTERVAL_S = 0.5
@@ -50,7 +50,7 @@ class Supervisor:
         live, ending = self._known.now()
         self._follow(list(live.values()))
         for job in sorted(live.keys() | ending):
-            self._attend(job, live.get(job))
+            self._attend(job, live.get(job), is_ending=job in ending)
         self._quiet.keep({run.id for run in live.values()})
         self._probations.keep({run.id for run in live.values()})
         self._trimmer.keep({run.id for run in live.values()})
@@ -71,12 +71,14 @@ class Supervisor:
         ingestion.workspace_events(self._context)
         ingestion.follow(self._context, [source for run in live for source in ingestion.of_run(self._context, run.job, run.id)])
 
-    def _attend(self, job: JobName, live: Run | None) -> None:
+    def _attend(self, job: JobName, live: Run | None, *, is_ending: bool) -> None:
         """One job's pass. An error in it becomes an event of that job, once, and does not keep other jobs from their pass."""
         try:
             with self._context.trying(job) as mine:
                 if mine:
                     self._reconcile(job, live)
+            if is_ending:
+                changeovers.go_on(self._context, job)
             if live is not None:
                 self._sampler.sample(live)
                 self._trimmer.trim(live)

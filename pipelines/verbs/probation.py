@@ -12,6 +12,10 @@ from pipelines.verbs.verb import option
 BATCHES = "Watch changed code for so many batches of each query: where it fails in them, the job goes back by itself to what it ran before."
 TIME = "Watch changed code for so long from its first query's start on, or for --probation-batches, whichever is over first."
 LONGEST = "While it is watched it goes back, too, where one of its batches takes longer."
+LIMIT = (
+    "While it is watched it goes back, too, where a figure is beyond this threshold after its first batch: `event_time_lag_seconds > 5m`, "
+    "`backlog_rows > 1e6`, `observed NAME.COLUMN > 5`; the figures are those of alerts. May be given again."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,3 +29,4 @@ class OnProbation:
     longest_batch_ms: int | None = option(
         LONGEST, None, flag="--longest-batch", metavar="DURATION", reads=Reads.DURATION, least=1, most=LONGEST_MS,
     )  # fmt: skip
+    probation_limits: tuple[str, ...] = option(LIMIT, (), flag="--probation-limit", metavar="CONDITION")

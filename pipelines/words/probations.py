@@ -21,7 +21,8 @@ def terms(terms: Terms) -> str:
         *([formats.duration(terms.time_ms)] if terms.time_ms is not None else []),
     ]
     longest = f", no batch longer than {formats.duration(terms.longest_batch_ms)}" if terms.longest_batch_ms is not None else ""
-    return f"its first {' or '.join(spans)}{longest}"
+    limits = "".join(f", never {limit}" for limit in terms.limits)
+    return f"its first {' or '.join(spans)}{longest}{limits}"
 
 
 def plan(probation: Probation) -> list[tuple[str, str]]:

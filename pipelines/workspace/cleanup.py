@@ -18,6 +18,7 @@ from pipelines.sandbox import members
 from pipelines.savepoint import library, process_marks, restore
 from pipelines.storage import hosts, paths
 from pipelines.workspace import (
+    changeovers,
     environments,
     events,
     experiments,
@@ -43,8 +44,8 @@ def clean(context: Context) -> None:
     they wrote, proofs, state that was read of savepoints that are gone and its differences,
     environments that nobody used for long; 2. jobs that have lost a document get another;
     3. experiments are completed, so that their forks are no half jobs; 4. forks of replays and bisections that ended with the server, and
-    half jobs, go to the trash, jobs that were being forgotten are deleted; 5. restores and runs that nobody wants; 6. operations whose stop
-    was never written down, and the reverse.
+    half jobs, go to the trash, jobs that were being forgotten are deleted; 5. restores and runs that nobody wants; 6. operations whose
+    stop or changeover was never written down, and the reverse.
     """
     _unfinished_writes(context)  # 0
     _savepoints(context)  # 1
@@ -136,13 +137,16 @@ def _unbegun_checkpoints(context: Context, job: JobName) -> None:
 
 
 def _operations(context: Context, wanted_by_job: Mapping[JobName, Wanted]) -> None:
-    """Makes operations and `wanted.json` agree: fails running ones that no stop names, begins a stop's missing one."""
+    """Makes operations agree with `wanted.json` and `changeover.json`: fails running ones that neither names, begins their missing ones."""
     with context.catalog.reading() as reader:
         running = {operation.id: operation for operation in operation_rows.running(reader)}
     for job in wanted_by_job:
         stop = wanted_by_job[job].stop
         if stop is not None and running.pop(stop.operation, None) is None:
             operations.save(context, Operation(stop.operation, "stop", job, OperationState.RUNNING, context.now_ms()))
+    for left in readable(lambda job: changeovers.find(context, job), wanted_by_job, []):
+        if running.pop(left.operation, None) is None:
+            operations.save(context, Operation(left.operation, left.kind, left.job, OperationState.RUNNING, context.now_ms()))
     for operation in running.values():
         error = Unavailable("operation.interrupted", "The server ended while the operation ran", "Begin it again.")
         operations.save(context, operations.failed(operation, error, context.now_ms()))

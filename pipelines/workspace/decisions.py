@@ -127,14 +127,22 @@ def else_as_it_was(context: Context, job: JobName, *, stops: bool) -> Iterator[N
     try:
         yield
     except TidemarkError as error:
-        newest = runs.newest(context, job)
-        if not stops or newest is None or newest.state.goes_on:
+        told = as_it_was(context, job, error) if stops else error
+        if told is error:
             raise
-        resumes.plan(context, Resume(job, force=True)).do(Ticket())
-        if isinstance(error, Cancelled):
-            raise
-        message = f"{error.message.rstrip('.')}. {job} goes on as it was"
-        raise GROUPS.get(error.group, TidemarkError)(error.code, message, error.hint) from error
+        raise told from error
+
+
+def as_it_was(context: Context, job: JobName, error: TidemarkError) -> TidemarkError:
+    """The error, which says so, once the job goes on as it was; of one that has not stopped, or was begun again, nothing becomes."""
+    newest = runs.newest(context, job)
+    if newest is None or newest.state.goes_on:
+        return error
+    resumes.plan(context, Resume(job, force=True)).do(Ticket())
+    if isinstance(error, Cancelled):
+        return error
+    message = f"{error.message.rstrip('.')}. {job} goes on as it was"
+    return GROUPS.get(error.group, TidemarkError)(error.code, message, error.hint)
 
 
 def record(context: Context, decided: Variant, decision: Decision, message: str) -> None:

@@ -1,7 +1,7 @@
 """Operations: work in a thread of its own that says how far it is and can be cancelled; its end is kept in the catalog.
 
 What is under way is in memory alone: after a crash the opening finds the operation running and fails it (`cleanup`), and what the
-work left half done is cleaned by the engine's own rules.
+work left half done is cleaned by the engine's own rules. Stops and changeovers are written down, and the next server goes on with them.
 """
 
 from __future__ import annotations
@@ -55,9 +55,7 @@ def begin(context: Context, change: Change[Any, Any], works: Works, work: Callab
     notice = Notice(lambda: save(context, operation), NOTICED_S)
     if change.follows:
         notice.write()
-    context.under_way[operation.id] = ticket
-    carry = (context, operation, answer.work, ticket, notice.close)
-    threading.Thread(target=_carry, args=carry, name=f"operation {operation.id}", daemon=True).start()
+    _start(context, operation, answer.work, ticket, notice.close)
     has_ended = ticket.ended.wait(MOMENT_S if change.follows else AT_ONCE_S)
     if not change.follows and (has_ended or not notice.write()):
         if not notice.is_written:
@@ -75,6 +73,17 @@ def noticed(context: Context, works: Works, work: Callable[[Ticket], T], result:
     return answer.read()
 
 
+def carry_on(context: Context, left: Operation, work: Callable[[Ticket], str]) -> None:
+    """Goes on with an operation that an earlier server has left, in a thread of its own."""
+    _start(context, left, work, Ticket(left.id), lambda: True)
+
+
+def _start(context: Context, operation: Operation, work: Callable[[Ticket], str], ticket: Ticket, is_seen: Callable[[], bool]) -> None:
+    context.under_way[operation.id] = ticket
+    carry = (context, operation, work, ticket, is_seen)
+    threading.Thread(target=_carry, args=carry, name=f"operation {operation.id}", daemon=True).start()
+
+
 def new(context: Context, works: Works) -> Operation:
     """An operation that is not begun yet."""
     operation_id = OperationId(context.new_id("o"))
@@ -88,7 +97,7 @@ def _carry(context: Context, running: Operation, work: Callable[[Ticket], str], 
     """Does the work; saves the ended operation where it `is_seen`."""
     try:
         ended = _ended(running, work, ticket)
-        if is_seen():
+        if is_seen() and not ticket.is_left:
             _save_end(context, replace(ended, job=ticket.job or ended.job, ended_ms=context.now_ms(), can_cancel=False))
     finally:
         context.under_way.pop(running.id, None)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from pipelines.catalog import batches as batch_rows
 from pipelines.catalog import runs as run_rows
+from pipelines.catalog import summaries as summary_rows
 from pipelines.domain import errors, probations
 from pipelines.domain.errors import Conflict, Invalid
 from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId
@@ -16,7 +17,9 @@ from pipelines.domain.resources import Resources
 from pipelines.domain.restores import RestorePlan
 from pipelines.savepoint import sinks
 from pipelines.verbs.probation import OnProbation
+from pipelines.words import alerts, figures
 from pipelines.workspace import failures, safety, sources
+from pipelines.workspace.alerts import rules
 from pipelines.workspace.context import Context
 
 
@@ -24,9 +27,11 @@ def planned(context: Context, change: OnProbation, newest: Run, shown: RestorePl
     """The plan of a resume after the run `newest` with the probation that is asked for; refused where there is no way back. `before`: what
     the job may take as it is.
 
-    Raises Invalid (`probation.endless`, `probation.same_version`).
+    Raises Invalid (`probation.endless`, `probation.same_version`, `probation.limit`, `alert.when`).
     """
-    terms = probations.terms(change.probation_batches, change.probation_ms, change.longest_batch_ms)
+    for text in change.probation_limits:
+        rules.check_figure(probations.limit(text))
+    terms = probations.terms(change.probation_batches, change.probation_ms, change.longest_batch_ms, change.probation_limits)
     if terms is None:
         return shown
     if shown.version == newest.version:
@@ -91,4 +96,15 @@ def seen(context: Context, run: Run, terms: Terms, at_ms: int) -> Seen:
         {query.query: counted.get(query.query, 0) for query in started},
         too_long,
         () if terms.longest_batch_ms is None else failures.under_way(context, run.job, run.id, at_ms),
+        _beyond(context, run, terms, at_ms) if any(counted.values()) else (),
     )
+
+
+def _beyond(context: Context, run: Run, terms: Terms, at_ms: int) -> tuple[str, ...]:
+    """The figures of the job that are beyond a limit, as alerts would say it."""
+    if not terms.limits:
+        return ()
+    with context.catalog.reading() as reader:
+        (summary,) = summary_rows.listed(reader, at_ms, run.job)
+    readings = (alerts.reading(probations.limit(text), figures.Seen(summary, at_ms)) for text in terms.limits)
+    return tuple(reading.words for reading in readings if reading.holds)

@@ -1,8 +1,8 @@
 """Rescaling a job: it stops with a savepoint, and goes on from a copy of it whose state has other partitions.
 
 The order: (1) the job is stopped with a savepoint where it runs, else one is taken; (2) it is resumed from it, with the rewriting as a step
-of the restore. Where one of them fails, or is cancelled, a job that ran goes on as it was. A crash before the new run is wanted leaves it
-stopped, as it was.
+of the restore. Where one of them fails, a job that ran goes on as it was; where the server ends, the next one goes on with it
+(`changeovers`). A job that did not run is left as it was.
 """
 
 from __future__ import annotations
@@ -11,20 +11,23 @@ from dataclasses import dataclass, replace
 
 from pipelines.domain.decisions import Does, Step
 from pipelines.domain.errors import Conflict, refusal
-from pipelines.domain.ids import JobName, RunId, SavepointId
+from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Run
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Reason
 from pipelines.savepoint import rescaling, restore, rewind
+from pipelines.storage import documents
 from pipelines.verbs.rescale import Rescale, RescalePlan
 from pipelines.verbs.resume import Resume
-from pipelines.verbs.stop import Stop
 from pipelines.verbs.take import Take
-from pipelines.workspace import attachments, decisions, events, job_places, lockstep, resumes, runs, savepoints
+from pipelines.workspace import attachments, changeovers, events, job_places, lockstep, resumes, runs, savepoints
+from pipelines.workspace.changeovers import Changeover
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.savepoints import PlannedTake
 from pipelines.workspace.tickets import Ticket
+
+RESCALED = "job.rescaled"
 
 
 @dataclass(frozen=True)
@@ -87,23 +90,14 @@ def _steps(job: JobName, partitions: int, live: bool) -> tuple[Step, ...]:
 def _rescale(context: Context, asked: Rescaling, ticket: Ticket) -> str:
     if asked.plan.restore.refusal is not None:
         raise asked.plan.restore.refusal.error
-    savepoint = _saved(context, asked, ticket)
-    resume = Resume(asked.job, from_savepoint=savepoint, force=True)
-    with decisions.else_as_it_was(context, asked.job, stops=asked.plan.stops):
-        run = resumes.planned(context, resume, run=asked.run, partitions=asked.plan.partitions).do(ticket)
     message = f"{asked.job} was rescaled: it goes on with its state in {asked.plan.partitions:,} partitions"
-    events.say(context, "job.rescaled", asked.job, run.id, message)
+    resume = Resume(asked.job, force=True)
+    if asked.plan.stops:
+        asked_for = (asked.job, ticket.operation, "rescale", asked.newest.id, asked.run)
+        changeover = Changeover(*asked_for, asked.take.label, documents.plain(resume), RESCALED, message, partitions=asked.plan.partitions)
+        return changeovers.carry_out(context, changeover, ticket).id
+    ticket.step(f"taking a savepoint of {asked.job}")
+    resume = replace(resume, from_savepoint=savepoints.publish(context, asked.take, ticket).id)
+    run = resumes.planned(context, resume, run=asked.run, partitions=asked.plan.partitions).do(ticket)
+    events.say(context, RESCALED, asked.job, run.id, message)
     return run.id
-
-
-def _saved(context: Context, asked: Rescaling, ticket: Ticket) -> SavepointId:
-    """The savepoint to go on from. Raises Conflict (`rescale.unsaved`) where the job stopped without one."""
-    if not asked.plan.stops:
-        ticket.step(f"taking a savepoint of {asked.job}")
-        return savepoints.publish(context, asked.take, ticket).id
-    ticket.step(f"stopping {asked.job}")
-    with decisions.else_as_it_was(context, asked.job, stops=True):
-        savepoint = decisions.stopped(context, Stop(asked.job, label=asked.take.label), ticket)
-    if savepoint is None:
-        raise Conflict("rescale.unsaved", f"{asked.job} stopped without a savepoint", "Resume it: it goes on as it was.")
-    return savepoint

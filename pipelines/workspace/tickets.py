@@ -28,6 +28,8 @@ class Ticket:
         self.job = JobName("")
         """The job that the work is about, where only the work itself finds it out."""
         self.ended = threading.Event()
+        self.is_left = False
+        """Whether cancelled work is written down, and left to the next server."""
         self._limit: tuple[float, float, str] | None = None
 
     @property

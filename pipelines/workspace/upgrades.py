@@ -2,8 +2,8 @@
 
 The order, for a job that runs: (1) the changed code is checked against the state of the savepoint that stands for the present one, which is
 taken where there is none, its environment is made, and it is planned once more; what is refused by then leaves the job untouched; (2) it is
-stopped with a savepoint; (3) it is resumed with the changed code. Where (2) or (3) fails, the job goes on as it was. A crash before the new
-run is wanted leaves it stopped, with its savepoint.
+stopped with a savepoint; (3) it is resumed with the changed code. Where (2) or (3) fails, the job goes on as it was. A crash before (2)
+leaves it running; from then on the next server goes on with it (`changeovers`).
 """
 
 from __future__ import annotations
@@ -12,21 +12,24 @@ from dataclasses import dataclass, replace
 
 from pipelines.domain.decisions import Does, Step
 from pipelines.domain.errors import Conflict, Invalid
-from pipelines.domain.ids import JobName, SavepointId
+from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import Run
 from pipelines.domain.probations import NO_WAY
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Reason
 from pipelines.domain.versions import Version
+from pipelines.storage import documents
 from pipelines.verbs.resume import Resume
-from pipelines.verbs.stop import Stop
 from pipelines.verbs.take import Take
 from pipelines.verbs.upgrade import Upgrade, UpgradePlan
-from pipelines.workspace import attachments, checked, decisions, environments, events, resumes, runs, savepoints
+from pipelines.workspace import attachments, changeovers, checked, environments, events, resumes, runs, savepoints
+from pipelines.workspace.changeovers import Changeover
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.stops import NOTHING_TO_SAVE
 from pipelines.workspace.tickets import Ticket
+
+UPGRADED = "job.upgraded"
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,10 @@ class Upgrading:
     version: Version
     restore: RestorePlan
     """Without a refusal that a check may lift."""
+
+    @property
+    def message(self) -> str:
+        return f"{self.job} was upgraded: it goes on as version {self.version.id}, where it was {self.newest.version}"
 
     @property
     def checks(self) -> bool:
@@ -64,9 +71,10 @@ def plan(context: Context, change: Upgrade) -> Planned[str, UpgradePlan]:
     shown = UpgradePlan(name, newest.id, newest.version, stops, _steps(asked, stops=stops, opens=asked.restore != made.plan), asked.restore)
 
     def do(ticket: Ticket) -> str:
-        run = _upgrade(context, asked, ticket) if stops else made.do(ticket)
-        message = f"{name} was upgraded: it goes on as version {run.version}, where it was {newest.version}"
-        events.say(context, "job.upgraded", name, run.id, message)
+        if stops:
+            return _upgrade(context, asked, ticket).id
+        run = made.do(ticket)
+        events.say(context, UPGRADED, name, run.id, asked.message)
         return run.id
 
     return Planned(shown, do, version)
@@ -111,12 +119,10 @@ def _upgrade(context: Context, asked: Upgrading, ticket: Ticket) -> Run:
     found = checked.first(context, resume, plan, asked.version, ticket, new_queries=resume.new_queries, is_forced=resume.force)
     environments.make(context, asked.version, ticket)
     _refuse(context, asked, judged)
-    with decisions.else_as_it_was(context, asked.job, stops=True):
-        ticket.step(f"stopping {asked.job}")
-        decisions.stopped(context, Stop(asked.job, label=f"the last of version {asked.newest.version}"), ticket)
-        ticket.step(f"starting {asked.job}")
-        verdict = found.verdict or plan.verdict
-        run = resumes.planned(context, resume, judged=judged, verdict=verdict).do(ticket)
+    asked_for = (asked.job, ticket.operation, "upgrade", asked.newest.id, RunId(context.new_id("r")))
+    label, said = f"the last of version {asked.newest.version}", (UPGRADED, asked.message)
+    goes_on = Changeover(*asked_for, label, documents.plain(resume), *said, judged, found.verdict or plan.verdict)
+    run = changeovers.carry_out(context, goes_on, ticket)
     checked.tell(context, found, asked.job, run.id)
     return run
 

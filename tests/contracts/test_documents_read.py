@@ -59,6 +59,7 @@ from pipelines.storage.documents import Numbered
 from pipelines.supervisor.afar.mirror import Mirrored
 from pipelines.supervisor.afar.starting import EndAsked
 from pipelines.supervisor.facts import Terminated
+from pipelines.workspace.changeovers import Changeover
 from pipelines.workspace.json_lines import Idle, Size
 from pipelines.workspace.opening import Announced, Marker
 from pipelines.workspace.plan_differences import KeptPlans
@@ -74,6 +75,7 @@ DECODED = [
     AuditLine,
     Backup,
     Bisection,
+    Changeover,
     Cluster,
     DriverEvent,
     Edge,

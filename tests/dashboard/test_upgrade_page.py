@@ -108,9 +108,13 @@ def test_a_probation_is_typed_shown_in_the_plan_and_asked_for(opened: Opener) ->
     assert "soon" in texts(app) and app.button(key="upgrade_start").disabled
     app.text_input(key=f"probation_longest_{key(face)}").set_value("30s").run()
     assert f"to version {ORIGINAL.id}, to the savepoint before it" in texts(app)
-    assert any("--probation-batches 3 --longest-batch 30s" in block.value for block in app.code)
+    app.text_input(key=f"probation_limit_{key(face)}").set_value("event_time_lag_seconds > 5m").run()
+    limited = "--probation-batches 3 --longest-batch 30s --probation-limit 'event_time_lag_seconds > 5m'"
+    assert any(limited in block.value for block in app.code)
     clicked(app, "upgrade_start")
-    assert face.begun == [Resume(JOB, args=("--fast",), probation_batches=3, longest_batch_ms=30_000, check=True)]
+    limits = ("event_time_lag_seconds > 5m",)
+    change = Resume(JOB, args=("--fast",), probation_batches=3, longest_batch_ms=30_000, probation_limits=limits, check=True)
+    assert face.begun == [change]
 
 
 def test_typed_requirements_are_asked_for_and_shown_as_a_command(opened: Opener) -> None:

@@ -184,6 +184,32 @@ def test_a_batch_that_takes_too_long_is_missed_once(house: House) -> None:
     assert document(house, run).why == "batch 14 of counts took 1,001 ms, more than 1,000 ms"
 
 
+def test_a_figure_beyond_its_limit_takes_it_back(house: House) -> None:
+    house.ran()
+    for limit, code in (
+        ("lagging", "probation.limit"),
+        ("growth of state_rows in 1h > 5", "probation.limit"),
+        ("happiness > 5", "alert.when"),
+        ("lots", "alert.when"),
+    ):
+        with pytest.raises(Invalid) as error:
+            house.face.plan(replace(UPGRADE, probation_limits=(limit,)))
+        assert error.value.code == code
+    limits = ("observed checks.bad_rows > 5", "batch_seconds_p99 > 1h", "tidemark_job_batch >= 15")
+    run = upgraded(house, replace(UPGRADE, probation_batches=9, probation_limits=limits))
+    assert document(house, run).terms.limits == limits
+    now = runs.find(house.face.context, run.id)
+    assert now is not None
+    watch = probations.Watch(house.face.context)
+    assert not watch.look(now), "no batch yet"
+    house.progress(run, 14)
+    house.see(run, RunState.RUNNING)
+    assert not watch.look(now)
+    house.progress(run, 15)
+    house.see(run, RunState.RUNNING)
+    assert watch.look(now) and document(house, run).why == "batch is 15; limit >= 15"
+
+
 def refused(house: House, savepoint: SavepointId) -> str:
     """The code with which its disposal is refused; empty where it is not."""
     (outcome,) = house.face.plan(Dispose((savepoint,))).outcomes

@@ -95,12 +95,17 @@ def _given(old: Rule | None, change: SetAlert) -> Rule:
     return replace(rule, channels=() if change.channels == (ALL,) else tuple(dict.fromkeys(change.channels))) if change.channels else rule
 
 
-def _check(context: Context, rule: Rule) -> None:
+def check_figure(rule: Rule) -> None:
+    """Raises what `condition` does, and Invalid (`alert.when`) for a figure that there is none of."""
     when = condition(rule)
     if when.figure and not when.observed and not when.growth and when.figure not in ALERTABLE:
         own = f"of the job's own numbers '{OBSERVED}NAME.COLUMN', of what grows '{GROWTH}state_bytes in 1h'"
         hint = f"Figures are {', '.join(ALERTABLE)}, and {own}; `/metrics` has {METRIC} before them."
         raise Invalid("alert.when", f"There is no figure {when.figure!r}", hint)
+
+
+def _check(context: Context, rule: Rule) -> None:
+    check_figure(rule)
     if max(rule.for_ms, rule.clear_for_ms, rule.repeat_ms) > LONGEST_MS:
         raise Invalid("alert.longest", "No time of an alert is longer than 366 days", "Give a shorter one.")
     known = {channel.name for channel in context.files.alert_settings().channels}
