@@ -18,8 +18,8 @@ UNIT = "snapshots"
 
 
 def holding(library: Storage, savepoint: SavepointId, image: QueryImage) -> Holding | None:
-    """What the table has of what a fork begins with; None for another sink, and where no snapshot was noted. A snapshot that has no tag of the
-    savepoint's gets it. Raises NotFound where that was disposed of meanwhile."""
+    """What the table has of what a fork begins with; None for another sink, and where no snapshot was noted. A snapshot that has no tag of
+    the savepoint's gets it. Raises NotFound where that was disposed of meanwhile."""
     noted = image.snapshot
     if noted is None or noted.snapshot is None:
         return None

@@ -1,7 +1,7 @@
 """Tags on the snapshots of Iceberg tables that savepoints note: `expire_snapshots` takes none that has one.
 
-A tag is one commit, as Iceberg's `HadoopTableOperations` makes it: the metadata under the next number, if nobody has that. Whoever commits at
-the same time finds the number taken, and tries again. All else stays, also the time of the last change, which is by its writers' clocks.
+A tag is one commit, as Iceberg's `HadoopTableOperations` makes it: the metadata under the next number, if nobody has that. Whoever commits
+at the same time finds the number taken, and tries again. All else stays, also the time of the last change, which is by its writers' clocks.
 """
 
 from __future__ import annotations

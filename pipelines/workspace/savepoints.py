@@ -221,8 +221,8 @@ def _listed(reader: Reader, savepoint: SavepointId) -> Savepoint | None:
 
 
 def dispose(context: Context, savepoint: SavepointId, shelves: Shelves | None = None) -> None:
-    """Deletes it, and its tags in Iceberg tables; Conflict (`savepoint.in_use`) while something is made from it. Of one that somebody removed
-    from its home the note."""
+    """Deletes it, and its tags in Iceberg tables; Conflict (`savepoint.in_use`) while something is made from it. Of one that somebody
+    removed from its home the note."""
     with context.catalog.reading() as reader:
         listed = _listed(reader, savepoint)  # first: whoever looks for its files meanwhile has the catalog forget it
     if not homes.gone(context, savepoint):
