@@ -9,7 +9,7 @@ from pipelines.domain import kafka
 from pipelines.domain.errors import Conflict, Unavailable
 from pipelines.domain.kafka_sign_ins import PREFIX
 from pipelines.domain.run_specs import RunSpec
-from pipelines.driver.connect import topics as connected_topics
+from pipelines.driver import connected_topics
 from pipelines.driver.records import Records
 
 PATIENCE_MS = 10_000
