@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,14 +30,14 @@ CONF = {
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[str]:
-    """Its address, `sc://host:port`; it is up when the block begins and gone after it."""
+def serving(folder: Path, conf: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Its address, `sc://host:port`; it is up when the block begins and gone after it. `conf`: more of its confs, as what gives it jars."""
     local_files.prepare()
     java.prepare()
     spec = find_spec("pyspark")
     assert spec is not None and spec.origin is not None
     log = folder / "connect.log"
-    words = [word for key, value in CONF.items() for word in ("--conf", f"{key}={value}")]
+    words = [word for key, value in {**CONF, **(conf or {})}.items() for word in ("--conf", f"{key}={value}")]
     command = [str(Path(spec.origin).parent / "bin" / "spark-submit"), "--master", "local[2]", "--driver-java-options", classes.BRIEF]
     with log.open("wb") as output:
         server = subprocess.Popen(

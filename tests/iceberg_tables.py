@@ -10,7 +10,7 @@ from pyiceberg.catalog.noop import NoopCatalog
 from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
 from pyiceberg.schema import Schema
-from pyiceberg.serializers import ToOutputFile
+from pyiceberg.serializers import FromInputFile, ToOutputFile
 from pyiceberg.table import CommitTableResponse, Table
 from pyiceberg.table.metadata import TableMetadata, new_table_metadata
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
@@ -43,6 +43,13 @@ def create(folder: Path, schema: Schema = EVENTS, **properties: str) -> Any:
     metadata = new_table_metadata(schema, UNPARTITIONED_PARTITION_SPEC, UNSORTED_SORT_ORDER, str(folder), properties)
     (folder / "metadata").mkdir(parents=True)
     return Table(("db", folder.name), metadata, _written(folder, 1, metadata), PyArrowFileIO(), Folders("lake"))
+
+
+def reopened(folder: Path) -> Any:
+    """The table as its newest metadata has it: others may have committed since."""
+    newest = max((folder / "metadata").glob("v*.metadata.json"), key=lambda path: int(path.name.split(".")[0][1:]))
+    metadata = FromInputFile.table_metadata(PyArrowFileIO().new_input(str(newest)))
+    return Table(("db", folder.name), metadata, str(newest), PyArrowFileIO(), Folders("lake"))
 
 
 def append(table: Any, rows: list[dict[str, Any]]) -> int:

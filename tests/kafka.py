@@ -29,10 +29,15 @@ SETTINGS = """
 process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
-listeners=PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{signed},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{signed}
+listeners=PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{signed},SSL://127.0.0.1:{tls},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port},SASL_PLAINTEXT://127.0.0.1:{signed},SSL://127.0.0.1:{tls}
 controller.listener.names=CONTROLLER
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SSL:SSL,CONTROLLER:PLAINTEXT
+ssl.client.auth=required
+ssl.keystore.type=PEM
+ssl.keystore.location={certificates}/broker.pem
+ssl.truststore.type=PEM
+ssl.truststore.location={certificates}/reader.crt
 sasl.enabled.mechanisms=PLAIN
 listener.name.sasl_plaintext.plain.sasl.jaas.config={plain} required user_{user}="{password}";
 log.dirs={folder}
@@ -64,10 +69,14 @@ def conf() -> dict[str, str]:
 
 @dataclass
 class Broker:
-    """A running broker; `servers` is what clients are told, `signed` what those are that sign in (SASL_PLAINTEXT, PLAIN)."""
+    """A running broker; `servers` is what clients are told, `signed` what those are that sign in (SASL_PLAINTEXT, PLAIN), `tls` what those
+    are that do by a certificate (SSL)."""
 
     servers: str
     signed: str
+    tls: str
+    certificates: Path
+    """`broker.crt` is what clients trust; `reader.key`, which `PASSWORD` opens, and `reader.crt` sign in, and are both in `reader.pem`."""
     process: subprocess.Popen[bytes]
 
     @cached_property
@@ -149,23 +158,35 @@ def serving(folder: Path) -> Iterator[Broker]:
     """A broker that keeps its topics in `folder`, until the block ends."""
     if lacks := missing():
         pytest.skip(lacks)
-    port, signed, controller = free_ports(3)
+    port, signed, tls, controller = free_ports(4)
     settings, log = folder / "server.properties", folder / "log"
     log.mkdir(parents=True)
+    certify(folder, "broker")
+    certify(folder, "reader", PASSWORD)
     (log / "meta.properties").write_text("version=1\ncluster.id=AAAAAAAAAAAAAAAAAAAAAA\nnode.id=1\n")
-    named = {"port": port, "signed": signed, "controller": controller, "folder": log}
+    named = {"port": port, "signed": signed, "tls": tls, "controller": controller, "folder": log, "certificates": folder}
     settings.write_text(SETTINGS.format(**named, plain=PLAIN, user=USER, password=PASSWORD))
     java = java_home().path / "bin" / "java"
     command = [str(java), *SMALL, "-cp", f"{maven.folder(BROKER)}{os.sep}*", "kafka.Kafka", str(settings)]
     with (folder / "broker.log").open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)
-    broker = Broker(f"127.0.0.1:{port}", f"127.0.0.1:{signed}", process)
+    broker = Broker(f"127.0.0.1:{port}", f"127.0.0.1:{signed}", f"127.0.0.1:{tls}", folder, process)
     try:
         until(lambda: _answers(broker), what="the broker did not answer")
         yield broker
     finally:
         process.kill()
         process.wait()
+
+
+def certify(folder: Path, name: str, password: str = "") -> None:
+    """A certificate that its holder has signed, of this machine, and its key, which the password opens."""
+    key, certificate = folder / f"{name}.key", folder / f"{name}.crt"
+    kind = ["-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-days", "2", "-subj", f"/CN={name}"]
+    secret = ["-passout", f"pass:{password}"] if password else ["-nodes"]
+    places = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate]
+    subprocess.run(["openssl", "req", *kind, *secret, *places], check=True, capture_output=True)
+    (folder / f"{name}.pem").write_text(key.read_text() + certificate.read_text())
 
 
 def _answers(broker: Broker) -> bool:

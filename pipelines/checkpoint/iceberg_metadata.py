@@ -6,6 +6,8 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
+from collections.abc import Mapping
+from typing import Any
 
 from pipelines.checkpoint import damage, logs
 from pipelines.domain import iceberg
@@ -33,11 +35,37 @@ def newest(storage: Storage) -> str | None:
 def read(storage: Storage) -> Table | None:
     """The table as its newest metadata says it; None where there is none. Raises Corrupt for a damaged file, Unsupported as `newest`."""
     path = newest(storage)
-    if path is None:
-        return None
+    return table(path, content(storage, path)) if path is not None else None
+
+
+def table(path: str, raw: Mapping[str, Any]) -> Table:
+    """The table of a metadata file. Raises Corrupt where it is none."""
+    try:
+        return iceberg.table_of(raw)
+    except ValueError as error:
+        raise damage.malformed(path, str(error)) from error
+
+
+def content(storage: Storage, path: str) -> dict[str, Any]:
+    """What a metadata file says. Raises Corrupt for a damaged one."""
     data = storage.read(path)
     try:
-        text = gzip.decompress(data) if ".gz" in paths.name(path) else data
-        return iceberg.table_of(logs.json_object(path, logs.decoded(path, text)))
-    except (EOFError, OSError, ValueError, zlib.error) as error:
+        text = gzip.decompress(data) if _is_packed(path) else data
+    except (EOFError, OSError, zlib.error) as error:
         raise damage.malformed(path, str(error)) from error
+    return logs.json_object(path, logs.decoded(path, text))
+
+
+def following(path: str) -> str:
+    """Where the metadata is written that comes after that of `path`."""
+    number, _, rest = paths.name(path).removeprefix("v").partition(".")
+    return paths.join(FOLDER, f"v{int(number) + 1}.{rest}")
+
+
+def packed(path: str, text: bytes) -> bytes:
+    """The bytes of a metadata file that is called so."""
+    return gzip.compress(text) if _is_packed(path) else text
+
+
+def _is_packed(path: str) -> bool:
+    return ".gz" in paths.name(path)

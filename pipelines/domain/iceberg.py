@@ -49,6 +49,8 @@ class Table:
     snapshots: Mapping[int, Snapshot] = field(default_factory=dict)
     branches: Mapping[str, int] = field(default_factory=dict)
     """Name -> the newest snapshot."""
+    tags: Mapping[str, int] = field(default_factory=dict)
+    """Name -> the snapshot that it keeps."""
     properties: Mapping[str, str] = field(default_factory=dict)
     kept_ms: str = ""
     """How long snapshots of `main` are kept, and how many of them at least, where the branch itself says it."""
@@ -68,13 +70,15 @@ def table_of(metadata: Mapping[str, Any]) -> Table:
     """The table of a metadata file; ValueError where it is none."""
     try:
         snapshots = {raw["snapshot-id"]: _snapshot(raw) for raw in metadata.get("snapshots") or ()}
-        branches = {name: ref["snapshot-id"] for name, ref in (metadata.get("refs") or {}).items() if ref["type"] == "branch"}
+        refs = metadata.get("refs") or {}
+        branches, tags = ({name: ref["snapshot-id"] for name, ref in refs.items() if ref["type"] == kind} for kind in ("branch", "tag"))
         current = metadata.get("current-snapshot-id")
         if current is not None and current != -1:
             branches.setdefault(MAIN, current)
         properties = {str(name): str(value) for name, value in (metadata.get("properties") or {}).items()}
-        kept_ms, kept_snapshots = _kept((metadata.get("refs") or {}).get(MAIN) or {})
-        return Table(str(metadata["table-uuid"]), str(metadata["location"]), snapshots, branches, properties, kept_ms, kept_snapshots)
+        kept_ms, kept_snapshots = _kept(refs.get(MAIN) or {})
+        uuid, location = str(metadata["table-uuid"]), str(metadata["location"])
+        return Table(uuid, location, snapshots, branches, tags, properties, kept_ms, kept_snapshots)
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"no metadata of an Iceberg table: {error!r}") from error
 

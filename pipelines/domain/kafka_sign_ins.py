@@ -13,12 +13,17 @@ PROTOCOL, MECHANISM, JAAS = "security.protocol", "sasl.mechanism", "sasl.jaas.co
 USER, PASSWORD = "sasl.username", "sasl.password"
 STORE_TYPE, STORE_PLACE, STORE_TEXT = "ssl.truststore.type", "ssl.truststore.location", "ssl.truststore.certificates"
 HOST_CHECK = "ssl.endpoint.identification.algorithm"
-OWN_CERTIFICATES = ("ssl.keystore.location", "ssl.keystore.key")
-NOTED = (PROTOCOL, MECHANISM, STORE_TYPE, STORE_PLACE, STORE_TEXT, HOST_CHECK, OWN_CERTIFICATES[0])
-"""The options that are kept as they are, if given: none of them is a secret."""
-READ = (*NOTED, JAAS, OWN_CERTIFICATES[1])
+OWN_TYPE, OWN_PLACE, OWN_CHAIN = "ssl.keystore.type", "ssl.keystore.location", "ssl.keystore.certificate.chain"
+"""Of a source's own certificate, by which it signs in: a file that has its key, too, or its text."""
+OWN_KEY, KEY_PASSWORD = "ssl.keystore.key", "ssl.key.password"
+NOTED = (PROTOCOL, MECHANISM, STORE_TYPE, STORE_PLACE, STORE_TEXT, HOST_CHECK, OWN_TYPE, OWN_PLACE, OWN_CHAIN)
+"""The options that are kept as they are, if given, or as the reference by which they came: none of them is a secret."""
+REFERRED = (OWN_KEY, KEY_PASSWORD)
+"""Those of which the reference is kept by which they came, empty for one that came by none."""
+READ = (*NOTED, *REFERRED, JAAS)
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 """Those with a user and a password, which both clients have."""
+BY_REFERENCE = "give it as {env:NAME} or {file:/path} in an argument or a conf"
 _WORD = re.compile(r"""(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;"']+))""")
 Options = Mapping[str, str]
 """Kafka's names, without Spark's prefix."""
@@ -29,9 +34,8 @@ def noted(options: Options, referred: Mapping[str, str]) -> dict[str, str]:
     which all came; `referred` has the reference of each value. Nothing for a source that takes no sign-in."""
     if options.get(PROTOCOL, "PLAINTEXT").upper() == "PLAINTEXT":
         return {}
-    kept = {name: options[name] for name in NOTED if name in options}
-    if options.get(OWN_CERTIFICATES[1]):
-        kept[OWN_CERTIFICATES[0]] = "inline"
+    kept = {name: referred.get(options[name], options[name]) for name in NOTED if name in options}
+    kept |= {name: referred.get(options[name], "") for name in REFERRED if options.get(name)}
     jaas = options.get(JAAS, "")
     if jaas in referred:
         return {**kept, JAAS: referred[jaas]}
@@ -50,8 +54,11 @@ def hindrance(options: Options) -> str:
     protocol, mechanism = options.get(PROTOCOL, "").upper(), options.get(MECHANISM, "GSSAPI").upper()
     if not protocol:
         return "takes a sign-in, and no run here noted how its source signs in"
-    if OWN_CERTIFICATES[0] in options:
-        return "takes a sign-in by a certificate (ssl.keystore), which Tidemark does not have"
+    if (OWN_PLACE in options or OWN_KEY in options) and options.get(OWN_TYPE, "JKS").upper() != "PEM":
+        return f"takes a sign-in by a certificate in a keystore of Java ({options.get(OWN_TYPE, 'JKS')}): one of type PEM can be read"
+    alone = [name for name in REFERRED if not options.get(name, name)]
+    if alone:
+        return f"takes a secret that the job's code has by itself ({alone[0]}): {BY_REFERENCE}"
     if (STORE_PLACE in options or STORE_TEXT in options) and options.get(STORE_TYPE, "JKS").upper() != "PEM":
         return f"has a certificate that is checked by a truststore of Java ({options.get(STORE_TYPE, 'JKS')}): one of type PEM can be read"
     if not protocol.startswith("SASL"):
@@ -59,7 +66,7 @@ def hindrance(options: Options) -> str:
     if mechanism not in MECHANISMS:
         return f"takes a sign-in by {mechanism}, and Tidemark has {', '.join(MECHANISMS)}"
     if PASSWORD not in options and JAAS not in options:
-        return "takes a password that the job's code has by itself: give it as {env:NAME} or {file:/path} in an argument or a conf"
+        return f"takes a password that the job's code has by itself: {BY_REFERENCE}"
     return ""
 
 
@@ -71,6 +78,7 @@ def client(options: Options, put_in: Callable[[str], str]) -> dict[str, str]:
         names = {STORE_PLACE: "ssl.ca.location", STORE_TEXT: "ssl.ca.pem"}
         conf |= {names[name]: options[name] for name in names if name in options}
         conf |= {HOST_CHECK: options[HOST_CHECK].lower() or "none"} if HOST_CHECK in options else {}
+        conf |= _own_certificate(options, put_in)
     if not conf[PROTOCOL].startswith("SASL"):
         return conf
     both = (options[USER], put_in(options[PASSWORD])) if PASSWORD in options else user_and_password(put_in(options[JAAS]))
@@ -79,3 +87,13 @@ def client(options: Options, put_in: Callable[[str], str]) -> dict[str, str]:
             "kafka.sign_in", f"{options.get(JAAS, '')} has no username and password", "Write a line of sasl.jaas.config in it."
         )
     return {**conf, MECHANISM: options[MECHANISM].upper(), USER: both[0], PASSWORD: both[1]}
+
+
+def _own_certificate(options: Options, put_in: Callable[[str], str]) -> dict[str, str]:
+    """librdkafka reads certificates and key each from a place of its own, which may be one file."""
+    conf = {KEY_PASSWORD: put_in(options[KEY_PASSWORD])} if KEY_PASSWORD in options else {}
+    if OWN_PLACE in options:
+        return {**conf, "ssl.certificate.location": options[OWN_PLACE], "ssl.key.location": options[OWN_PLACE]}
+    if OWN_KEY in options:
+        return {**conf, "ssl.certificate.pem": put_in(options.get(OWN_CHAIN, "")), "ssl.key.pem": put_in(options[OWN_KEY])}
+    return conf

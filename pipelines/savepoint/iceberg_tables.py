@@ -1,6 +1,6 @@
 """The Iceberg table that a query writes to: the snapshot of its branch that a batch made, and what stands against going on from there.
 
-A savepoint notes the snapshot and holds no file of it: the table keeps those until it expires the snapshot.
+A savepoint notes the snapshot and holds no file of it: the table keeps those, as long as it has the savepoint's tag (`iceberg_tags`).
 """
 
 from __future__ import annotations

@@ -10,11 +10,12 @@ from pipelines.domain.delta_commits import BACK_FORMAT, Back
 from pipelines.domain.placeholders import OUTPUT
 from pipelines.domain.savepoints import Manifest, QueryImage, StoredFile
 from pipelines.domain.sinks import BACK, FILE_SINKS, ROOT
-from pipelines.savepoint import delta_tables, history, iceberg_sinks, iceberg_tables, own_reads, sinks
+from pipelines.savepoint import delta_tables, history, iceberg_sinks, iceberg_tables, layout, own_reads, sinks
 from pipelines.savepoint.history import History
-from pipelines.savepoint.sink_places import Arguments, inside, plain
+from pipelines.savepoint.sink_places import Arguments, inside, moves_table, plain
 from pipelines.savepoint.sinks import Choice, Decision
 from pipelines.storage.protocol import Storage
+from pipelines.words import formats
 
 SINK_LOGS = ".sinks"
 
@@ -124,13 +125,23 @@ def _forked(library: Storage, manifest: Manifest, image: QueryImage, arguments: 
         return of_branch(image, iceberg_sinks.forked(image, arguments, choice))
     decision = sinks.for_fork(image, arguments, choice)
     if sinks.is_table(image):
-        return RestoredSink(image, decision, table=decision.plan.action == "continue")
+        continues = decision.plan.action == "continue"
+        return RestoredSink(image, _sized(manifest, image, arguments, decision) if continues else decision, table=continues)
     match decision.plan.action:
         case "fresh":
             return RestoredSink(image, decision, written=history.empty_log(history.log_names(manifest, image), image.batch))
         case "continue":
             return _continued(library, manifest, image, decision, arguments)
     return RestoredSink(image, decision)
+
+
+def _sized(manifest: Manifest, image: QueryImage, arguments: Arguments, decision: Decision) -> Decision:
+    """With what a table costs whose folder the code alone knows: its driver links the files there, or copies them to another disk."""
+    if not moves_table(image, arguments):
+        return decision
+    size = sum(file.bytes for file in manifest.files if file.path.startswith(f"{layout.table(image.query)}/"))
+    message = f"{decision.plan.message} Its files are linked there; on another disk {formats.size(size)} are copied as the query starts."
+    return replace(decision, plan=replace(decision.plan, message=message))
 
 
 def _continued(library: Storage, manifest: Manifest, image: QueryImage, decision: Decision, arguments: Arguments) -> RestoredSink:

@@ -90,6 +90,26 @@ def published(target: str) -> Iterator[BinaryIO]:
         raise
 
 
+def write_new(target: str, data: bytes, like: str) -> bool:
+    """Writes a file aside, flushed to disk, and gives it its name unless that is taken: whether it did. Its rights are those of `like`."""
+    aside = paths.temporary(target)
+    with typed_errors(target):
+        try:
+            with open(aside, "xb") as file:
+                os.fchmod(file.fileno(), stat.S_IMODE(os.stat(like).st_mode))
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.link(aside, target)
+        except FileExistsError:
+            return False
+        finally:
+            if os.path.lexists(aside):
+                os.unlink(aside)
+        sync_folder(os.path.dirname(target))
+    return True
+
+
 def sync_folder(folder: str) -> None:
     """Flushes a folder's names to disk, so that a rename in it outlives a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)

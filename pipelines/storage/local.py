@@ -91,6 +91,13 @@ class LocalStorage:
         with self.writing(path) as file:
             file.write(data)
 
+    def write_new(self, path: str, data: bytes, like: str) -> bool:
+        """Writes a file, whole or not at all, whoever writes there too: False where something of that name is there already. Who may read
+        the file `like` may read it."""
+        target = self._at(path)
+        with self._required():
+            return copies.write_new(target, data, self._at(like))
+
     def clone(self, source: Storage, files: Sequence[Clone], advance: Advance = unwatched) -> Sequence[How]:
         targets = paths.all_relative([file.target for file in files])
         if isinstance(source, LocalStorage):

@@ -13,7 +13,7 @@ from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.savepoints import Manifest, Reason, RetainedBatch, Savepoint, TakePlan
 from pipelines.domain.space import Space
 from pipelines.domain.watch import Watch
-from pipelines.savepoint import batch_choice, contents, library
+from pipelines.savepoint import batch_choice, contents, iceberg_tags, library
 from pipelines.savepoint import dispose as disposing
 from pipelines.savepoint import space as measuring
 from pipelines.savepoint import take as taking
@@ -86,6 +86,9 @@ def publish(context: Context, planned: PlannedTake, watch: Watch) -> Savepoint:
     label = f" ({savepoint.label})" if savepoint.label else ""
     message = f"savepoint {savepoint.id}{label} of {words.points(savepoint)} in {formats.duration(savepoint.took_ms)}"
     events.say(context, "savepoint.taken", savepoint.job, savepoint.id, message)
+    for left in iceberg_tags.keep(context.shelf(savepoint.id), savepoint.id, savepoint.queries):
+        message = f"the snapshot of savepoint {savepoint.id} in {left.table} has no tag, so its age counts: {left.why}"
+        events.say(context, "savepoint.untagged", savepoint.job, savepoint.id, message)
     return savepoint
 
 
@@ -209,18 +212,19 @@ def _forget(context: Context, savepoint: SavepointId, job: JobName | None) -> No
     events.say(context, "savepoint.disposed", job, savepoint, f"savepoint {savepoint} was disposed of")
 
 
-def _job(reader: Reader, savepoint: SavepointId) -> JobName | None:
-    """The job of a savepoint; None for one that no list shows, because it is damaged."""
+def _listed(reader: Reader, savepoint: SavepointId) -> Savepoint | None:
+    """None for one that no list shows, because it is damaged."""
     try:
-        return savepoint_rows.get(reader, savepoint).job
+        return savepoint_rows.get(reader, savepoint)
     except NotFound:
         return None
 
 
 def dispose(context: Context, savepoint: SavepointId, shelves: Shelves | None = None) -> None:
-    """Deletes it; Conflict (`savepoint.in_use`) while something is made from it. Of one that somebody removed from its home the note."""
+    """Deletes it, and its tags in Iceberg tables; Conflict (`savepoint.in_use`) while something is made from it. Of one that somebody
+    removed from its home the note."""
     with context.catalog.reading() as reader:
-        job = _job(reader, savepoint)  # first: whoever looks for its files meanwhile has the catalog forget it
+        listed = _listed(reader, savepoint)  # first: whoever looks for its files meanwhile has the catalog forget it
     if not homes.gone(context, savepoint):
         homes.unsettle(context, savepoint)
         try:
@@ -229,4 +233,7 @@ def dispose(context: Context, savepoint: SavepointId, shelves: Shelves | None = 
             homes.settle(context, savepoint)
             raise
     homes.forget(context, savepoint)
-    _forget(context, savepoint, job)
+    _forget(context, savepoint, listed.job if listed else None)
+    for left in iceberg_tags.drop(savepoint, listed.queries if listed else ()):
+        message = f"the tag of savepoint {savepoint} is still in {left.table}: {left.why}"
+        events.say(context, "savepoint.tagged", listed.job if listed else None, savepoint, message)

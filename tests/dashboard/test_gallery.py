@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
+import re
+import sys
+from pathlib import PurePath
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -14,6 +19,7 @@ from pipelines.verbs.run import RunScript
 from pipelines.verbs.system import StartExample
 from tests.dashboard.opening import Opener, clicked, texts
 from tests.faces import FakeFace
+from tests.jobs import loading
 
 
 @pytest.mark.parametrize("name", COLLECTION)
@@ -34,6 +40,25 @@ def test_all_scripts_are_listed_and_helpers_are_not() -> None:
     assert set(gallery.names()) == files - modules - {"__init__.py"}
     for name, (_, beside) in GENERATORS.items():
         assert set(scripts.read(gallery.FOLDER / f"{name}.py").files) == {f"{module}.py" for module in beside}
+
+
+@pytest.mark.parametrize("name", [name for name in gallery.names() if name.endswith(".py")])
+def test_each_script_reads_the_arguments_that_the_gallery_gives_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its `main` is called as `spark-submit` calls it, up to where it has read them; they are all that its `queries` asks for."""
+    given = gallery.from_gallery(name)
+    read = argparse.ArgumentParser.parse_args
+    heard: list[argparse.Namespace] = []
+
+    def parse(parser: argparse.ArgumentParser, *args: Any) -> None:
+        heard.append(read(parser, *args))
+        raise InterruptedError
+
+    monkeypatch.setattr(argparse.ArgumentParser, "parse_args", parse)
+    ending = [] if PurePath(name).stem in GENERATORS else ["--available-now"]
+    monkeypatch.setattr(sys, "argv", [name, *given.args, *ending])
+    with pytest.raises(InterruptedError):
+        loading.script(PurePath(name).stem)["main"]()
+    assert set(re.findall(r"\bargs\.(\w+)", given.code)) <= vars(heard[0]).keys()
 
 
 def test_a_job_of_the_collection_is_shown_and_its_input_is_made(opened: Opener) -> None:

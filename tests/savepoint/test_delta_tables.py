@@ -18,10 +18,11 @@ from pipelines.domain.ids import SavepointId
 from pipelines.domain.run_specs import ANY_TABLE
 from pipelines.domain.savepoints import Manifest, TableImage
 from pipelines.domain.versions import Version
-from pipelines.driver import delta_back
+from pipelines.driver import delta_back, delta_tables
 from pipelines.savepoint import library, restore, sinks, take, targets
 from pipelines.savepoint.batch_choice import BatchChoice, Newest, OfBatch
 from pipelines.savepoint.source import JobSource
+from pipelines.words import formats
 from tests.checkpoint.test_delta_log import checkpoint
 from tests.delta import add, batch, commit, described, remove
 from tests.savepoint.golden import NEWEST, NOW_MS, VERSION, Bench
@@ -157,6 +158,43 @@ def test_what_cannot_be_kept_is_said_and_refused(bench: Bench, table: Path) -> N
         restore.restore(bench.library, manifest.id, bench.fork(), NOW_MS)
     assert refused.value.code == "restore.history_gone" and "fresh" in refused.value.hint
     assert restore.plan(bench.library, manifest, replace(bench.fork(), sinks={"*": "fresh"})).refusal is None
+
+
+def test_a_table_on_another_disk_than_the_savepoints_is_not_kept_and_says_why(bench: Bench, table: Path, other_disk: Path) -> None:
+    away = Path(shutil.copytree(table, other_disk / "counts"))
+    (warning,) = take.look(source(bench, away), OfBatch(9), bench.library).plan.warnings
+    assert "it is on another file system than the savepoints, and would be copied with each of them" in warning
+    manifest = taken(bench, away, OfBatch(9))
+    assert held(manifest) == set()
+    refused = restore.plan(bench.library, manifest, bench.fork()).refusal
+    assert refused is not None and refused.code == "restore.history_gone" and "another file system" in refused.message
+    assert restore.plan(bench.library, manifest, replace(bench.fork(), sinks={"*": "fresh"})).refusal is None
+
+
+def test_a_fork_on_another_disk_has_a_copy_whose_bytes_are_planned(bench: Bench, table: Path, other_disk: Path) -> None:
+    manifest = taken(bench, table, OfBatch(9))
+    away = replace(bench.fork(), checkpoints=str(other_disk / "checkpoints"))
+    plan = restore.plan(bench.library, manifest, away)
+    assert (plan.refusal, plan.how) == (None, "copy") and plan.new_bytes == plan.bytes
+    restored = restore.restore(bench.library, manifest.id, away, NOW_MS)
+    carried = Path(restored.sink_logs[manifest.queries[0].query]) / "table"
+    assert (carried / "part-3").read_bytes() == (table / "part-3").read_bytes() and restored.new_bytes == plan.new_bytes
+
+
+def test_a_table_that_the_code_names_on_another_disk_is_copied_and_the_plan_says_how_much(
+    bench: Bench, table: Path, other_disk: Path
+) -> None:
+    manifest = taken(bench, table, OfBatch(9))
+    manifest = replace(manifest, version=replace(manifest.version, args=(str(table),)))
+    fork = bench.fork(running=replace(VERSION, args=(str(other_disk / "own"),)))
+    (sink,) = restore.plan(bench.library, manifest, fork).sinks
+    kept = sum(file.bytes for file in manifest.files if file.path.startswith(TABLE))
+    assert sink.action == "continue" and sink.message.endswith(f"on another disk {formats.size(kept)} are copied as the query starts.")
+    restored = restore.restore(bench.library, manifest.id, fork, NOW_MS)
+    carried, own = Path(restored.sink_logs[manifest.queries[0].query]) / "table", other_disk / "own"
+    delta_tables._begin(carried, own)
+    assert {path.relative_to(own) for path in own.rglob("*")} == {path.relative_to(carried) for path in carried.rglob("*")}
+    assert (own / "part-3").stat().st_nlink == 1 and (own / "part-3").read_bytes() == b"rows"
 
 
 def test_a_savepoint_of_before_has_no_table(bench: Bench, table: Path) -> None:

@@ -42,6 +42,17 @@ def test_another_file_system_is_copied_to(tmp_path: Path, other_disk: Path) -> N
     assert target.read("x") == b"data" * 1000
 
 
+def test_a_new_file_takes_nobodys_name(tmp_path: Path) -> None:
+    storage = LocalStorage(tmp_path)
+    storage.write("a/1", b"first")
+    (tmp_path / "a/1").chmod(0o640)
+    assert storage.write_new("a/2", b"second", like="a/1") and not storage.write_new("a/2", b"third", like="a/1")
+    assert storage.read("a/2") == b"second" and (tmp_path / "a/2").stat().st_mode & 0o777 == 0o640
+    with pytest.raises(Unavailable):
+        storage.write_new("a/2/3", b"", like="a/1")
+    assert sorted(os.listdir(tmp_path / "a")) == ["1", "2"]
+
+
 def test_a_link_costs_no_bytes(tmp_path: Path) -> None:
     storage = LocalStorage(tmp_path)
     storage.write("a", b"data")

@@ -18,9 +18,10 @@ from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
+from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
-from tests import connect_server
+from tests import connect_server, kafka
 from tests.waiting import until
 from tests.workspace import on_masters, standalone
 from tests.workspace.following import write_files
@@ -73,3 +74,54 @@ def test_jobs_go_on_exactly_on_a_connect_server(server: Server, tmp_path: Path, 
         assert server.face.ask(ShowJob("a")).runs[0].state is RunState.STOPPED
 
     on_masters.assert_exact(spark, server, folder, tmp_path / "undisturbed", {"a": 0, "b": 3})
+
+
+COPIES = """
+import sys
+from pyspark.sql import SparkSession, functions as F
+
+url, into, servers = sys.argv[1:]
+spark = SparkSession.builder.remote(url).getOrCreate()
+rows = spark.readStream.schema("k STRING").option("maxFilesPerTrigger", 1).json(into)
+
+def copied(name, rows):
+    writer = rows.writeStream.queryName(name).trigger(processingTime="0 seconds").format("kafka")
+    return writer.option("kafka.bootstrap.servers", servers)
+
+queries = [copied("copies", rows.select(F.col("k").alias("value"))).option("topic", "copies").start()]
+queries += [copied("named", rows.select(F.lit("named").alias("topic"), F.col("k").alias("value"))).start()]
+for query in queries:
+    query.awaitTermination()
+"""
+
+
+@pytest.mark.skipif(bool(kafka.missing()), reason=kafka.missing())
+def test_a_fork_there_writes_to_topics_of_its_own_that_have_no_rows_of_another(server: Server, tmp_path: Path) -> None:
+    face, into = server.face, tmp_path / "in"
+    into.mkdir()
+    (into / "0.json").write_text('{"k":"first"}')
+    with kafka.serving(tmp_path / "kafka") as broker, connect_server.serving(tmp_path, kafka.conf()) as url:
+        for topic in ("copies", "named", "else.d", "copies.c", "named.d"):
+            broker.create(topic)
+        do(face, RunScript(name="a", script="a.py", code=COPIES, args=(url, str(into), broker.servers), conf=CONF))
+        for topic in ("copies", "named"):
+            until(lambda topic=topic: broker.read(topic) == ["first"], 300)
+        until(lambda: server.batch("a") == 0, 60)
+        server.stop("a", savepoint=True)
+        savepoint = face.ask(ListSavepoints("a"))[0].id
+        (into / "1.json").write_text('{"k":"second"}')
+        for topic in ("copies.c", "named.d", "else.d"):
+            broker.write(topic, [(0, "of a former job")])
+
+        for job, own in (("c", "copies.c"), ("d", "named.d")):
+            do(face, Fork(savepoint=savepoint, name=job))
+            until(lambda job=job: not server.newest(job).state.live, 120, what=f"{job} would add to a former job's rows")
+            ending = server.newest(job).exit
+            assert ending is not None and ending.error_class == "sink.taken", ending
+            assert f"{own}, which has rows already (at least 1)" in ending.message and broker.read(own) == ["of a former job"]
+        do(face, Fork(savepoint=savepoint, name="b"))
+        until(lambda: "named.b" in broker.admin.list_topics(timeout=10).topics, 120)
+        for topic in ("copies", "named"):
+            until(lambda topic=topic: broker.read(f"{topic}.b") == ["second"], 120)
+            assert broker.read(topic) == ["first"]
+        server.stop("b", savepoint=False)

@@ -14,7 +14,7 @@ from pipelines.sandbox import sparks
 from pipelines.verbs.connectors import ShowConnectors
 from pipelines.verbs.system import ShowAbout
 from pipelines.words.connectors import need
-from tests import delta, kafka, maven, s3_connector
+from tests import delta, kafka, maven, runtimes, s3_connector
 from tests.sandbox import interpreters
 from tests.workspace.conftest import House
 
@@ -67,6 +67,57 @@ def test_a_jar_among_sparks_own_that_is_for_another_scala_is_found_by_loading_it
     assert not found.misfit and found.problem == "its JVM did not answer (java.lang.NoClassDefFoundError: scala/Serializable)"
     assert need(found).startswith("is among Spark's jars, but this Spark does not load it: its JVM did not answer (")
     assert "let the job run on Spark 3.5, 4.0, 4.1 or 4.2" in need(found)
+
+
+LISTS = ("delta_connector_3.5", "delta_connector_4.1", "delta_connector_4.2", "iceberg_connector_3.5", "iceberg_connector_4.1")
+LACKING = [name for name in (*LISTS, kafka.CONNECTOR) if not maven.jars(name)]
+LOADS = "loads from the jars that the confs name"
+OTHER = "among the jars that the confs name, which is for another Spark: take it away. Then it needs the conf spark.jars.packages="
+NOT_LOADED = "is among the jars that the confs name, but this Spark does not load it: java.lang.NoClassDefFoundError: "
+ON_RUNTIMES: list[tuple[str, tuple[str, ...], dict[str, str]]] = [
+    (
+        runtimes.NEWER,
+        ("delta_connector_4.1", "iceberg_connector_4.1", kafka.CONNECTOR),
+        {KAFKA: LOADS, DELTA: f"{LOADS}; a job needs the confs spark.sql.extensions=io.delta.", ICEBERG: LOADS},
+    ),
+    (
+        runtimes.NEWER,
+        ("delta_connector_4.2", "iceberg_connector_3.5"),
+        {
+            DELTA: f"has delta-spark_4.2_2.13-4.4.0.jar {OTHER}io.delta:delta-spark_4.1_2.13:4.4.0 (tried), and the confs ",
+            ICEBERG: f"has iceberg-spark-runtime-3.5_2.12-1.10.1.jar {OTHER}org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
+        },
+    ),
+    (
+        runtimes.NEWER,
+        ("delta_connector_3.5",),
+        {DELTA: f"{NOT_LOADED}scala/Serializable. It needs the conf spark.jars.packages=io.delta:delta-spark_4.1_2.13:4.4.0 (tried)"},
+    ),
+    (
+        runtimes.USUAL,
+        ("delta_connector_3.5", "iceberg_connector_3.5", kafka.CONNECTOR),
+        {
+            KAFKA: f"{NOT_LOADED}org/apache/spark/internal/LogKey. It needs the conf "
+            f"spark.jars.packages=org.apache.spark:spark-sql-kafka-0-10_2.12:{runtimes.USUAL}",
+            DELTA: f"{LOADS}; a job needs the confs spark.sql.extensions=io.delta.",
+            ICEBERG: LOADS,
+        },
+    ),
+]
+
+
+@pytest.mark.spark
+@pytest.mark.skipif(bool(LACKING), reason=f"needs the jars of {', '.join(LACKING)}; to get them: {maven.HOW}")
+@pytest.mark.parametrize(("spark", "lists", "said"), ON_RUNTIMES, ids=["fit", "by name", "another Scala", "Kafka's is newer"])
+def test_what_another_runtime_loads_is_said_and_what_to_give_it_instead(
+    house: House, spark: str, lists: tuple[str, ...], said: dict[str, str]
+) -> None:
+    jars = ",".join(str(jar) for name in lists for jar in maven.jars(name))
+    answer = house.face.ask(ShowConnectors(runtimes.python(spark), conf={"spark.jars": jars}))
+    assert answer.spark_version == spark
+    for system, begins in said.items():
+        text = need(next(each for each in answer.connectors if each.system == system))
+        assert text.startswith(begins), text
 
 
 def test_without_jars_nothing_is_started(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from pipelines.domain.decisions import StateFrom
 from pipelines.domain.ids import JobName
+from pipelines.domain.runs import RunState
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
@@ -49,6 +50,15 @@ sums(F.col("n")).queryName("others").format("iceberg").start(f"{lake}/db/others"
 """
 CHANGED = CODE.replace('sums(F.col("n")).queryName("others")', 'sums(F.col("n") * 10).queryName("others")')
 QUERIES = ("sums", "others")
+EXPIRE = """
+import time
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+for query in ("sums", "others"):
+    table = spark._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, f"lake.db.{query}")
+    table.expireSnapshots().expireOlderThan(int(time.time() * 1000)).commit()
+"""
 
 
 def await_rows(server: Server, name: str, lake: Path, branch: str, *rows: list[tuple[Any, ...]]) -> None:
@@ -85,7 +95,8 @@ def test_the_rows_of_every_branch_are_those_of_a_run_that_nobody_interrupted(ser
 
 
 def has_the_rows_of_a_run_that_nobody_interrupted(server: Server, tmp_path: Path, spark: str) -> None:
-    """On a PySpark: 1. forked with other code; 2. killed between the table's commit and Spark's; 3. taken back in time; 4. promoted."""
+    """On a PySpark: 1. forked with other code; 2. killed between the table's commit and Spark's; 3. taken back in time; 4. promoted;
+    5. with all snapshots expired but those of savepoints."""
     face, into, lake = server.face, tmp_path / "in", tmp_path / "lake"
     tables = [lake / "db" / query for query in QUERIES]
     conf = {**CONF, **iceberg.conf(lake, spark), "spark.sql.shuffle.partitions": "1"}
@@ -129,3 +140,12 @@ def has_the_rows_of_a_run_that_nobody_interrupted(server: Server, tmp_path: Path
     put(into, 8, 1)
     for name, branch in (("a", "main"), ("b", "b")):
         await_rows(server, name, lake, branch, expected(9), expected(9, changed_from=4))
+
+    noted_ids = {query: image.snapshot for query, image in noted.items() if image is not None}
+    made = [len(iceberg.opened(table).metadata.snapshots) for table in tables]
+    do(face, RunScript(name="expiry", script="expiry.py", code=EXPIRE, conf=conf, master="local[2]", python=runtimes.python(spark)))
+    until(lambda: server.newest("expiry").state is RunState.FINISHED, what="snapshots did not expire")
+    left = [{snapshot.snapshot_id for snapshot in iceberg.opened(table).metadata.snapshots} for table in tables]
+    assert all(len(there) < before for there, before in zip(left, made, strict=True))
+    assert [noted_ids[query] in there for query, there in zip(QUERIES, left, strict=True)] == [True, True]
+    assert face.plan(Fork(savepoint.id, name="c")).refusal is None

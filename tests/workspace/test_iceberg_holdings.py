@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,16 +13,19 @@ from typing import Any
 import pytest
 
 from pipelines.domain import offsets as positions
-from pipelines.domain.errors import TidemarkError
-from pipelines.domain.holdings import Usable
+from pipelines.domain.errors import NotFound, TidemarkError
+from pipelines.domain.holdings import Holding, Usable
 from pipelines.domain.iceberg_offsets import Position, offset_of
 from pipelines.domain.runs import PROGRESS_FILE, QUERIES_FILE, RunState
 from pipelines.domain.savepoints import Savepoint
+from pipelines.savepoint import iceberg_tags
+from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.holdings import AskHoldings
 from pipelines.verbs.jobs import ListOperators
 from pipelines.verbs.resume import Resume
+from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from pipelines.words import formats, offsets
 from tests import iceberg_tables
@@ -78,23 +83,73 @@ def test_what_has_expired_is_refused_before_anything_starts(house: House, events
     assert "how many files are skipped or read again nobody can count" in offsets.moved(plan.moved[0])
 
 
-def test_that_the_snapshot_of_a_sink_expires_and_has_is_said(house: House, events: Events) -> None:
+def saved_sink(house: House, events: Events) -> Savepoint:
+    """Of a job that writes to the table, whose newest snapshot is the one that its savepoint notes."""
     run = house.ran("a")
     line = json.loads(query_line(str(Path(run.checkpoints) / "counts"), str(events.folder)))
     house.append(run, QUERIES_FILE, json.dumps({**line, "sink": "iceberg", "sink_table": "lake.db.events"}) + "\n")
-    savepoint = do(house.face, Take("a"))
+    return do(house.face, Take("a"))
 
-    def held() -> tuple[Usable, bool, tuple[str, ...]]:
-        holdings = do(house.face, AskHoldings(savepoint.id)).holdings
-        assert holdings is not None
-        (of_sink,) = [holding for holding in holdings.sources if holding.source == "sink"]
-        return of_sink.usable, of_sink.until_ms is not None, of_sink.gaps
 
-    assert held() == (Usable.YES, False, ()), "a branch stands there"
+def held(house: House, savepoint: Savepoint) -> Holding:
+    holdings = do(house.face, AskHoldings(savepoint.id)).holdings
+    assert holdings is not None
+    (of_sink,) = [holding for holding in holdings.sources if holding.source == "sink"]
+    return of_sink
+
+
+def tags(events: Events) -> dict[str, int]:
+    """As pyiceberg reads them."""
+    refs = iceberg_tables.reopened(events.folder).metadata.refs
+    return {name: ref.snapshot_id for name, ref in refs.items() if ref.snapshot_ref_type == "tag"}
+
+
+def test_the_snapshot_of_a_sink_is_tagged_until_its_savepoint_is_disposed_of(house: House, events: Events) -> None:
+    savepoint = saved_sink(house, events)
+    tag = f"tidemark-{savepoint.id}-{events.made[-1]}"
+    table = iceberg_tables.reopened(events.folder)
+    assert tags(events) == {tag: events.made[-1]} and table.metadata.metadata_log[-1].metadata_file == events.table.metadata_location
+    assert table.metadata.model_copy(update={"refs": {}, "metadata_log": []}) == events.table.metadata.model_copy(
+        update={"refs": {}, "metadata_log": []}
+    )
+    iceberg_tables.append(table, [{"k": "a", "ts": datetime(2026, 1, 1, tzinfo=UTC), "n": 9}])
+    with pytest.raises(ValueError, match="protected"):
+        table.maintenance.expire_snapshots().by_id(events.made[-1])
+    kept = held(house, savepoint)
+    assert (kept.usable, kept.until_ms) == (Usable.YES, None) and kept.why.endswith(f"keeps it for its tag {tag}")
+
+    iceberg_tables.reopened(events.folder).manage_snapshots().remove_tag(tag).commit()
+    assert held(house, savepoint).until_ms is None and tags(events) == {tag: events.made[-1]}, "it is tagged again"
+    do(house.face, Dispose((savepoint.id,)))
+    assert tags(events) == {}
+    with pytest.raises(NotFound):
+        iceberg_tags.keep(house.face.context.library, savepoint.id, savepoint.queries)
+    assert tags(events) == {}
+
+
+def test_a_snapshot_that_cannot_be_tagged_goes_by_its_age(house: House, events: Events) -> None:
+    with in_the_way(events):
+        savepoint = saved_sink(house, events)
+        assert held(house, savepoint).until_ms is None, "a branch stands there"
+        assert "savepoint.untagged" in {event.kind for event in house.face.ask(ListEvents("a"))}
     iceberg_tables.append(events.table, [{"k": "a", "ts": datetime(2026, 1, 1, tzinfo=UTC), "n": 9}])
-    assert held() == (Usable.YES, True, ()), "its age counts"
+    with in_the_way(events):
+        aged = held(house, savepoint)
+    assert aged.usable is Usable.YES and aged.until_ms is not None
+    assert aged.why.endswith(f"cannot be tagged, so its age counts (others commit to {events.folder} all the time)")
     iceberg_tables.expire(events.table, events.made[-1])
-    assert held() == (Usable.NO, False, (f"snapshot {events.made[-1]}",))
+    gone = held(house, savepoint)
+    assert (gone.usable, gone.gaps) == (Usable.NO, (f"snapshot {events.made[-1]}",)) and tags(events) == {}
+
+
+@contextmanager
+def in_the_way(events: Events) -> Iterator[None]:
+    """The name is taken under which the next metadata would be committed."""
+    metadata = Path(events.table.metadata_location)
+    taken = metadata.with_name(f"v{int(metadata.name.split('.')[0][1:]) + 1}.metadata.json")
+    taken.mkdir()
+    yield
+    taken.rmdir()
 
 
 MOVES = [

@@ -13,10 +13,22 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipelines.checkpoint import sink_log
-from pipelines.domain.errors import Conflict
+from pipelines.domain import kafka_sign_ins
+from pipelines.domain.errors import Conflict, Unavailable
 from pipelines.domain.ids import JobName
+from pipelines.domain.kafka_sign_ins import (
+    KEY_PASSWORD,
+    OWN_CHAIN,
+    OWN_KEY,
+    OWN_PLACE,
+    OWN_TYPE,
+    PROTOCOL,
+    STORE_PLACE,
+    STORE_TYPE,
+)
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import QueryImage, Savepoint
+from pipelines.sandbox import secret_values
 from pipelines.storage.addresses import open_storage
 from pipelines.verbs.experiments import Compare
 from pipelines.verbs.face import do
@@ -26,6 +38,8 @@ from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.stop import Stop
+from pipelines.workers.pool import Pool
+from pipelines.workspace import broker_worker
 from tests import kafka
 from tests.driver.process import CONF
 from tests.kafka import Broker, Row
@@ -101,6 +115,31 @@ def saved(server: Server, job: str) -> Savepoint:
 
 def values(rows: list[Row]) -> list[str]:
     return [value for _, value in rows]
+
+
+def test_a_broker_is_asked_with_a_certificate(broker: Broker, tmp_path: Path) -> None:
+    """Noted of a source that reads it as Spark does, by a file or by texts that came by reference."""
+    broker.create("certified")
+    broker.write("certified", [(0, "a"), (0, "b")])
+    folder, pem = broker.certificates, "PEM"
+    trust = {PROTOCOL: "SSL", STORE_TYPE: pem, STORE_PLACE: str(folder / "broker.crt")}
+    of_file = {OWN_TYPE: pem, OWN_PLACE: str(folder / "reader.pem"), KEY_PASSWORD: kafka.PASSWORD}
+    text = {name: (folder / name).read_text() for name in ("reader.crt", "reader.key")}
+    of_text = {OWN_TYPE: pem, OWN_CHAIN: text["reader.crt"], OWN_KEY: text["reader.key"], KEY_PASSWORD: kafka.PASSWORD}
+    (tmp_path / "password").write_text(kafka.PASSWORD)
+    referred = {kafka.PASSWORD: f"{{file:{tmp_path}/password}}", text["reader.key"]: f"{{file:{folder}/reader.key}}"}
+    pool = Pool(broker_worker.TASK)
+    try:
+        for own in (of_file, of_text):
+            noted = kafka_sign_ins.noted({**trust, **own}, referred)
+            assert not kafka_sign_ins.hindrance(noted) and not {kafka.PASSWORD, text["reader.key"]} & set(noted.values())
+            conf = kafka_sign_ins.client(noted, secret_values.put_in)
+            seen = broker_worker.ask(pool, broker.tls, {"certified": {0: 0}}, sign_in=conf)
+            assert (seen["certified"].partitions[0].first, seen["certified"].partitions[0].end) == (0, 2)
+        with pytest.raises(Unavailable, match="does not answer"):
+            broker_worker.ask(pool, broker.tls, {"certified": {0: 0}}, sign_in=kafka_sign_ins.client(trust, secret_values.put_in))
+    finally:
+        pool.close()
 
 
 def test_a_job_on_kafka(server: Server, broker: Broker) -> None:

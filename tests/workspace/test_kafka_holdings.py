@@ -122,6 +122,9 @@ BROKERS = [
 
 PLAIN = 'module required username="ann" password="p\\"w";'
 SASL = {"security.protocol": "sasl_ssl", "sasl.mechanism": "SCRAM-SHA-512", "sasl.jaas.config": PLAIN}
+KEYED = {"security.protocol": "SSL", "ssl.keystore.type": "PEM"}
+REFERRED = {'p"w': "{env:PW}", "whole": "{file:/jaas}"}
+VALUES = {"{env:PW}": 'p"w', "{file:/jaas}": "module required username=ann password='pw';", "chain": "chain"}
 NEVER = "takes a password that the job's code has by itself"
 SIGN_INS: Mapping[str, tuple[dict[str, str], str | dict[str, str]]] = {
     "none": ({}, "takes a sign-in, and no run here noted"),
@@ -142,10 +145,18 @@ SIGN_INS: Mapping[str, tuple[dict[str, str], str | dict[str, str]]] = {
         {"security.protocol": "SSL", "ssl.truststore.location": "/t.pem", "ssl.truststore.type": "PEM", HOST_CHECK: ""},
         {"security.protocol": "SSL", "ssl.ca.location": "/t.pem", HOST_CHECK: "none"},
     ),
-    "keystore": ({"security.protocol": "SSL", "ssl.keystore.key": "secret"}, "takes a sign-in by a certificate"),
+    "java's keystore": ({"security.protocol": "SSL", "ssl.keystore.location": "/k.jks"}, "takes a sign-in by a certificate in a keystore"),
+    "key by itself": ({**KEYED, "ssl.keystore.key": "secret"}, "takes a secret that the job's code has by itself (ssl.keystore.key)"),
+    "password by itself": ({**KEYED, "ssl.key.password": "secret"}, "takes a secret that the job's code has by itself (ssl.key.password)"),
+    "certificate": (
+        {**KEYED, "ssl.keystore.key": "whole", "ssl.keystore.certificate.chain": "chain"},
+        {"security.protocol": "SSL", "ssl.certificate.pem": "chain", "ssl.key.pem": VALUES["{file:/jaas}"]},
+    ),
+    "certificate's file": (
+        {**KEYED, "ssl.keystore.location": "/k.pem", "ssl.key.password": 'p"w'},
+        {"security.protocol": "SSL", "ssl.key.password": 'p"w', "ssl.certificate.location": "/k.pem", "ssl.key.location": "/k.pem"},
+    ),
 }
-REFERRED = {'p"w': "{env:PW}", "whole": "{file:/jaas}"}
-VALUES = {"{env:PW}": 'p"w', "{file:/jaas}": "module required username=ann password='pw';"}
 
 
 @pytest.mark.parametrize(("given", "asked"), SIGN_INS.values(), ids=SIGN_INS.keys())

@@ -115,7 +115,8 @@ def _of_savepoint(context: Context, manifest: Manifest, asking: Asking) -> Holdi
         for image in manifest.begun
         for offset in image.offsets
     ]
-    answers += [holding for image in manifest.queries if (holding := held_snapshots.holding(image)) is not None]
+    of_sinks = (held_snapshots.holding(context.shelf(manifest.id), manifest.id, image) for image in manifest.queries)
+    answers += [holding for holding in of_sinks if holding is not None]
     return Holdings(HOLDINGS_FORMAT, manifest.id, asking.now_ms, tuple(answers))
 
 
