@@ -60,7 +60,8 @@ from pipelines.supervisor.afar.mirror import Mirrored
 from pipelines.supervisor.afar.starting import EndAsked
 from pipelines.supervisor.facts import Terminated
 from pipelines.workspace.json_lines import Idle, Size
-from pipelines.workspace.opening import Announced, Marker
+from pipelines.workspace.locking import Announced
+from pipelines.workspace.opening import Marker
 from pipelines.workspace.plan_differences import KeptPlans
 from pipelines.workspace.verdicts import KeptVerdict
 
