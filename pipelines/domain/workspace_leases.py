@@ -75,9 +75,9 @@ def held(root: str, lease: WorkspaceLease | None) -> Unavailable:
     return Unavailable(LOCKED, message, "Ask the server there, or stand by (--standby): a lease that is not renewed gives way.")
 
 
-def unrenewed(root: str, seconds: float, why: str) -> Unavailable:
+def unrenewed(root: str, why: str) -> Unavailable:
     """What is told who wants something changed while the lease is in doubt."""
-    message = f"The lease of the workspace {root} could not be renewed for {seconds:.0f} s{why and f': {why}'}"
+    message = f"The lease of the workspace {root} could not be renewed in time{why and f': {why}'}"
     return Unavailable(
         UNRENEWED, message, "Nothing is changed until it is. See whether the workspace's disk answers and can be written to."
     )

@@ -36,8 +36,12 @@ class DiskFolder:
 
     def create(self, name: str, text: str) -> None:
         self._path.mkdir(mode=0o700, exist_ok=True)
-        with open(self._path / name, "x") as file:
-            file.write(text)
+        try:
+            with open(self._path / name, "x") as file:
+                file.write(text)
+        except OSError:
+            self.delete(name)
+            raise
 
     def rename(self, name: str, new: str) -> bool:
         try:

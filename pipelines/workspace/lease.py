@@ -104,9 +104,9 @@ class Lease:
         """Raises Unavailable (`workspace.lease_unrenewed`) while this process may have lost it. Asks its clock alone."""
         if self._taken:
             raise lost(str(self._root))
-        share = self._renewals.share() if self._renewals is not None else 0.0
-        if share >= DOUBTED:
-            raise self._unrenewed(share)
+        renewals = self._renewals
+        if renewals is not None and renewals.share() >= DOUBTED:
+            raise self._unrenewed()
 
     def release(self) -> None:
         """Gives it back, where the disk answers; else it gives way after its period. Nothing where it was not taken."""
@@ -147,12 +147,12 @@ class Lease:
     def aged(self, share: float) -> None:
         if share >= DOUBTED and not self._why:
             self._why = "the disk does not answer"
-            say_beside(logging.ERROR, self._unrenewed(share).message)
+            say_beside(logging.ERROR, self._unrenewed().message)
         if share >= GIVEN_UP and self._shared:
-            self._ends(self._unrenewed(share).message)
+            self._ends(self._unrenewed().message)
 
-    def _unrenewed(self, share: float) -> Unavailable:
-        return unrenewed(str(self._root), share * self._mine.period_s, self._why)
+    def _unrenewed(self) -> Unavailable:
+        return unrenewed(str(self._root), self._why)
 
     def _is_near(self, host: Host) -> bool:
         """Whether a free lock of `host` says for certain that its process is gone."""

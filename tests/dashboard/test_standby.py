@@ -144,10 +144,10 @@ def test_ready_for_what() -> None:
     assert readiness.why_not(active=True) == ""
 
     def in_doubt() -> None:
-        raise unrenewed("/ws", 12.4, "Read-only file system")
+        raise unrenewed("/ws", "Read-only file system")
 
     readiness.looks(lambda: 1.0, in_doubt)
-    assert readiness.why_not() == "The lease of the workspace /ws could not be renewed for 12 s: Read-only file system"
+    assert readiness.why_not() == "The lease of the workspace /ws could not be renewed in time: Read-only file system"
 
 
 def newest_batch(server: Served) -> int:

@@ -11,17 +11,21 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.hosts import Host
+from pipelines.domain.schedules import Schedule
 from pipelines.domain.workspace_leases import DOUBTED, LOCKED, PERIOD_VARIABLE, UNRENEWED, Standing
 from pipelines.storage.layout import Layout
 from pipelines.storage.lease_folder import DiskFolder
+from pipelines.verbs.forget import Forget
+from pipelines.verbs.jobs import ListJobs
 from pipelines.workspace.lease import Lease
+from pipelines.workspace.opening import open_workspace
 from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -105,16 +109,19 @@ def test_what_the_disk_refuses_is_said_and_over_when_it_is(layout: Layout) -> No
     """On a disk of one host the process stays, and answers questions: no other host can have it."""
     folder = Troubled(layout.lease)
     a = on("a", layout, is_shared=False, folder=folder)
-    a.take(has_lock=True)
-    a.ends_with(lambda why: pytest.fail(why))
-    folder.errno = errno.EROFS
-    until(lambda: code(a) == UNRENEWED, 20)
-    with pytest.raises(Unavailable, match="Read-only file system"):
-        a.check()
-    time.sleep((1 - DOUBTED) * PERIOD_S)
-    folder.errno = 0
-    until(lambda: not code(a), 20)
-    a.release()
+    with closing(open_workspace(layout.root, standby=a)) as workspace:
+        a.ends_with(lambda why: pytest.fail(why))
+        folder.errno = errno.EROFS
+        until(lambda: code(a) == UNRENEWED, 20)
+        for acts in (lambda: workspace.begin(Forget("x")), lambda: workspace.context.files.write(layout.schedule_file, Schedule())):
+            with pytest.raises(Unavailable, match="Read-only file system") as refused:
+                acts()
+            assert refused.value.code == UNRENEWED
+        assert workspace.ask(ListJobs()) == ()
+        time.sleep((1 - DOUBTED) * PERIOD_S)
+        folder.errno = 0
+        until(lambda: not code(a), 20)
+        workspace.context.files.write(layout.schedule_file, Schedule())
 
 
 def test_one_host_is_killed_and_the_other_waits_for_the_period(layout: Layout) -> None:
