@@ -117,7 +117,7 @@ def test_what_the_disk_refuses_is_said_and_over_when_it_is(layout: Layout) -> No
             with pytest.raises(Unavailable, match="Read-only file system") as refused:
                 acts()
             assert refused.value.code == UNRENEWED
-        assert workspace.ask(ListJobs()) == ()
+        assert not workspace.ask(ListJobs())
         time.sleep((1 - DOUBTED) * PERIOD_S)
         folder.errno = 0
         until(lambda: not code(a), 20)
