@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
 
-    from pipelines.client.servers import Tenure
     from pipelines.workspace.workspace import Workspace
 
     Rest: TypeAlias = Callable[[Workspace], ASGIApp]
@@ -46,8 +45,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 DEFAULT_WORKSPACE = ROOT / "data" / "workspace"
-UNREAD_S = 60.0
-"""A server ends whose workspace's disk has not answered for so long."""
+LAST_WORDS_S = 1.0
+"""So long a server waits for its log before it ends: that may be on the disk that hangs."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +147,6 @@ def active(settings: Settings, api: Api, workspace: Workspace, rest: Rest) -> It
     """Serves a workspace that this process has, in the order in which each part needs the one before it; closes it, too."""
     from pipelines.api.push.pushing import pushing
     from pipelines.api.server import workspace_id
-    from pipelines.client.servers import Tenure
     from pipelines.supervisor.loop import SupervisorLoop
     from pipelines.workspace.pushes import note
     from pipelines.workspace.tokens import access_to, kept
@@ -158,12 +156,14 @@ def active(settings: Settings, api: Api, workspace: Workspace, rest: Rest) -> It
         settings.reach.check_tokens(kept(workspace.context), workspace.context.now_ms(), signs_in=api.admission is not None)
         api.access, api.strangers = access_to(workspace.context, api.admission), Strangers(workspace.record)
         api.record = workspace.record
-        tenure = Tenure(workspace.layout)
-        supervisor = SupervisorLoop(workspace.acting(SUPERVISOR), check=lambda: _end_if_taken(tenure))
+        check, lease = workspace.context.files.check, workspace.context.lease
+        if lease is not None:
+            lease.ends_with(_end)
+        supervisor = SupervisorLoop(workspace.acting(SUPERVISOR), check=check)
         supervisor.start()
         try:
             api.app = rest(workspace)
-            api.readiness.looks(supervisor.silence_s)
+            api.readiness.looks(supervisor.silence_s, check)
             session.open_with(workspace, api.access, workspace.record)
             acting = workspace.acting(SUPERVISOR)
             with pushing(settings.receivers, acting, workspace_id(acting.layout), partial(note, acting.context)), announced(settings, api):
@@ -181,19 +181,13 @@ def active(settings: Settings, api: Api, workspace: Workspace, rest: Rest) -> It
         workspace.close()
 
 
-def _end_if_taken(tenure: Tenure) -> None:
-    """Ends this process at once, so that it writes nothing more, where a server of another host has the workspace, or where its disk has
-    not answered for long: it can do nothing then, and what it has open there does not come back with the disk. Unavailable until then."""
-    try:
-        host = tenure.taken_by()
-    except Unavailable as error:
-        if tenure.unread_s() < UNREAD_S:
-            raise
-        log.critical("the workspace could not be read for %d seconds: %s; this server ends, drivers go on", UNREAD_S, error)
-        os._exit(STATUS_AND_EXIT_CODES["unavailable"][1])
-    if host:
-        log.critical("a server on %s has the workspace: this host was cut off from its disk; this server ends", host)
-        os._exit(STATUS_AND_EXIT_CODES["unavailable"][1])
+def _end(why: str) -> None:
+    """Ends this process at once, so that it writes nothing more: what it was just doing, too, where another server has the workspace, or is
+    about to. Drivers go on."""
+    from pipelines.workspace.lease import say_beside
+
+    say_beside(logging.CRITICAL, f"{why}; this server ends, drivers go on").join(LAST_WORDS_S)
+    os._exit(STATUS_AND_EXIT_CODES["unavailable"][1])
 
 
 @contextmanager

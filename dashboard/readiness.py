@@ -11,6 +11,8 @@ from collections.abc import Callable
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 
+from pipelines.domain.errors import Unavailable
+
 PATH = "/readyz"
 SILENT_S = 60.0
 """A supervisor whose pass takes longer looks after no other job meanwhile."""
@@ -18,6 +20,7 @@ STARTING = "the workspace is not open yet"
 UNATTENDED, UNREAD = "the supervisor has looked after no job", "the standby has read no file"
 ONLY_READS = "a standby takes no changes"
 
+Check = Callable[[], object]
 Silence = Callable[[], float]
 """Seconds since the supervisor's last whole pass."""
 
@@ -27,11 +30,12 @@ class Readiness:
 
     def __init__(self) -> None:
         self.silence: Silence | None = None
+        self.check: Check = lambda: None
         self.is_standby = False
 
-    def looks(self, silence: Silence, *, is_standby: bool = False) -> None:
-        """From now on it is as ready as what answers `silence`."""
-        self.silence, self.is_standby = silence, is_standby
+    def looks(self, silence: Silence, check: Check = lambda: None, *, is_standby: bool = False) -> None:
+        """From now on it is as ready as what answers `silence`, and what raises in `check` while nothing may be changed."""
+        self.silence, self.check, self.is_standby = silence, check, is_standby
 
     async def answer(self, request: Request) -> PlainTextResponse:
         """The route's endpoint: 200, or 503 with the reason."""
@@ -43,6 +47,10 @@ class Readiness:
         """Empty where the server is ready; with `active`, for changes too."""
         if self.silence is None:
             return STARTING
+        try:
+            self.check()
+        except Unavailable as error:
+            return error.message
         silent = self.silence()
         if silent > SILENT_S:
             return f"{UNREAD if self.is_standby else UNATTENDED} for {silent:.0f} s"

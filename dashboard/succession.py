@@ -1,7 +1,7 @@
 """Succession: a standby serves reads of its own index, and the workspace itself from the moment that nobody else has it.
 
-The lease is the lock that DuckDB holds on the catalog's file: the kernel gives it back with the process that had it, however that ended, so
-it never expires under a server that lives, and never outlives one. Both servers run on one machine.
+On one host the lock that DuckDB holds on the catalog's file tells at once that a server is gone: the kernel gives it back with the process.
+Of a server on another host, and of one that lives and does nothing, the lease of the workspace tells it after its period.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from dashboard.strangers import Strangers
 from pipelines.domain.about import ServerRole
 from pipelines.domain.audit import Call
 from pipelines.domain.errors import Unavailable
+from pipelines.domain.workspace_leases import LOCKED
 from pipelines.storage.layout import Layout
 
 if TYPE_CHECKING:
@@ -59,10 +60,13 @@ class Succession:
     """One server's way from standby to active, in a thread; what it opens is closed with `parts`."""
 
     def __init__(self, settings: assembly.Settings, api: assembly.Api, parts: ExitStack) -> None:
+        from pipelines.workspace.lease import Lease
+
         self._settings, self._api, self._parts = settings, api, parts
         self._standby = ExitStack()
         self._before = ""
         """Where the server that had the workspace answered."""
+        self._lease = Lease(Layout(settings.workspace.resolve()))
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._work, name="succession", daemon=True)
 
@@ -83,13 +87,13 @@ class Succession:
             self._thread.join()
 
     def _opened(self) -> Workspace | None:
-        """The workspace, None while another process has it."""
+        """The workspace, None while another process has it, and renews its lease."""
         from pipelines.workspace.opening import open_workspace
 
         try:
-            return open_workspace(self._settings.workspace)
+            return open_workspace(self._settings.workspace, standby=self._lease)
         except Unavailable as error:
-            if error.code != "catalog.locked":
+            if error.code != LOCKED:
                 raise
         return None
 

@@ -6,8 +6,6 @@ One of another host is reached where others are meant to reach it: its address o
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlencode
@@ -106,28 +104,6 @@ def active_address(layout: Layout) -> str:
     if hosts.place(announced.host) is Place.ELSEWHERE:
         return announced.public if announced.open else f"the server on {announced.host.name if announced.host else 'another host'}"
     return announced.public if _lives(announced) else ""
-
-
-class Tenure:
-    """Whether the server of this process has the workspace still, which it has opened."""
-
-    def __init__(self, layout: Layout, clock_s: Callable[[], float] = time.monotonic) -> None:
-        self._file, self._clock_s = layout.server_file, clock_s
-        self._before = _announcement(self._file)
-        self._read_s = clock_s()
-
-    def taken_by(self) -> str:
-        """The host whose server has announced itself since; empty for none. It has opened the workspace, which a lock kept from it: a
-        file server takes the locks of a host away that it does not hear of. Unavailable where the workspace's disk does not answer."""
-        announced = _announcement(self._file)
-        self._read_s = self._clock_s()
-        if announced is None or announced == self._before or hosts.place(announced.host) is not Place.ELSEWHERE:
-            return ""
-        return announced.host.name if announced.host else ""
-
-    def unread_s(self) -> float:
-        """Seconds since the workspace's disk last answered."""
-        return self._clock_s() - self._read_s
 
 
 def _reached(announced: Announcement | None) -> Announcement | None:

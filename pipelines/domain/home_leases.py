@@ -7,7 +7,7 @@ of its own, whether the file changes. So the times in it are for people alone.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -27,12 +27,8 @@ LOCK_FILE = ".lease.lock"
 PERIOD_VARIABLE = "TIDEMARK_LEASE_S"
 PERIOD_S = 60.0
 LONGEST_S = 3_600.0
-RENEWALS = 4
-"""In a period."""
-GIVEN_UP = 0.85
-"""Of the period since the last renewal began: the driver ends."""
 FIRED = 0.95
-"""Of the same: its Spark ends by itself, if the driver did not end it. The rest is for clocks that run at unlike speeds."""
+"""Of the period since the last renewal began: its Spark ends by itself, if the driver did not end it (at `renewals.GIVEN_UP`)."""
 BOOT_FILE = "/proc/sys/kernel/random/boot_id"
 """Linux's name of this boot of this machine."""
 LEASED, LOST, NO_LEASE = "checkpoint.leased", "checkpoint.lease_lost", "checkpoint.no_lease"
@@ -118,11 +114,6 @@ def lease_folder(checkpoints: str) -> str:
 def place_of_lease(folder: str) -> str:
     """What is to be looked at, or deleted, where `folder` is said to be in use."""
     return f"{folder}/{LEASE_FOLDER if is_hdfs(folder) else LEASE_FILE}"
-
-
-def newest(names: Iterable[str]) -> int:
-    """The number of the content that counts, of the names in a folder of leases; 0 where there is none."""
-    return max((int(name) for name in names if name.isascii() and name.isdecimal()), default=0)
 
 
 def parsed(text: str | bytes) -> HomeLease | None:

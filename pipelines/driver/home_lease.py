@@ -1,33 +1,31 @@
 """The lease of a run whose checkpoints lie at a home: a file there that it renews, and an end where it no longer can.
 
-A renewal counts from when it was asked for. Who sees the file unchanged for a whole period, by a clock of its own, may have it; the holder
+Who sees the file unchanged for a whole period, by a clock of its own, may have it; the holder
 has ended by then, whatever became of it: at 85 % of the period the driver ends its JVM and itself, at 95 % the JVM does it alone. So no
 batch is committed under a lease that another has, and neither clock is asked what time it is.
 """
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from typing import Protocol
 
 from pipelines.domain.errors import TidemarkError, Unavailable
-from pipelines.domain.home_leases import FIRED, GIVEN_UP, NO_LEASE, RENEWALS, HomeLease, leased, lost, parsed, patience_s
+from pipelines.domain.home_leases import FIRED, NO_LEASE, HomeLease, leased, lost, parsed, patience_s
 from pipelines.domain.job_places import is_hdfs
-from pipelines.driver.lease_file import Content
+from pipelines.domain.numbered_leases import Content
+from pipelines.domain.renewals import GIVEN_UP, Renewals
 from pipelines.driver.records import say
 
 LOOKS, LOOK_S = 10, 1.0
 """In the period for which another's lease is watched, and the longest time between two of them."""
-TICKS = 40
-"""In a period: how often the holder looks at its clock."""
 RELEASE_S = 20.0
 """How long a release waits for a renewal under way."""
 
 
 class Conditional(Protocol):
-    """A file that is read and written as `lease_file.LeaseFile` and `numbered_lease.NumberedLease` are."""
+    """A file that is read and written as `lease_file.LeaseFile` and `numbered_leases.NumberedLease` are."""
 
     def read(self) -> Content | None: ...
 
@@ -63,12 +61,7 @@ class HeldLease:
         self._on_loss = on_loss
         self._switch = switch
         self._content: Content | None = None
-        self._begun_s = 0.0
-        """When the last renewal that succeeded was asked for."""
-        self._closed = threading.Event()
-        self._lock = threading.Lock()
-        """Of who ends first: a loss or the release."""
-        self._renewing = threading.Thread(target=self._keep, name="tidemark-lease", daemon=True)
+        self._renewals = Renewals(mine.period_s, self, boot_s)
 
     def take(self) -> None:
         """1. Look. 2. Watch what another has. 3. Write over what was seen. 4. Keep it. Raises Conflict (`checkpoint.leased`)."""
@@ -78,10 +71,9 @@ class HeldLease:
         there = self._file.read()
         if not written or not self._is_mine(there):
             raise leased(self._folder, parsed(there.text) if there else None)
-        self._held_since(begun_s)
+        self._arm(begun_s)
         self._content = there
-        self._renewing.start()
-        threading.Thread(target=self._watch, name="tidemark-lease-end", daemon=True).start()
+        self._renewals.begin(begun_s)
 
     def conditions_hold(self) -> bool:
         """Whether the store refuses to create what is there: some pass over conditions that they do not know."""
@@ -89,9 +81,8 @@ class HeldLease:
 
     def release(self) -> None:
         """Says that it is free, where the storage answers; else it gives way after its period."""
-        with self._lock:
-            self._closed.set()
-        self._renewing.join(RELEASE_S)
+        self._renewals.end()
+        self._renewals.settled(RELEASE_S)
         self._switch.disarm()
         try:
             self._file.write(self._mine.renewed(self._now_ms(), released=True).text, self._content)
@@ -130,45 +121,37 @@ class HeldLease:
         lease = parsed(there.text) if there else None
         return lease is not None and lease.holder == self._mine.holder
 
-    def _keep(self) -> None:
-        while not self._closed.wait(self._mine.period_s / RENEWALS):
-            try:
-                if not self._renew():
-                    self._lose("was taken by another driver, or deleted")
-            except OSError as error:
-                say(f"the lease in {self._folder} could not be renewed: {error}")
-
-    def _renew(self) -> bool:
+    def renew(self, begun_s: float) -> bool:
         """False where something else is there. An earlier renewal that nobody heard of may be: then it is written over."""
         self._mine = self._mine.renewed(self._now_ms())
-        begun_s = boot_s()
         written = self._file.write(self._mine.text, self._content)
-        if written:
-            self._held_since(begun_s)
         there = self._file.read()
         if not self._is_mine(there):
             return False
         self._content = there
-        return written or self._renew()
+        if not written:
+            return self.renew(begun_s)
+        self._arm(begun_s)
+        return True
 
-    def _held_since(self, begun_s: float) -> None:
+    def failed(self, error: OSError) -> None:
+        say(f"the lease in {self._folder} could not be renewed: {error}")
+
+    def taken(self) -> None:
+        self._lose("was taken by another driver, or deleted")
+
+    def aged(self, share: float) -> None:
+        if share >= GIVEN_UP:
+            self._lose(f"could not be renewed for {GIVEN_UP * self._mine.period_s:g} s")
+
+    def _arm(self, begun_s: float) -> None:
         """The lease holds for a period from `begun_s`; the JVM ends a little before that."""
-        self._begun_s = begun_s
-        if not self._closed.is_set():
+        if not self._renewals.ended:
             self._switch.arm(begun_s + FIRED * self._mine.period_s - boot_s())
 
-    def _watch(self) -> None:
-        longest_s = GIVEN_UP * self._mine.period_s
-        while not self._closed.wait(self._mine.period_s / TICKS):
-            if boot_s() - self._begun_s >= longest_s:
-                self._lose(f"could not be renewed for {longest_s:g} s")
-
     def _lose(self, why: str) -> None:
-        with self._lock:
-            if self._closed.is_set():
-                return
-            self._closed.set()
-        self._on_loss(lost(self._folder, why))
+        if self._renewals.end():
+            self._on_loss(lost(self._folder, why))
 
 
 def unreachable(folder: str, error: OSError) -> Unavailable:

@@ -25,13 +25,14 @@ from pipelines.domain.home_leases import (
     place_of_lease,
 )
 from pipelines.domain.job_places import is_hdfs
+from pipelines.domain.numbered_leases import NumberedLease
 from pipelines.domain.run_specs import RunSpec
 from pipelines.domain.runs import Exit
 from pipelines.driver.dead_mans_switch import DeadMansSwitch
 from pipelines.driver.home_lease import HeldLease, unreachable
 from pipelines.driver.jvm_locks import JvmLock
 from pipelines.driver.lease_file import LeaseFile
-from pipelines.driver.numbered_lease import HadoopFolder, NumberedLease
+from pipelines.driver.numbered_lease import HadoopFolder
 from pipelines.driver.records import Records, say
 
 SHORTEST_S = 1.0
@@ -106,7 +107,7 @@ class HomeLeases:
 
 def _file(folder: str) -> LeaseFile | NumberedLease:
     place = place_of_lease(folder)
-    return NumberedLease(HadoopFolder(place)) if is_hdfs(folder) else LeaseFile(place)
+    return NumberedLease(HadoopFolder(place), lambda: secrets.token_hex(8)) if is_hdfs(folder) else LeaseFile(place)
 
 
 NOWHERE = Machine("", 0, 0)

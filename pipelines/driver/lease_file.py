@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+from pipelines.domain.numbered_leases import READ_TRIES, Content
 
 IF_NONE, IF_MATCH = "fs.option.create.conditional.overwrite", "fs.option.create.conditional.overwrite.etag"
 NOT_MET = {"RemoteFileChangedException", "FileAlreadyExistsException", "FileNotFoundException", "NoSuchKeyException"}
@@ -29,15 +30,6 @@ ONCE = {
 }
 """S3A allows no timeout below 15 s (`AWSClientConfig.minimumOperationDuration`). Its usual stream (`analytics`) keeps what it once read of
 a file, and its ETag; the classic one asks for the ETag that it is told."""
-READ_TRIES = 5
-
-
-@dataclass(frozen=True)
-class Content:
-    """What was there, and the ETag that stands for it."""
-
-    text: str
-    tag: str
 
 
 class LeaseFile:

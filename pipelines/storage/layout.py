@@ -50,6 +50,11 @@ class Layout(CacheLayout):
         return self.root / "server.json"
 
     @property
+    def lease(self) -> Path:
+        """The lease of the workspace: a file for each renewal, named by a number; the highest counts."""
+        return self.root / "lease"
+
+    @property
     def key_file(self) -> Path:
         """The key of the workspace's owner."""
         return self.root / "access.key"
@@ -206,7 +211,7 @@ class Layout(CacheLayout):
         yield from (self.server_file, self.key_file, self.tokens_file, self.audit_file, self.events_file)
         yield from self.root.glob(f"{self.catalog_file.name}*")
         yield from (self.versions, self.large_files, self.savepoints, self.homes, self.experiments, self.replays, self.bisections)
-        yield from (self.root / SIGN_OUTS, self.exports, self.restores, self.trash, self.sandbox, self.warm)
+        yield from (self.root / SIGN_OUTS, self.exports, self.restores, self.trash, self.sandbox, self.warm, self.lease)
         yield from (self.readings.parent, self.idempotency)
 
     def of_documents(self) -> Iterator[Path]:

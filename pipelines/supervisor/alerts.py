@@ -76,6 +76,7 @@ class Alerter:
     def _look(self) -> None:
         """What has been sent is let go of first: the states read after that say so. A message that ends later keeps its channel until the
         next look, or it would be sent once more by states of before."""
+        self._context.files.check()
         settings, now_ms = self._context.files.alert_settings(), self._context.now_ms()
         self._reap(now_ms)
         if not settings.rules and not self._context.files.alert_states().alerts and not self._readings.has_rules():

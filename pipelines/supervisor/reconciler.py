@@ -112,6 +112,7 @@ class Reconciler:
 
         A run whose driver cannot be started has failed: trying again is the user's decision.
         """
+        self._context.files.check()
         folder = self._context.layout.run(run.job, run.id)
         frozen = versions.get(self._context, run.version)
         process = processes.find(folder)  # 1

@@ -54,6 +54,7 @@ def mend(context: Context) -> None:
 
 
 def _append(context: Context, call: Call) -> None:
+    context.files.check()
     context.files.audit.append(_content(context, call), lambda size: _torn(context, size))
 
 

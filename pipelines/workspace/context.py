@@ -30,6 +30,7 @@ from pipelines.storage.protocol import Storage
 from pipelines.workers.pool import Pool
 from pipelines.workspace import broker_worker, message_worker
 from pipelines.workspace.files import Files
+from pipelines.workspace.lease import Lease
 from pipelines.workspace.listings import Listings
 from pipelines.workspace.outcomes import Answer
 from pipelines.workspace.tickets import Ticket
@@ -48,6 +49,8 @@ class Context:
     clock: Callable[[], int]
     """Epoch ms."""
     entropy: Callable[[int], bytes]
+    lease: Lease | None = None
+    """The lease of the workspace, of who writes into it."""
     actor: str = ""
     """Who the events of what is done in this context name."""
     is_unwritable: bool = False
@@ -115,6 +118,12 @@ class Context:
     def holds(self, url: str) -> bool:
         """Whether a place (an absolute path or a URL) lies in the workspace, which only Tidemark writes to."""
         return "://" not in url and Path(url).resolve().is_relative_to(self.layout.root)
+
+    def close(self) -> None:
+        """Gives the workspace back to whoever wants it."""
+        if self.lease is not None:
+            self.lease.release()
+        self.catalog.close()
 
     def now_ms(self) -> int:
         return self.clock()

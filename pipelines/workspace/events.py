@@ -34,6 +34,7 @@ def append(context: Context, event: Event) -> None:
     content = {"at_ms": event.at_ms, "kind": event.kind, "job": event.job, "subject": event.subject, "message": event.message}
     if event.actor:
         content["actor"] = event.actor
+    context.files.check()
     _log(event)
     if context.is_standby:
         return

@@ -40,6 +40,8 @@ class Files:
         self.layout = layout
         self._storage = open_storage(str(layout.root))
         self.audit = ChainFile(layout.audit_file)
+        self.check: Callable[[], object] = lambda: None
+        """Called before each write: raises Unavailable while the workspace may be another process's (`lease`)."""
 
     def read(self, kind: type[T], path: Path) -> T:
         """The `kind` in `path`; raises NotFound (`storage.not_found`) or Corrupt (`document.malformed`)."""
@@ -54,9 +56,10 @@ class Files:
             return None
 
     def write(self, path: Path, value: object) -> None:
-        self._storage.write(self._name(path), documents.encode(value))
+        self.write_bytes(path, documents.encode(value))
 
     def write_bytes(self, path: Path, data: bytes) -> None:
+        self.check()
         self._storage.write(self._name(path), data)
 
     def _name(self, path: Path) -> str:

@@ -21,7 +21,6 @@ from pipelines.domain.home_leases import (
     Machine,
     lease_seen,
     leased,
-    newest,
     parsed,
     patience_s,
     watched,
@@ -29,6 +28,7 @@ from pipelines.domain.home_leases import (
 from pipelines.domain.homes import is_folder
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.job_places import CHECKPOINTS, is_hdfs
+from pipelines.domain.numbered_leases import READ_TRIES, newest
 from pipelines.domain.runs import LEASES
 from pipelines.storage import hosts, paths
 from pipelines.storage.addresses import open_storage
@@ -39,7 +39,6 @@ from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
 from pipelines.workspace.tickets import Ticket
 
-READ_TRIES = 5
 LOOKS, LOOK_S = 10, 1.0
 """While a lease is watched, and the longest time between two of them."""
 ENDING_S = 10.0

@@ -15,15 +15,16 @@ from pipelines.catalog.opening import open_catalog, open_in_memory
 from pipelines.catalog.rebuild import remove, reopen
 from pipelines.domain.bounds import Format, Moment
 from pipelines.domain.errors import Corrupt, NotFound, Unavailable, Unsupported
-from pipelines.domain.hosts import Host, Place
 from pipelines.domain.ids import random_id
-from pipelines.storage import hosts, rights
+from pipelines.storage import rights
 from pipelines.storage.errors import translated
 from pipelines.storage.layout import WORKSPACE_FORMAT, Layout
 from pipelines.workspace import audit, cleanup, events, ingestion, rebuild, standby_index
 from pipelines.workspace.backups import restores
 from pipelines.workspace.context import ID_BYTES, Context
 from pipelines.workspace.files import Files
+from pipelines.workspace.lease import Lease
+from pipelines.workspace.locking import open_locked
 from pipelines.workspace.workspace import Workspace
 
 Clock = Callable[[], int]
@@ -39,26 +40,26 @@ class Marker:
     created_ms: Moment
 
 
-@dataclass(frozen=True)
-class Announced:
-    """What opening reads of `server.json`."""
-
-    host: Host | None = None
-
-
 def wall_clock_ms() -> int:
     """The system's clock, the default everywhere."""
     return time.time_ns() // 1_000_000
 
 
 def open_workspace(
-    root: Path, *, clock: Clock = wall_clock_ms, entropy: Callable[[int], bytes] = os.urandom, rebuilding: bool = False
+    root: Path,
+    *,
+    clock: Clock = wall_clock_ms,
+    entropy: Callable[[int], bytes] = os.urandom,
+    rebuilding: bool = False,
+    standby: Lease | None = None,
 ) -> Workspace:
-    """The workspace in `root`, made if it is not there. With `rebuilding` a catalog that cannot be read is made anew.
+    """The workspace in `root`, made if it is not there. With `rebuilding` a catalog that cannot be read is made anew. A standby, with the
+    lease that it watches, does not wait for one of another host, and takes over from a process that lives and does not renew its own.
 
     1. what is made from here on is this user's alone;
     2. `workspace.json` is checked or made: Unsupported (`workspace.newer`) for a newer format;
-    3. the catalog is opened, which keeps every other process out: Unavailable (`catalog.locked`);
+    3. the catalog is opened, which keeps every other process of this host out, and the lease is taken, which keeps those of others
+       out: Unavailable (`catalog.locked`);
     4. other users of the machine keep no rights but to jobs' outputs; what a crash left half done is finished or
        removed, in the audit too;
     5. the catalog learns what the files have and it lacks;
@@ -69,15 +70,22 @@ def open_workspace(
     files = Files(layout)
     rights.keep_private()  # 1
     _mark(layout, files, clock, entropy)  # 2
+
+    def opened(open_it: Callable[[Path], Catalog]) -> Context:
+        lease = standby or Lease(layout)
+        catalog = open_locked(files, lease, open_it, stands_by=standby is not None)
+        files.check = lease.check
+        return Context(layout, files, catalog, clock, entropy, lease)
+
     if not rebuilding:
-        return _with(Context(layout, files, _catalog(files), clock, entropy))  # 3
+        return _with(opened(open_catalog))  # 3
     try:
-        return _with(Context(layout, files, reopen(layout.catalog_file), clock, entropy), _rebuild)
+        return _with(opened(reopen), _rebuild)
     except Corrupt as error:
         if error.code != "catalog.damaged":
             raise
     remove(layout.catalog_file)  # damage that only its use has shown
-    return _with(Context(layout, files, open_catalog(layout.catalog_file), clock, entropy), _rebuild)
+    return _with(opened(open_catalog), _rebuild)
 
 
 def is_workspace(root: Path) -> bool:
@@ -97,20 +105,6 @@ def refuse_missing(root: Path) -> None:
     )
 
 
-def _catalog(files: Files) -> Catalog:
-    """Raises like `open_catalog`, without a pid where that is another host's."""
-    path = files.layout.catalog_file
-    try:
-        return open_catalog(path)
-    except Unavailable as error:
-        announced = files.find(Announced, files.layout.server_file) if error.code == "catalog.locked" else None
-        if announced is None or announced.host is None or hosts.place(announced.host) is not Place.ELSEWHERE:
-            raise
-        host = announced.host.name
-        message = f"The catalog {path} is open on another host: the server that has said last that it has the workspace is on {host}"
-        raise Unavailable(error.code, message, f"Ask the server on {host}, or run the command there.") from error
-
-
 def _rebuild(context: Context) -> None:
     rebuild.rebuild(context, rebuild.read_all(context))
 
@@ -128,10 +122,10 @@ def _with(context: Context, then: Callable[[Context], object] = lambda context: 
         then(context)
         ingestion.follow(context, ingestion.everything(context))  # 6
     except OSError as error:
-        context.catalog.close()
+        context.close()
         raise translated(error, str(context.layout.root)) from error
     except BaseException:
-        context.catalog.close()
+        context.close()
         raise
     return Workspace(context)  # 7
 

@@ -68,7 +68,7 @@ class Workspace:
         self.context.history.close()
         self.context.message_workers.close()
         self.context.broker_workers.close()
-        self.context.catalog.close()
+        self.context.close()
 
     def acting(self, actor: str) -> Workspace:
         same = copy(self)
@@ -91,7 +91,9 @@ class Workspace:
         return plan
 
     def begin(self, change: Change[A, P]) -> Begun[A]:
-        """Plans the change, then does it; long work becomes an operation, which is then the answer."""
+        """Plans the change, then does it; long work becomes an operation, which is then the answer. Raises Unavailable
+        (`workspace.lease_unrenewed`) while the workspace may be another process's."""
+        self.context.files.check()
         planned = doers.planner(type(change))(self.context, change)
         return replace(self._begun(change, planned), warnings=tuple(change.warns(planned.plan)))
 

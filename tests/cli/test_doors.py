@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import signal
 import subprocess
@@ -16,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pipelines.client.servers import Running, Tenure, active_address, connect, running_server
+from pipelines.client.servers import Running, active_address, connect, running_server
 from pipelines.domain.errors import Conflict, Unavailable
 from pipelines.domain.operations import OperationState
 from pipelines.storage import hosts, keys
@@ -166,30 +165,6 @@ def test_a_server_of_this_host_before_it_was_booted_anew_is_none(layout: Layout,
     announce(layout, url, host={**asdict(hosts.here()), "boot": "the one before"})
     assert running_server(layout) is None
     assert active_address(layout) == ""
-
-
-def test_a_server_learns_that_another_host_has_the_workspace(layout: Layout, url: str) -> None:
-    """The one that it has taken over from is no news."""
-    tenure = Tenure(layout)
-    announce(layout, url, host=asdict(hosts.here()))
-    assert tenure.taken_by() == ""
-    announce(layout, url, host=THERE)
-    assert tenure.taken_by() == "b"
-    assert Tenure(layout).taken_by() == ""
-    layout.server_file.unlink()
-    assert tenure.taken_by() == ""
-
-
-def test_a_server_knows_how_long_its_disk_has_not_answered(layout: Layout) -> None:
-    now_s = itertools.count(100.0, 5.0)
-    tenure = Tenure(layout, lambda: next(now_s))
-    layout.server_file.symlink_to(layout.server_file.name)
-    for seconds in (5.0, 10.0):
-        with pytest.raises(Unavailable):
-            tenure.taken_by()
-        assert tenure.unread_s() == seconds
-    layout.server_file.unlink()
-    assert (tenure.taken_by(), tenure.unread_s()) == ("", 5.0)
 
 
 def test_a_workspace_that_another_host_has_open_is_said_to_be_there(layout: Layout) -> None:

@@ -61,7 +61,8 @@ from pipelines.supervisor.afar.starting import EndAsked
 from pipelines.supervisor.facts import Terminated
 from pipelines.workspace.changeovers import Changeover
 from pipelines.workspace.json_lines import Idle, Size
-from pipelines.workspace.opening import Announced, Marker
+from pipelines.workspace.locking import Announced
+from pipelines.workspace.opening import Marker
 from pipelines.workspace.plan_differences import KeptPlans
 from pipelines.workspace.verdicts import KeptVerdict
 

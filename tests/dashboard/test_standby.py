@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 import pytest
 
 from dashboard.readiness import Readiness
 from pipelines.client.servers import active_address, running_server
 from pipelines.client.wire import bearer
 from pipelines.domain.ids import JobName, RunId
+from pipelines.domain.workspace_leases import PERIOD_VARIABLE, unrenewed
 from pipelines.storage.layout import Layout
 from tests.browser.serving import ROOT, Served, served
 from tests.driver.process import CONF
@@ -97,6 +99,23 @@ def test_it_reads_until_the_first_is_killed_and_the_job_goes_on_under_it(pair: t
     until(lambda: shown(standby)[0][0]["state"] == "stopped")
 
 
+def test_one_that_is_stopped_is_taken_over_from_and_ends_when_it_goes_on(tmp_path: Path) -> None:
+    """On one host too: it has the lock on the catalog, and does not renew its lease."""
+    root, log = tmp_path / "ws", tmp_path / "active.log"
+    with (
+        served(root, log, "--standby", **{PERIOD_VARIABLE: "4"}) as active,
+        served(root, tmp_path / "standby.log", "--standby") as standby,
+    ):
+        assert (role(active), role(standby)) == ("active", "standby")
+        os.kill(active.pid, signal.SIGSTOP)
+        until(lambda: role(standby) == "active", 120, what=(tmp_path / "standby.log").read_text())
+        until(lambda: active_address(Layout(root)) == standby.url, 60)
+        os.kill(active.pid, signal.SIGCONT)
+        until(lambda: psutil.Process(active.pid).status() == psutil.STATUS_ZOMBIE, 60)
+        assert "another process has taken the workspace" in log.read_text().lower()
+        assert active_address(Layout(root)) == standby.url
+
+
 def takes_no_changes(standby: Served, active: Served) -> None:
     refused = httpx.post(f"{standby.url}/api/v1/jobs/counts/stop", json={}, headers=bearer(standby.token), timeout=60)
     assert refused.status_code == 503 and refused.json()["error"]["code"] == "server.standby"
@@ -123,6 +142,12 @@ def test_ready_for_what() -> None:
     assert readiness.why_not() == "the standby has read no file for 61 s"
     readiness.looks(lambda: 1.0)
     assert readiness.why_not(active=True) == ""
+
+    def in_doubt() -> None:
+        raise unrenewed("/ws", "Read-only file system")
+
+    readiness.looks(lambda: 1.0, in_doubt)
+    assert readiness.why_not() == "The lease of the workspace /ws could not be renewed in time: Read-only file system"
 
 
 def newest_batch(server: Served) -> int:

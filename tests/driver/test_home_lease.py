@@ -3,6 +3,7 @@ Python asks them; how a driver's JVM does is in `tests/long/test_home_leases.py`
 
 from __future__ import annotations
 
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -14,9 +15,8 @@ import pytest
 
 from pipelines.domain.errors import Conflict, TidemarkError
 from pipelines.domain.home_leases import LEASED, LOST, HomeLease, Machine, parsed
+from pipelines.domain.numbered_leases import Content, NumberedLease
 from pipelines.driver.home_lease import HeldLease
-from pipelines.driver.lease_file import Content
-from pipelines.driver.numbered_lease import NumberedLease
 from pipelines.storage.hdfs.client import open_client
 from tests.partition import Partition, partition
 from tests.storage.s3_server import BUCKET
@@ -101,7 +101,7 @@ class HdfsFile(NumberedLease):
 
     def __init__(self, endpoint: str, path: str) -> None:
         self.folder = WebFolder(endpoint, path)
-        super().__init__(self.folder)
+        super().__init__(self.folder, lambda: secrets.token_hex(8))
 
     def delete(self) -> None:
         for name in self.folder.names():
@@ -250,7 +250,7 @@ def test_a_renewal_that_arrives_late_takes_nothing_back(begin: Begin, between: P
     second.take()
     there = second.file.read()
     between.heal()
-    until(lambda: len(first.lost) == 1 and not first.lease._renewing.is_alive())
+    until(lambda: len(first.lost) == 1 and first.lease._renewals.settled(0))
     assert second.file.read() == there
 
 

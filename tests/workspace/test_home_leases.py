@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from pipelines.domain.errors import Conflict
-from pipelines.domain.home_leases import BOOT_FILE, LEASE_FILE, LEASE_FOLDER, LOCK_FILE, HomeLease, Machine, newest
+from pipelines.domain.home_leases import BOOT_FILE, LEASE_FILE, LEASE_FOLDER, LOCK_FILE, HomeLease, Machine
 from pipelines.domain.job_places import is_hdfs
 from pipelines.domain.jobs import Run
+from pipelines.domain.numbered_leases import newest
 from pipelines.domain.runs import RunState
 from pipelines.storage import paths
 from pipelines.storage.addresses import open_storage

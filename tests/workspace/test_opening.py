@@ -201,7 +201,7 @@ def test_on_a_disk_that_takes_nothing_savepoints_are_listed_and_on_a_full_one_di
     read_only, (jobs, savepoints, annotated, rebuilt, *recording, disposed, left) = answered[:3], answered[3:]
     assert [ended["code"] for ended in read_only] == [0, 9, 9] and "large" in read_only[0]["out"]
     assert all("read-only" in ended["err"] for ended in read_only)
-    assert rebuilt["code"] == 9 and "full" in rebuilt["err"]
+    assert rebuilt["code"] == 9 and "no space left" in rebuilt["err"]
     assert (jobs["code"], savepoints["code"]) == (0, 0) and "large" in savepoints["out"] and "the disk is full" in savepoints["err"]
     assert annotated["code"] == 9 and "dispose of savepoints" in annotated["err"]
     assert all(ended["code"] == 9 and "no space left" in ended["err"] and "dispose of savepoints" in ended["err"] for ended in recording)
