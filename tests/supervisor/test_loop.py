@@ -27,6 +27,7 @@ from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.face import do
 from pipelines.verbs.jobs import ListBatches, ListJobs, ReadLog, ShowJob
 from pipelines.verbs.operations import ShowOperation
+from pipelines.verbs.rename_query import RenameQuery
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.system import ListEvents, ShowHealth
 from pipelines.workspace import savepoints
@@ -264,8 +265,12 @@ def test_the_records_of_a_run_do_not_fill_the_disk(house: House, monkeypatch: py
     for each in (run, attached):
         path = house.folder(each) / PROGRESS_FILE
         assert path.stat().st_blocks * 512 < 600_000 and path.stat().st_size >= 1_200_000
-        known = [row.batch for row in house.workspace.ask(ListBatches(each.job)) if row.at_ms >= epoch_ms("2026-11-20T10:00:00.000Z")]
+        first_ms = epoch_ms("2026-11-20T10:00:00.000Z")
+        known = [row.batch for row in house.workspace.ask(ListBatches(each.job)) if first_ms <= row.at_ms < first_ms + 60_000]
         assert 20 <= len(known) <= 30 and known == list(range(59, 59 - len(known), -1))
+    renamed = do(house.workspace, RenameQuery("theirs", "counts", "pages"))
+    assert (house.folder(renamed) / PROGRESS_FILE).stat().st_size < 600_000
+    assert {row.query for row in house.workspace.ask(ListBatches("theirs"))} == {"pages"}
 
 
 def test_one_job_that_cannot_be_looked_after_does_not_stop_the_others(house: House) -> None:
