@@ -7,8 +7,8 @@ from typing import Any
 
 from pipelines.catalog.connection import Reader, Writer
 from pipelines.catalog.tables import TEXT, WHOLE, incoming
-from pipelines.domain.events import FAILED, FAILURES, GROUPS, OTHER, place_of
-from pipelines.domain.ids import JobName
+from pipelines.domain.events import DRIVER, FAILED, FAILURES, GROUPS, OTHER, place_of
+from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Event
 from pipelines.verbs.system import ListEvents
 
@@ -43,6 +43,11 @@ def append(writer: Writer, events: Sequence[Event]) -> None:
     times = [event.at_ms for event in events]
     with incoming(writer, _COLUMNS, [(e.at_ms, e.kind, e.job, e.subject, e.message, e.actor) for e in dict.fromkeys(events)]):
         writer.execute(_APPEND, [min(times), max(times)])
+
+
+def forget_before(writer: Writer, run: RunId, at_ms: int) -> None:
+    """Remove what the driver of the run said before `at_ms`."""
+    writer.execute("DELETE FROM events WHERE actor = ? AND subject = ? AND at_ms < ?", [DRIVER, run, at_ms])
 
 
 def listed(reader: Reader, question: ListEvents) -> list[Event]:

@@ -78,3 +78,9 @@ def append(writer: Writer, rows: Sequence[tuple[JobName, RunId, Progress, str]])
     with incoming(writer, _COLUMNS, arrived, operators.arrow_columns(batches) | observed.arrow_columns(batches)):
         writer.execute(_FRESH, [min(times), max(times)])
     writer.execute(_LATEST)
+
+
+def forget_before(writer: Writer, run: RunId, at_ms: int) -> None:
+    """Remove the run's batches that began before `at_ms`, but for the newest of each query: what it said last stays known."""
+    newest = "SELECT (query, at_ms) FROM latest_progress WHERE run = $run"
+    writer.execute(f"DELETE FROM progress WHERE run = $run AND at_ms < $at AND (query, at_ms) NOT IN ({newest})", {"run": run, "at": at_ms})

@@ -65,3 +65,8 @@ def append(writer: Writer, sizes: Sequence[CheckpointSize]) -> None:
     with incoming(writer, _COLUMNS, rows):
         writer.execute(_APPEND, [min(times), max(times)])
         writer.execute(_LATEST)
+
+
+def forget_before(writer: Writer, run: RunId, at_ms: int) -> None:
+    """Remove what was measured of the run before `at_ms`."""
+    writer.execute("DELETE FROM sizes WHERE run = ? AND at_ms < ?", [run, at_ms])

@@ -132,8 +132,8 @@ class Queries:
             launch = self._rehearsal.instead(writer, request, name, located(checkpoint, default_fs(spark)))
         writes_to = self._destination(writer, request, spark, name, checkpoint)
         live = sinks.local_path(checkpoint)
-        if place := sinks.place_or_none(checkpoint):
-            sources.mend(self._records, name, place)
+        place = sinks.place_or_none(checkpoint)
+        goes_on = place is None or sources.mend(self._records, name, place)
         if self._following is not None:
             self._following.prepare(writer, request, name, live)
         self._listening.attach(spark)
@@ -153,7 +153,7 @@ class Queries:
             self._plans.watch(name, query)
         is_new_table = bool(request.table) and not writes_to.path and self._rehearsal is None
         destination = destinations.of(spark, request, default_fs(spark)) if is_new_table else writes_to
-        self._record(query, spark, name, checkpoint, destination, writer._df, location)
+        self._record(query, spark, name, checkpoint, destination, writer._df, location, goes_on)
         return query
 
     def _mend(self, name: QueryName, failure: Failure) -> None:
@@ -217,14 +217,16 @@ class Queries:
             sinks.prepare(self._spec, self._records, name, destination.path, checkpoint, spark)
         return destination
 
-    def _record(self, query: Any, spark: Any, name: QueryName, checkpoint: str, wrote: Destination, frame: Any, location: str) -> None:
+    def _record(
+        self, query: Any, spark: Any, name: QueryName, checkpoint: str, wrote: Destination, frame: Any, location: str, goes_on: bool
+    ) -> None:
         read, at_ms = inputs.read(frame, default_fs(spark)), self._records.now_ms()
         start = QueryStarted(
             name, query.id, query.runId, checkpoint, wrote.sink, wrote.path, spark.sparkContext.uiWebUrl or "", spark.version, at_ms,
             wrote.table, location=location, trigger=trigger_of(query), sink_options=wrote.options,
             varies=varying.of_plan(frame._jdf.queryExecution().analyzed()), **vars(read),
         )  # fmt: skip
-        self._records.query(start)
+        self._records.query(start, goes_on=goes_on)
 
 
 def default_fs(spark: Any) -> str:

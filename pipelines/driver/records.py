@@ -38,11 +38,15 @@ class Records:
         self.folder = folder
         self.now_ms = now_ms
         self._last = threading.RLock()
-        self._started: set[str] = set()
+        self._started: dict[str, QueryStarted] = {}
 
-    def query(self, started: QueryStarted) -> None:
-        self._append(QUERIES_FILE, _line(started.as_json()))
-        self._started.add(started.query)
+    def query(self, started: QueryStarted, *, goes_on: bool) -> None:
+        """A query that a script starts again and again is noted once, but where it `goes_on` with a batch that was planned before: how long
+        that has run is counted from this start."""
+        before = self._started.get(started.query)
+        if goes_on or before is None or before != replace(started, run_id=before.run_id, at_ms=before.at_ms):
+            self._append(QUERIES_FILE, _line(started.as_json()))
+        self._started[started.query] = started
         say(f"query {started.query} started (batches in {started.checkpoint})")
 
     def has_started(self, query: str) -> bool:

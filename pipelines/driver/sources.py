@@ -19,8 +19,9 @@ NOTHING = -1
 """The offset of a file source before its first entry."""
 
 
-def mend(records: Records, query: str, checkpoint: Place) -> None:
-    """Cuts the log of each file source back to what the newest batch planned; done again after a crash it ends the same."""
+def mend(records: Records, query: str, checkpoint: Place) -> bool:
+    """Cuts the log of each file source back to what the newest batch planned; done again after a crash it ends the same. Whether that batch
+    is not committed yet."""
     planned = newest(checkpoint / "offsets")
     ends = planned_ends(checkpoint, planned)
     logs = checkpoint / "sources"
@@ -29,6 +30,7 @@ def mend(records: Records, query: str, checkpoint: Place) -> None:
         end = ends.get(log.name) if planned >= 0 else _first_end(log)
         if end is not None:
             _mend(records, query, log, end)
+    return planned > newest(checkpoint / "commits")
 
 
 def planned_ends(checkpoint: Place, planned: int) -> Mapping[str, int]:

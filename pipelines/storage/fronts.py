@@ -20,13 +20,16 @@ UNABLE = {errno.EOPNOTSUPP, errno.ENOSYS}
 
 
 def begin(descriptor: int) -> int:
-    """The first byte that is there still; that may be within a line. 0 for a file of which nothing was freed."""
+    """The first byte that is there still; that may be within a line. 0 for a file of which nothing was freed. Its position stays."""
+    position = os.lseek(descriptor, 0, os.SEEK_CUR)
     try:
         return os.lseek(descriptor, 0, os.SEEK_DATA)
     except OSError as error:
         if error.errno in (errno.ENXIO, errno.EINVAL):  # it is empty; its disk knows of no holes
             return 0
         raise
+    finally:
+        os.lseek(descriptor, position, os.SEEK_SET)
 
 
 def first_line(file: BinaryIO, longest: int) -> int:
@@ -34,6 +37,11 @@ def first_line(file: BinaryIO, longest: int) -> int:
     place = begin(file.fileno())
     file.seek(place)
     return place + (len(file.readline(longest)) if place else 0)
+
+
+def from_line(file: BinaryIO, at: int, longest: int) -> int:
+    """Where the first whole line begins that is there still, of those from `at` on, where a line begins; leaves the file there."""
+    return file.seek(at) if at >= begin(file.fileno()) else first_line(file, longest)
 
 
 def free(path: Path, keep_bytes: int) -> bool:

@@ -15,7 +15,7 @@ from pipelines.domain.jobs import Run
 from pipelines.domain.runs import RunState
 from pipelines.domain.supervision import run_state
 from pipelines.supervisor import facts
-from pipelines.workspace import ingestion, rebuild
+from pipelines.workspace import freed, ingestion, rebuild
 from pipelines.workspace.context import Context
 from pipelines.workspace.files import readable
 from pipelines.workspace.workspace import Workspace
@@ -32,6 +32,7 @@ class Follower:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._next_s = 0.0
+        self._begins: freed.Begins = {}
 
     def tick(self) -> None:
         """One pass: all documents, where that is due; then what is new in the files of live runs."""
@@ -39,9 +40,18 @@ class Follower:
         if began_s >= self._next_s:
             rebuild.bring_up(self._context, self._changed)
             ingestion.follow(self._context, ingestion.everything(self._context))
+            self._let_go()
             self._next_s = began_s + (time.monotonic() - began_s) / SHARE
         else:
             self._follow_live()
+
+    def _let_go(self) -> None:
+        """Of what the active server has freed."""
+        with self._context.catalog.reading() as reader:
+            ran = run_rows.listed(reader)
+        for run in ran:
+            if run.state.current:
+                freed.forget(self._context, run, self._begins)
 
     def _follow_live(self) -> None:
         with self._context.catalog.reading() as reader:

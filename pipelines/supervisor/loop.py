@@ -14,8 +14,8 @@ from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
 from pipelines.supervisor.alerts import Alerter
 from pipelines.supervisor.commands import SPARK, Driver
+from pipelines.supervisor.fronts import Trimmer
 from pipelines.supervisor.holdings import Asker
-from pipelines.supervisor.logs import Trimmer
 from pipelines.supervisor.probations import Watch
 from pipelines.supervisor.quiet import Quiet
 from pipelines.supervisor.reconciler import Reconciler
@@ -53,8 +53,10 @@ class Supervisor:
             self._attend(job, live.get(job), is_ending=job in ending)
         self._quiet.keep({run.id for run in live.values()})
         self._probations.keep({run.id for run in live.values()})
-        self._trimmer.keep({run.id for run in live.values()})
         self._watcher.tick()
+        for run in self._watcher.runs:
+            self._trimmer.trim(run)
+        self._trimmer.keep({run.id for run in (*live.values(), *self._watcher.runs)})
         self.warmth.tick()
 
     def settle(self) -> None:

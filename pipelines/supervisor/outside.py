@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,13 @@ from pipelines.domain.errors import Conflict, NotFound
 from pipelines.domain.ids import QueryName
 from pipelines.domain.json_text import read_json
 from pipelines.domain.runs import PROGRESS_FILE, QueryStarted
-from pipelines.storage import parallel
+from pipelines.storage import lines, parallel
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 
 SPARK_RUN_ID = "00000000-0000-0000-0000-000000000000"
 """The logs do not say which of Spark's runs executed a batch."""
 READERS = 8
-BLOCK_BYTES = 65_536
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def last_batches(folder: Path, queries: Iterable[QueryName]) -> dict[QueryName, 
     """The last batch of each query in the run's `progress.jsonl`, -1 without one; read from its end, as far as is needed."""
     newest: dict[QueryName, int] = {}
     names = set(queries)
-    for line in _lines_backwards(folder / PROGRESS_FILE):
+    for line in islice(lines.backwards(folder / PROGRESS_FILE), 1, None):  # behind the last end of line there is no whole one
         query_and_batch = _query_and_batch(line)
         if query_and_batch is not None and query_and_batch[0] in names:
             newest.setdefault(query_and_batch[0], query_and_batch[1])
@@ -182,21 +182,3 @@ def _query_and_batch(line: bytes) -> tuple[QueryName, int] | None:
         return QueryName(raw["name"]), int(raw["batchId"])
     except (ValueError, KeyError, TypeError):
         return None
-
-
-def _lines_backwards(path: Path) -> Iterable[bytes]:
-    """Whole lines, the last first; text after the last newline is left out."""
-    if not path.is_file():
-        return
-    with path.open("rb") as file:
-        at, rest, ended = file.seek(0, 2), b"", False
-        while at > 0:
-            block = min(BLOCK_BYTES, at)
-            at = file.seek(at - block)
-            first, *pieces = (file.read(block) + rest).split(b"\n")
-            if pieces and not ended:
-                pieces[-1], ended = b"", True
-            yield from filter(None, reversed(pieces))
-            rest = first
-        if rest and ended:
-            yield rest

@@ -81,6 +81,11 @@ class Watcher:
         self._watches: dict[RunId, Watch] = {}
         self._listed_ms = 0
 
+    @property
+    def runs(self) -> Sequence[Run]:
+        """Those under watch."""
+        return [watch.run for watch in self._watches.values()]
+
     def tick(self) -> None:
         now_ms = self._context.now_ms()
         if now_ms - self._listed_ms >= self._pace.listing_ms:

@@ -1,6 +1,7 @@
 """Ingestion: whole new lines of growing files into the catalog, each once, with the position reached in the same transaction.
 
-A torn last line waits for its rest. A line that nobody of ours wrote becomes one event, and reading goes on behind it.
+A torn last line waits for its rest. What was freed at the front of a file is passed over. A line that nobody of ours wrote becomes one
+event, and reading goes on behind it.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from pipelines.domain.jobs import Event, QuerySeen
 from pipelines.domain.progress import Progress
 from pipelines.domain.runs import EVENTS_FILE, IDLE_FILE, PROGRESS_FILE, QUERIES_FILE, QueryStarted
 from pipelines.savepoint.gc_pause import gc_paused
-from pipelines.storage import handover
+from pipelines.storage import fronts, handover
 from pipelines.storage.layout import Layout
+from pipelines.storage.lines import LONGEST_BYTES
 from pipelines.workspace import json_lines
 from pipelines.workspace.context import Context
 
@@ -133,8 +135,7 @@ def read(context: Context, sources: Iterable[GrowingFile], places: Mapping[str, 
     """New whole lines of `sources` past `places`, at most a chunk of each, and about a round of all."""
     lines, left = NewLines(), ROUND_BYTES
     for source in sources:
-        at = places.get(source.name, 0)
-        chunk, goes_on = _whole_lines(source.path, at)
+        at, chunk, goes_on = _whole_lines(source.path, places.get(source.name, 0))
         if chunk:
             lines.reached[source.name] = at + len(chunk)
             lines.has_more |= goes_on
@@ -175,20 +176,23 @@ def _note_query(writer: Writer, job: JobName, run: RunId, started: QueryStarted)
         run_rows.save(writer, [replace(known_run, spark_version=started.spark_version, ui_url=started.ui_url)])
 
 
-def _whole_lines(path: Path, at: int) -> tuple[bytes, bool]:
-    """The bytes from `at` up to the last end of a line in the next chunk (more than a chunk where one line is longer); whether the file
-    goes on behind that chunk."""
+def _whole_lines(path: Path, at: int) -> tuple[int, bytes, bool]:
+    """Where the first line from `at` on begins that is there still; the bytes from there up to the last end of a line in the next chunk
+    (more than a chunk where one line is longer); whether the file goes on behind that chunk."""
     try:
         if os.stat(path).st_size <= at:
-            return b"", False
+            return at, b"", False
         with open(path, "rb", opener=handover.plain_opener) as file:
-            file.seek(at)
+            begin = fronts.from_line(file, at, LONGEST_BYTES)
             data = file.read(CHUNK_BYTES)
             while b"\n" not in data and (more := file.read(CHUNK_BYTES)):
-                data += more
+                data = data.lstrip(b"\0") + more  # of a front that is freed just now, or that a copy has filled with zeros, nothing is held
+            if fronts.begin(file.fileno()) > begin:
+                return _whole_lines(path, at)
+            begin = file.tell() - len(data)
     except (FileNotFoundError, IsADirectoryError):
-        return b"", False
-    return data[: data.rfind(b"\n") + 1], len(data) >= CHUNK_BYTES
+        return at, b"", False
+    return begin, data[: data.rfind(b"\n") + 1], len(data) >= CHUNK_BYTES
 
 
 def _interpret(context: Context, source: GrowingFile, chunk: bytes, at: int, lines: NewLines) -> None:

@@ -10,6 +10,7 @@ import json
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from pipelines.catalog import file_positions as position_rows
 from pipelines.catalog import runs as run_rows
@@ -18,6 +19,8 @@ from pipelines.domain.ids import QueryName, RunId, query_name
 from pipelines.domain.jobs import Run, Wanted
 from pipelines.domain.json_text import read_json
 from pipelines.domain.runs import PROGRESS_FILE, QUERIES_FILE, QueryStarted, RunState
+from pipelines.storage import fronts
+from pipelines.storage.lines import LONGEST_BYTES
 from pipelines.verbs.rename_query import RenamePlan, RenameQuery
 from pipelines.workspace import events, ingestion, runs, savepoints, sources
 from pipelines.workspace.context import Context
@@ -75,11 +78,18 @@ def _begin(context: Context, plan: RenamePlan, old: Run, queries: list[QueryStar
     runs.write_spec(context, spec)
     for file in (PROGRESS_FILE, ingestion.SIZES_FILE):
         if (before / file).is_file():
-            lines = (before / file).read_text().splitlines()
+            lines = _lines(before / file)
             context.files.write_bytes(folder / file, _text(_renamed(lines, plan) if file == PROGRESS_FILE else lines))
     started = (replace(query, query=plan.to) if query.query == plan.query else query for query in queries)
     context.files.write_bytes(folder / QUERIES_FILE, _text(json.dumps(query.as_json(), separators=(",", ":")) for query in started))
     return replace(runs.wanted_run(spec), state=RunState.WATCHED)
+
+
+def _lines(path: Path) -> list[str]:
+    """Those that are there still."""
+    with path.open("rb") as file:
+        fronts.first_line(file, LONGEST_BYTES)
+        return file.read().decode().splitlines()
 
 
 def _renamed(lines: Iterable[str], plan: RenamePlan) -> Iterator[str]:

@@ -92,7 +92,8 @@ def test_loops_give_the_rows_of_plain_spark(drivers: Drivers, tmp_path: Path) ->
     plain(script, *theirs)
     assert noted(tmp_path / "ours") == noted(tmp_path / "theirs")
     starts = Counter(query["query"] for query in driver.queries)
-    assert starts == {"query-0": 2, "query-1": 4 + MORE, "query-2": 2, "turn 0": 2, "same": 2, "same-1": 2, "seen": 2}
+    once = dict.fromkeys(("query-0", "query-1", "query-2", "turn 0", "same", "same-1"), 1)
+    assert starts == {**once, "seen": 2}, "a start that says nothing new is not noted; into memory each begins another query"
     assert {name: batches(drivers.checkpoints() / name, "commits") for name in ("query-0", "same-1")} == {
         "query-0": [0, 1],
         "same-1": [0, 1],

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain.runs import PROGRESS_FILE, RunState
+from pipelines.storage import fronts
 from pipelines.supervisor.follower import Follower, FollowerLoop
 from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
@@ -73,6 +74,25 @@ def test_progress_is_read_once_and_as_it_comes(house: House, standby: Workspace,
     whole_pass(follower)
     house.supervisor.tick()
     assert standby.ask(ListBatches("a")) == house.workspace.ask(ListBatches("a"))
+
+
+def test_what_the_active_server_has_freed_is_let_go(house: House, standby: Workspace, follower: Follower) -> None:
+    run = house.begin("query")
+    house.up(run)
+    house.run()
+    progress = house.folder(run) / PROGRESS_FILE
+    with progress.open("a") as file:
+        file.writelines(progress_line(number, WATERMARK)[:-1].ljust(9_999) + "\n" for number in range(60))
+    whole_pass(follower)
+    assert len(standby.ask(ListBatches("a"))) == 60
+    assert fronts.free(progress, 100_000)
+    with progress.open("a") as file:
+        file.write(progress_line(60, WATERMARK).replace("10:00:60", "10:01:00"))
+    whole_pass(follower)
+    left = [row.batch for row in standby.ask(ListBatches("a"))]
+    assert 10 <= len(left) < 30 and left == list(range(60, 60 - len(left), -1))
+    with open_standby(house.root, {}) as another:
+        assert [row.batch for row in another.ask(ListBatches("a"))] == left
 
 
 def test_what_is_changed_and_what_is_forgotten(house: House, standby: Workspace, follower: Follower) -> None:

@@ -15,20 +15,26 @@ from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import JobName
 from pipelines.domain.operations import OperationState
 from pipelines.domain.processes import PROCESS_FILE
-from pipelines.domain.runs import LOG_FILE, RunState
+from pipelines.domain.progress import epoch_ms
+from pipelines.domain.runs import LOG_FILE, PROGRESS_FILE, RunState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.storage import fronts
-from pipelines.supervisor import logs, processes
+from pipelines.supervisor import fronts as trimming
+from pipelines.supervisor import processes
 from pipelines.supervisor.loop import SupervisorLoop
+from pipelines.verbs.attach import Attach
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.face import do
-from pipelines.verbs.jobs import ListJobs, ReadLog, ShowJob
+from pipelines.verbs.jobs import ListBatches, ListJobs, ReadLog, ShowJob
 from pipelines.verbs.operations import ShowOperation
+from pipelines.verbs.rename_query import RenameQuery
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.system import ListEvents, ShowHealth
 from pipelines.workspace import savepoints
 from tests.sandbox import interpreters
+from tests.savepoint.golden import lay_checkpoint
 from tests.supervisor.conftest import DRIVER, STARTED, House, until
+from tests.workspace.conftest import progress_line
 
 
 def kinds(house: House) -> list[str]:
@@ -221,14 +227,14 @@ def test_resume_is_refused_while_it_runs_and_goes_on_with_the_checkpoint_afterwa
 
 
 def test_the_log_of_a_driver_that_runs_does_not_fill_the_disk(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(logs.VARIABLE, "500_000")
+    monkeypatch.setenv(trimming.LOG_VARIABLE, "500_000")
     house.reopen()
     run = house.begin("wait")
     house.up(run)
     log = house.folder(run) / LOG_FILE
     with log.open("ab") as file:
         file.write((b"x" * 99 + b"\n") * 20_000)
-    house.ahead_ms += logs.EVERY_MS
+    house.ahead_ms += trimming.EVERY_MS
     assert house.run().state is RunState.RUNNING
     assert log.stat().st_blocks * 512 < 600_000 and house.workspace.ask(ReadLog("a")).text.endswith("x\n")
     assert house.workspace.ask(ReadLog("a", offset=0)).begin > 1_400_000
@@ -236,9 +242,35 @@ def test_the_log_of_a_driver_that_runs_does_not_fill_the_disk(house: House, monk
     for _ in range(2):
         with log.open("ab") as file:
             file.write((b"x" * 99 + b"\n") * 20_000)
-        house.ahead_ms += logs.EVERY_MS
+        house.ahead_ms += trimming.EVERY_MS
         assert house.run().state is RunState.RUNNING
-    assert kinds(house).count(logs.GROWS) == 1
+    assert kinds(house).count(trimming.GROWS) == 1
+
+
+def test_the_records_of_a_run_do_not_fill_the_disk(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither of one that runs, nor of one that is only watched; and the catalog has what they have."""
+    monkeypatch.setenv(trimming.RECORD_VARIABLE, "500_000")
+    lay_checkpoint("rocksdb_format2", house.root.parent / "checkpoint")
+    attached = do(house.workspace, Attach(name="theirs", checkpoints={"counts": str(house.root.parent / "checkpoint")}))
+    house.reopen()
+    run = house.begin("wait")
+    house.up(run)
+    house.run()
+    for each in (run, attached):
+        with (house.folder(each) / PROGRESS_FILE).open("a") as file:
+            file.writelines(progress_line(number, "2026-11-20T09:00:00.000Z")[:-1].ljust(19_999) + "\n" for number in range(60))
+    for _ in range(2):
+        house.ahead_ms += trimming.EVERY_MS
+        house.run()
+    for each in (run, attached):
+        path = house.folder(each) / PROGRESS_FILE
+        assert path.stat().st_blocks * 512 < 600_000 and path.stat().st_size >= 1_200_000
+        first_ms = epoch_ms("2026-11-20T10:00:00.000Z")
+        known = [row.batch for row in house.workspace.ask(ListBatches(each.job)) if first_ms <= row.at_ms < first_ms + 60_000]
+        assert 20 <= len(known) <= 30 and known == list(range(59, 59 - len(known), -1))
+    renamed = do(house.workspace, RenameQuery("theirs", "counts", "pages"))
+    assert (house.folder(renamed) / PROGRESS_FILE).stat().st_size < 600_000
+    assert {row.query for row in house.workspace.ask(ListBatches("theirs"))} == {"pages"}
 
 
 def test_one_job_that_cannot_be_looked_after_does_not_stop_the_others(house: House) -> None:

@@ -18,6 +18,7 @@ from pipelines.domain.ids import JobName, QueryName
 from pipelines.domain.jobs import Event, Run
 from pipelines.domain.progress import epoch_ms
 from pipelines.domain.runs import PROGRESS_FILE, RunState
+from pipelines.storage import lines
 from pipelines.supervisor import outside
 from pipelines.supervisor.sizes import Sampler
 from pipelines.supervisor.watcher import Pace, Watcher
@@ -265,12 +266,13 @@ def test_rows_between_two_offsets(case: str) -> None:
     assert outside.input_rows(begun, ended) == rows
 
 
-def test_the_last_batches_are_found_from_the_end(tmp_path: Path) -> None:
+def test_the_last_batches_are_found_from_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     a, b, c = (QueryName(name) for name in "abc")
     assert outside.last_batches(tmp_path, [a]) == {a: -1}
     written = [{"name": "b", "batchId": 3}, *({"name": "a", "batchId": batch, "filling": "x" * 500} for batch in range(400))]
     (tmp_path / PROGRESS_FILE).write_text("".join(json.dumps(event) + "\n" for event in written) + '{"name":"a","batchId":400}')
-    assert (tmp_path / PROGRESS_FILE).stat().st_size > 2 * outside.BLOCK_BYTES
+    monkeypatch.setattr(lines, "CHUNK_BYTES", 65_536)
+    assert (tmp_path / PROGRESS_FILE).stat().st_size > 2 * lines.CHUNK_BYTES
     assert outside.last_batches(tmp_path, [a, b, c]) == {a: 399, b: 3, c: -1}
 
 

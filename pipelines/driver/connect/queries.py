@@ -54,14 +54,14 @@ class ConnectQueries(Queries):
         destination = destinations.of(spark, request, LOCAL_FS)
         if destination.path:
             sinks.prepare(self._spec, self._records, name, destination.path, checkpoint, spark)
-        sources.mend(self._records, name, Path(checkpoint))
+        goes_on = sources.mend(self._records, name, Path(checkpoint))
         running = Running(name, launched(launch))
         _require_shared(running, checkpoint)
         self._started.add(running)
         self._names.note(name, location)
         self._expected.note(name)
         self._watching.watch(running)
-        self._note(running, checkpoint, destination, location)
+        self._note(running, checkpoint, destination, location, goes_on)
         return running.query
 
     def ended(self) -> None:
@@ -96,14 +96,15 @@ class ConnectQueries(Queries):
             message = f"Through a Spark Connect server Tidemark cannot tell where {written} has its rows."
             raise Unsupported("connect.sink", message, "Write files, a Kafka topic or by foreachBatch.")
 
-    def _note(self, running: Running, checkpoint: str, wrote: Destination, location: str) -> None:
+    def _note(self, running: Running, checkpoint: str, wrote: Destination, location: str, goes_on: bool) -> None:
         query, spark = running.query, self._session
         at_ms = self._records.now_ms()
         self._records.query(
             QueryStarted(
                 running.name, query.id, query.runId, checkpoint, wrote.sink, wrote.path, "", spark.version, at_ms, wrote.table,
                 location=location, sink_options=wrote.options,
-            )
+            ),
+            goes_on=goes_on,
         )  # fmt: skip
 
 
