@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from dashboard import session
@@ -27,12 +27,14 @@ class Order:
 
 @dataclass(frozen=True)
 class Cut(Generic[T]):
-    """The items of one page: `first` is the place of the first of them among `total`, counted from 0."""
+    """The items of one page: `first` is the place of the first of them among `total`, counted from 0. `name` tells it from other tables
+    of its page in the address; empty for the only one."""
 
     items: Sequence[T]
     first: int
     total: int
     order: Order | None = None
+    name: str = ""
 
     @property
     def page(self) -> int:
@@ -43,10 +45,15 @@ class Cut(Generic[T]):
         return max(1, math.ceil(self.total / ROWS))
 
 
-def chosen(items: Sequence[T], keys: Mapping[str, Key[T]]) -> Cut[T]:
-    """The page of `items` that the address names (`sort`, `page`), ordered by the key of the column that it names."""
-    order = read_order(session.selected("sort"), keys)
-    return cut(arranged(items, keys, order), session.selected("page"), order)
+def chosen(items: Sequence[T], keys: Mapping[str, Key[T]], name: str = "") -> Cut[T]:
+    """The page of `items` that the address names (`sort`, `page`; `runs_sort`, `runs_page` of the table `runs`), ordered by the key of the
+    column that it names."""
+    order = read_order(session.selected(_of_table(name, "sort")), keys)
+    return replace(cut(arranged(items, keys, order), session.selected(_of_table(name, "page")), order), name=name)
+
+
+def _of_table(name: str, what: str) -> str:
+    return f"{name}_{what}" if name else what
 
 
 def arranged(items: Sequence[T], keys: Mapping[str, Key[T]], order: Order | None) -> Sequence[T]:
@@ -75,9 +82,9 @@ def cut(items: Sequence[T], page: str, order: Order | None = None) -> Cut[T]:
     return Cut(items[first : first + ROWS], first, len(items), order)
 
 
-def turn(order: str | None, page: int | None) -> None:
-    """Puts what was clicked into the address: another order begins at the first page."""
+def turn(order: str | None, page: int | None, name: str = "") -> None:
+    """Puts what was clicked in that table into the address: another order begins at the first page."""
     if order is not None:
-        session.select(sort=order, page="")
+        session.select(**{_of_table(name, "sort"): order, _of_table(name, "page"): ""})
     elif page is not None:
-        session.select(page=str(page) if page > 1 else "")
+        session.select(**{_of_table(name, "page"): str(page) if page > 1 else ""})

@@ -110,11 +110,14 @@ def table(
         "whole": _whole(columns, whole, key) if whole else None,
         "picked": list(picked) if on_pick else None,
     }
-    asked = {"order": _turn, "page": _turn, "save": _save} if cut else {}
-    turned: dict[str, Any] = {f"on_{name}_change": partial(heard, key) for name, heard in asked.items()}
+    asked: dict[str, Callable[[str], None]] = {}
+    if cut:
+        turns = partial(_turn, name=cut.name)
+        asked = {"order": turns, "page": turns, "save": _save}
+    heard: dict[str, Any] = {f"on_{event}_change": partial(hears, key) for event, hears in asked.items()}
     if on_pick:
-        turned["on_pick_change"] = partial(_pick, key, on_pick)
-    result = _mount(data=data, key=key, on_row_change=on_click or _ignore, **turned)
+        heard["on_pick_change"] = partial(_pick, key, on_pick)
+    result = _mount(data=data, key=key, on_row_change=on_click or _ignore, **heard)
     return getattr(result, "row", None)
 
 
@@ -138,9 +141,9 @@ def _cut(cut: Cut[Any]) -> dict[str, Any]:
     return {"first": cut.first, "total": cut.total, "page": cut.page, "pages": cut.pages, "order": order}
 
 
-def _turn(key: str) -> None:
+def _turn(key: str, name: str) -> None:
     state = st.session_state[key]
-    turn(getattr(state, "order", None), getattr(state, "page", None))
+    turn(getattr(state, "order", None), getattr(state, "page", None), name)
 
 
 def _pick(key: str, on_pick: Callable[[Sequence[str]], None]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.routing import APIRoute
@@ -20,6 +20,7 @@ from pipelines.api.flink_shapes import Json
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Invalid, NotFound, TidemarkError, Unsupported
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import JobSummary
+from pipelines.domain.json_text import read_json
 from pipelines.domain.operations import OperationState, sound
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.face import Face, do
@@ -45,7 +46,7 @@ class FlinkRoute(APIRoute):
                 return await answer(request)
             except TidemarkError as error:
                 says = [" ".join(filter(None, (f"{error.message}.", error.hint, f"({error.code})")))]
-                return JSONResponse({"errors": says}, STATUS_AND_EXIT_CODES[error.group][0])
+                return JSONResponse({"errors": says}, 400 if isinstance(error, Invalid) else STATUS_AND_EXIT_CODES[error.group][0])
             except RequestValidationError as error:
                 return JSONResponse({"errors": [str(problem["msg"]) for problem in error.errors()]}, 400)
 
@@ -54,7 +55,21 @@ class FlinkRoute(APIRoute):
 
 router = APIRouter(prefix=PREFIX, route_class=FlinkRoute, include_in_schema=False)
 Caller = Annotated[Face, Depends(face_of)]
-Given = Annotated[Json, Body()]
+
+
+async def _body(request: Request) -> Json:
+    """A body as Flink reads it: a JSON object, `{}` where there is none."""
+    data = await request.body()
+    try:
+        given = read_json(data) if data else {}
+    except ValueError as error:
+        raise shapes.no_body(str(error)) from error
+    if not isinstance(given, dict):
+        raise shapes.no_body("it is no object")
+    return given
+
+
+Given = Annotated[Json, Depends(_body)]
 
 
 @router.get("/config")
@@ -92,12 +107,12 @@ def jobs_overview(face: Caller) -> Json:
 
 @router.get("/jobs/{job}")
 def job_detail(face: Caller, job: str) -> Json:
-    """One job; its queries are the vertices."""
+    """One job. It has no vertices: Flink's are operators of its own kind."""
     summary = _summary(face, job)
     listed = shapes.listed(summary)
     plan = {"jid": job, "name": summary.job.name, "type": "STREAMING", "nodes": []}
     about: Json = {"isStoppable": True, "job-type": "STREAMING", "maxParallelism": -1, "now": listed["last-modification"]}
-    rest: Json = {"timestamps": {}, "vertices": [], "status-counts": {}, "plan": plan, "pending-operators": 0}
+    rest: Json = {"timestamps": shapes.timestamps(listed), "vertices": [], "status-counts": {}, "plan": plan, "pending-operators": 0}
     return {**{name: listed[name] for name in ("jid", "name", "state", "start-time", "end-time", "duration")}, **about, **rest}
 
 
@@ -114,13 +129,14 @@ def checkpoints(face: Caller, job: str) -> Json:
     counts = {"restored": 0, "total": len(taken), "in_progress": 0, "completed": len(taken), "failed": 0}
     shown = [shapes.completed(savepoint) for savepoint in taken[:NEWEST]]
     latest = {"completed": None, "savepoint": shown[0] if shown else None, "failed": None, "restored": None}
-    return {"counts": counts, "latest": latest, "history": shown}
+    return {"counts": counts, "summary": shapes.summed_up(shown), "latest": latest, "history": shown}
 
 
 @router.post("/jobs/{job}/savepoints", status_code=202)
 def trigger_savepoint(request: Request, face: Caller, job: str, given: Given) -> Json:
     """Takes a savepoint; to a directory that is named it is exported. With `cancel-job` the job is stopped with it."""
     name, directory = _summary(face, job).job.name, shapes.text(given, "target-directory")
+    shapes.check_format(given)
     if given.get("cancel-job"):
         return _stopped(face, name, directory)
     begun = face.begin(Take(name, to=directory))
@@ -137,7 +153,7 @@ def trigger_savepoint(request: Request, face: Caller, job: str, given: Given) ->
 def savepoint_status(request: Request, face: Caller, job: str, request_id: str) -> Json:
     """What came of a savepoint, or of a stop with one; an error is the answer where that failed."""
     _summary(face, job)
-    subject = shapes.subject(request_id)
+    subject = shapes.begun(request_id)
     if subject.startswith("sp-"):
         return shapes.done({"location": _placed(request).get(subject) or face.ask(ShowSavepoint(subject)).path})
     operation = face.ask(ShowOperation(subject))
@@ -150,6 +166,7 @@ def savepoint_status(request: Request, face: Caller, job: str, request_id: str) 
 @router.post("/jobs/{job}/stop", status_code=202)
 def stop(face: Caller, job: str, given: Given) -> Json:
     """Stops a job at a batch boundary, with a savepoint."""
+    shapes.check_format(given)
     if given.get("drain"):
         raise Unsupported("flink.drain", "Spark has no watermark that ends a stream, so a job cannot be drained", "Stop it without.")
     return _stopped(face, _summary(face, job).job.name, shapes.text(given, "targetDirectory"))

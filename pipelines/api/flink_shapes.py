@@ -7,10 +7,10 @@ outlive the server.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipelines.domain.errors import NotFound
+from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import Savepoint
@@ -33,6 +33,16 @@ TASKS = (
     *("total", "created", "scheduled", "deploying", "initializing", "running", "finished", "canceling", "canceled", "failed"),
     "reconciling",
 )
+STATUSES = (
+    *("INITIALIZING", "CREATED", "RUNNING", "FAILING", "FAILED", "CANCELLING", "CANCELED", "FINISHED", "RESTARTING", "SUSPENDED"),
+    "RECONCILING",
+)
+FORMATS = ("CANONICAL", "NATIVE")
+"""Of a savepoint (`SavepointFormatType`). Here it has one; both are taken for it."""
+SUMMED_UP = ("checkpointed_size", "state_size", "end_to_end_duration", "alignment_buffered", "processed_data", "persisted_data")
+QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+BEGUN = ("op-", "sp-")
+"""How the id begins of what a trigger of a savepoint began."""
 Json = dict[str, Any]
 
 
@@ -52,6 +62,14 @@ def subject(request_id: str) -> str:
         return bytes.fromhex(request_id).rstrip(b"\0").decode()
     except ValueError as error:
         raise no_trigger(request_id) from error
+
+
+def begun(request_id: str) -> str:
+    """The operation or savepoint that a trigger began; NotFound (`flink.no_trigger`) for one that nobody made."""
+    about = subject(request_id)
+    if not about.startswith(BEGUN) or not about.isprintable():
+        raise no_trigger(request_id)
+    return about
 
 
 def no_trigger(request_id: str) -> NotFound:
@@ -85,6 +103,37 @@ def completed(savepoint: Savepoint) -> Json:
     place = {"external_path": savepoint.path, "discarded": False}
     aligned = {"alignment_buffered": 0, "processed_data": 0, "persisted_data": 0}
     return {"@class": "completed", "className": "completed", "id": batch, **kind, **times, **sizes, **subtasks, **aligned, **place}
+
+
+def summed_up(checkpoints: Sequence[Json]) -> Json:
+    """Least, greatest and average of the figures of completed checkpoints, and their quantiles; 0 where there are none."""
+    return {name: _summed_up([checkpoint[name] for checkpoint in checkpoints] or [0]) for name in SUMMED_UP}
+
+
+def _summed_up(values: Sequence[int]) -> Json:
+    ordered = sorted(values)
+    quantiles = {name: float(ordered[min(len(ordered) - 1, int(share * len(ordered)))]) for name, share in QUANTILES.items()}
+    return {"min": ordered[0], "max": ordered[-1], "avg": sum(ordered) // len(ordered), **quantiles}
+
+
+def timestamps(listed: Json) -> Json:
+    """When a job that is listed so came into each state; 0 for those that it was not in, or of which nobody knows."""
+    ended_ms = listed["end-time"]
+    came_ms = {"RUNNING": listed["start-time"]} if listed["state"] != "CREATED" else {}
+    now_ms = {listed["state"]: ended_ms if ended_ms >= 0 else listed["start-time"]}
+    return {**dict.fromkeys(STATUSES, 0), "CREATED": listed["start-time"], **came_ms, **now_ms}
+
+
+def check_format(given: Mapping[str, Any]) -> None:
+    """Raises Invalid (`flink.format`) where a body names a format that Flink does not have."""
+    value = given.get("formatType")
+    if value is not None and value not in FORMATS:
+        raise Invalid("flink.format", f"There is no format {value!r} of savepoints", f"Give one of {', '.join(FORMATS)}, or none.")
+
+
+def no_body(why: str) -> Invalid:
+    """What is said of a body that is no JSON object."""
+    return Invalid("flink.body", f"The body cannot be read: {why}", "Send a JSON object.")
 
 
 def counted(state: str) -> str:

@@ -27,7 +27,7 @@ from pipelines.storage.documents import encode
 from pipelines.verbs.declaration import answer_type, default_of, hints, parts, plan_type, summary
 from pipelines.verbs.face import Face
 from pipelines.verbs.limits import MOST_NUMBER
-from pipelines.verbs.listing import Listed, next_page
+from pipelines.verbs.listing import Listed, Sorted, next_page
 from pipelines.verbs.verb import WARNINGS_HEADER, Asked, Change, Http, spelling
 
 PREFER, ASYNC = "prefer", "respond-async"
@@ -181,7 +181,7 @@ def _parameter(name: str, annotation: Any, default: Any = MISSING) -> inspect.Pa
 
 
 def _in_query(kind: type[Asked[Any]], part: Field[Any], hint: Any) -> inspect.Parameter:
-    choices = {"enum": ["", *kind.rows.orders]} if issubclass(kind, Listed) and part.name == "sort" else None
+    choices = {"enum": ["", *kind.rows.orders]} if issubclass(kind, Sorted) and part.name == "sort" else None
     described = Query(description=spelling(part).help, json_schema_extra=choices, **_limits(part, hint))
     return _parameter(part.name, Annotated[hint, described], default_of(part))
 

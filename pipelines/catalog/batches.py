@@ -12,6 +12,8 @@ from pipelines.catalog.tables import dicts, row
 from pipelines.domain.errors import Invalid
 from pipelines.domain.experiments import BatchRow
 from pipelines.domain.moments import DAY_MS, HOUR_MS
+from pipelines.verbs.jobs import ListBatches
+from pipelines.verbs.listing import sorted_path
 
 PHASES = {
     "latest_offset_ms": "latestOffset",
@@ -30,6 +32,14 @@ FROM progress WHERE job = $job AND at_ms BETWEEN $since AND $until AND at_ms + b
 AND (at_ms, batch, query) < ($at, $batch, $of)
 ORDER BY at_ms DESC, batch DESC, query DESC LIMIT $limit
 """
+_SORTED = f"""
+SELECT query, batch, at_ms, batch_ms, input_rows, state_rows, watermark_ms, late_rows, sources, observed, {", ".join(PHASES)}
+FROM progress WHERE job = $job AND at_ms + batch_ms <= $until
+AND (NOT $goes_on OR ({{place}}) > ($nothing, $value, $at, $batch, $of))
+ORDER BY {{place}} LIMIT $limit
+"""
+_PLACE = "{value} IS NULL, {sign}coalesce({value}, 0), at_ms, batch, query"
+"""Of a batch in an order: by a value up or down, what has none last; then as they happened."""
 EVER_MS = 2**62
 _CURSOR = re.compile(r"(\d{1,15})-(\d{1,15})-(.*)", re.DOTALL)
 _FIRST = """
@@ -68,15 +78,42 @@ def newest(reader: Reader, job: str, *, limit: int = 100, query: str = "", until
     return [_batch(row) for row in rows]
 
 
+def in_order(reader: Reader, question: ListBatches) -> list[BatchRow]:
+    """A job's batches by the field that the question names, in one pass over them that holds no more than the answer; newest first where it
+    names none. Invalid (`batches.cursor`) for a `before` that is no cursor of the job's."""
+    if not question.sort:
+        return newest(reader, question.job, limit=question.limit, until_ms=question.to_ms, before=question.before)
+    column = sorted_path(question)
+    place = _PLACE.format(value=column, sign="-" if question.is_down else "")
+    asked = {"job": question.job, "until": EVER_MS if question.to_ms is None else question.to_ms, "limit": question.limit}
+    return [_batch(row) for row in dicts(reader, _SORTED.format(place=place), {**asked, **_last(reader, question, place)})]
+
+
+def _last(reader: Reader, question: ListBatches, place: str) -> dict[str, Any]:
+    """The place of the batch that the last list ended with."""
+    at, batch, of = _place(question.before)
+    last = row(
+        reader, f"SELECT {place} FROM progress WHERE job = ? AND at_ms = ? AND batch = ? AND query = ?", [question.job, at, batch, of]
+    )
+    if question.before and last is None:
+        raise _no_cursor(question.before)
+    names = ("nothing", "value", "at", "batch", "of")
+    return {"goes_on": last is not None, **dict(zip(names, last or (False, 0, 0, 0, ""), strict=True))}
+
+
 def _place(cursor: str) -> tuple[int, int, str]:
     """What all that comes after it is less than; see `BatchRow.cursor`."""
     if not cursor:
         return EVER_MS, 0, ""
     match = _CURSOR.fullmatch(cursor)
     if match is None:
-        hint = "Give the cursor that the previous list ended with, or none."
-        raise Invalid("batches.cursor", f"{cursor!r} is not the cursor of a batch", hint)
+        raise _no_cursor(cursor)
     return int(match[1]), int(match[2]), match[3]
+
+
+def _no_cursor(cursor: str) -> Invalid:
+    hint = "Give the cursor that the previous list ended with, or none."
+    return Invalid("batches.cursor", f"{cursor!r} is not the cursor of a batch", hint)
 
 
 def first(reader: Reader, run: str, *, most: int | None, longest_ms: int | None) -> list[FirstBatches]:

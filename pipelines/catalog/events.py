@@ -10,6 +10,7 @@ from pipelines.catalog.tables import TEXT, WHOLE, incoming
 from pipelines.domain.events import DRIVER, FAILED, FAILURES, GROUPS, OTHER, place_of
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Event
+from pipelines.verbs.listing import sorted_path
 from pipelines.verbs.system import ListEvents
 
 _COLUMNS = {"at_ms": WHOLE, "kind": TEXT, "job": TEXT, "subject": TEXT, "message": TEXT, "actor": TEXT}
@@ -26,11 +27,14 @@ WHERE NOT EXISTS (
 
 
 _PLAIN = "? IN ('', job) AND ? IN ('', actor) AND at_ms >= coalesce(?, at_ms) AND at_ms <= coalesce(?, at_ms)"
-_BEFORE = """
-(at_ms < ? OR (at_ms = ? AND rowid < (
+_AFTER = """
+(at_ms {beyond} ? OR (at_ms = ? AND rowid {beyond} (
     SELECT max(rowid) FROM events AS last
     WHERE last.at_ms = ? AND left(md5(concat_ws(chr(31), last.kind, coalesce(last.job, ''), last.subject, last.message)), 8) = ?
 )))
+"""
+_LISTED = """
+SELECT at_ms, kind, job, subject, message, actor FROM events WHERE {where} ORDER BY at_ms {direction}, rowid {direction} LIMIT ?
 """
 Condition = tuple[str, list[Any]]
 """SQL with a `?` for each of its values."""
@@ -51,8 +55,10 @@ def forget_before(writer: Writer, run: RunId, at_ms: int) -> None:
 
 
 def listed(reader: Reader, question: ListEvents) -> list[Event]:
-    """The newest events that fit, newest first; Invalid (`events.cursor`) for a `before` that is no cursor."""
-    conditions = [*_of_kind(question.kind), *_of_text(question.text), *_before(question.before)]
+    """The first events that fit, newest first unless sorted otherwise; Invalid (`events.cursor`) for a `before` that is no cursor, and
+    (`list.sort`) for another order."""
+    is_oldest_first = bool(question.sort and sorted_path(question)) and not question.is_down
+    conditions = [*_of_kind(question.kind), *_of_text(question.text), *_after(question.before, ">" if is_oldest_first else "<")]
     where = " AND ".join([_PLAIN, *(sql for sql, _ in conditions)])
     values = [
         question.job,
@@ -62,7 +68,7 @@ def listed(reader: Reader, question: ListEvents) -> list[Event]:
         *(value for _, given in conditions for value in given),
         question.limit,
     ]
-    sql = f"SELECT at_ms, kind, job, subject, message, actor FROM events WHERE {where} ORDER BY at_ms DESC, rowid DESC LIMIT ?"
+    sql = _LISTED.format(where=where, direction="ASC" if is_oldest_first else "DESC")
     return [
         Event(at, kind, None if job is None else JobName(job), *rest) for at, kind, job, *rest in reader.execute(sql, values).fetchall()
     ]
@@ -83,8 +89,8 @@ def _of_text(text: str) -> Iterator[Condition]:
         yield "contains(lower(concat_ws(' ', kind, job, subject, message, actor)), ?)", [word]
 
 
-def _before(cursor: str) -> Iterator[Condition]:
+def _after(cursor: str, beyond: str) -> Iterator[Condition]:
     """What is listed after the event at `cursor`; see `Event.cursor` for its hash."""
     if cursor:
         at_ms, content = place_of(cursor)
-        yield _BEFORE, [at_ms, at_ms, at_ms, content]
+        yield _AFTER.format(beyond=beyond), [at_ms, at_ms, at_ms, content]

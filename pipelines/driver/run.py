@@ -11,7 +11,7 @@ from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Conflict, Unsupported
 from pipelines.domain.plain_json import rebuilt
 from pipelines.domain.run_specs import SPEC_FILE, SPEC_FORMAT, RunSpec
 from pipelines.domain.runs import Exit
-from pipelines.driver import failures, intercept, jvm, lease, outside, own_logging, secret_values, sql_script, submit
+from pipelines.driver import failures, intercept, jvm, lease, missing_paths, outside, own_logging, secret_values, sql_script, submit
 from pipelines.driver.beside import Beside
 from pipelines.driver.boundary import stop_at_boundary
 from pipelines.driver.connect import importing
@@ -63,6 +63,7 @@ class Conductor:
     def __init__(self, spec: RunSpec, records: Records) -> None:
         self._spec = spec
         self._records = records
+        self._stands = os.getcwd()
         self._stop = Stop(grace_s(), self._killed)
         self._rehearsal = Rehearsal(spec, records, self._stop.begin) if spec.rehearsal else None
         self._warehouse = Warehouse(spec)
@@ -95,7 +96,7 @@ class Conductor:
         stop_at_boundary(self._queries.started, grace_s())
         drain()
         self._queries.ended()
-        ending = self._ending(error)
+        ending = missing_paths.advised(self._ending(error), self._stands)
         self._beside.close()
         self._queries.leave()
         _stop_spark()

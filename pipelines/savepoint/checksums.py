@@ -48,7 +48,12 @@ class Seal:
 
 
 def seal(
-    library: Storage, savepoint: SavepointId, now_ms: int, advance: Advance = unwatched, entries: Mapping[str, Entry] | None = None
+    library: Storage,
+    savepoint: SavepointId,
+    now_ms: int,
+    advance: Advance = unwatched,
+    entries: Mapping[str, Entry] | None = None,
+    threads: int = THREADS,
 ) -> Seal:
     """Computes and writes the checksums of a complete savepoint once; the seal that is there stays. Corrupt where a file is missing.
     `entries` as in `completeness.damages`."""
@@ -62,7 +67,7 @@ def seal(
     if progress_file.read(library, savepoint):
         files.append(layout.PROGRESS)
     own = _of_store(library, savepoint, files, entries)
-    read_here = checksums(library, savepoint, [path for path in files if path not in own], advance)
+    read_here = checksums(library, savepoint, [path for path in files if path not in own], advance, threads=threads)
     digests = {path: own[path] if path in own else read_here[path] for path in files}
     if "" in digests.values():
         raise NotFound("savepoint.not_found", f"Savepoint {savepoint} was disposed of while it was sealed", "Nothing is left to seal.")
@@ -147,12 +152,14 @@ def checksums(
     *,
     like: Mapping[str, str] | None = None,
     entries: Mapping[str, Entry] | None = None,
+    threads: int = THREADS,
 ) -> dict[str, str]:
     """A checksum by path, of the kind that it has in `like`, a SHA-256 in hex where it has none there; empty for a file that is gone: no
     checksum equals that. `entries` as in `completeness.damages`.
 
     `advance` is told the bytes of each piece that is read of the files that a manifest names.
-    Many files at once: hashing and reading leave the interpreter's lock, so the disk or the processors set the speed.
+    Many files at once: hashing and reading leave the interpreter's lock, so the disk or the processors set the speed; no more processors
+    than `threads` work on it.
     """
     paths = list(files)
     kinds = {path: _kind((like or {}).get(path, "")) for path in paths if path not in BESIDE}
@@ -170,7 +177,7 @@ def checksums(
             return _of_hdfs(library, layout.inside(savepoint, path))
         return _sha256(library, layout.inside(savepoint, path), unwatched if path in BESIDE else watched)
 
-    digests = parallel.each(digest, paths, THREADS, halt, brief=True)
+    digests = parallel.each(digest, paths, threads, halt, brief=True)
     return dict(zip(paths, digests, strict=True))
 
 

@@ -14,18 +14,20 @@ from pipelines.storage import documents
 from pipelines.storage.protocol import Advance, Entry, Storage, unwatched
 
 
-def check(library: Storage, savepoint: SavepointId, level: Trust, now_ms: int, advance: Advance = unwatched) -> Verification:
+def check(
+    library: Storage, savepoint: SavepointId, level: Trust, now_ms: int, advance: Advance = unwatched, threads: int = checksums.THREADS
+) -> Verification:
     """Checks the files alone, up to *intact*; nothing is recorded. Raises NotFound, Corrupt for an unreadable manifest.
 
     An unsealed savepoint is sealed by its first intact check: its files are then vouched for from that moment on, which
-    `sealed_ms` says.
+    `sealed_ms` says. So many `threads` compute checksums.
     """
     manifest = manifests.load(library, savepoint)
     entries = completeness.there(library, savepoint)
     complete = _complete(library, manifest, level, now_ms, entries)
     if level is Trust.COMPLETE or complete.reached is None:
         return complete
-    return _intact(library, manifest, complete, advance, entries)
+    return _intact(library, manifest, complete, advance, entries, threads)
 
 
 def record(library: Storage, verification: Verification) -> Verification:
@@ -59,13 +61,16 @@ def _complete(library: Storage, manifest: Manifest, level: Trust, now_ms: int, e
     )
 
 
-def _intact(library: Storage, manifest: Manifest, complete: Verification, advance: Advance, entries: Mapping[str, Entry]) -> Verification:
+def _intact(
+    library: Storage, manifest: Manifest, complete: Verification, advance: Advance, entries: Mapping[str, Entry], threads: int
+) -> Verification:
     seal = checksums.read(library, manifest.id)
     if seal is None:
-        new_seal = checksums.seal(library, manifest.id, complete.at_ms, advance, entries)
+        new_seal = checksums.seal(library, manifest.id, complete.at_ms, advance, entries, threads)
         return replace(complete, reached=Trust.INTACT, sealed_ms=new_seal.sealed_ms)
     files = checksums.sealed_files(manifest, seal)
-    damages = _differences(files, seal, checksums.checksums(library, manifest.id, files, advance, like=seal.files, entries=entries))
+    now = checksums.checksums(library, manifest.id, files, advance, like=seal.files, entries=entries, threads=threads)
+    damages = _differences(files, seal, now)
     return replace(complete, reached=None if damages else Trust.INTACT, damages=tuple(damages), sealed_ms=seal.sealed_ms)
 
 

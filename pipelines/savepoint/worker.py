@@ -17,6 +17,7 @@ from pipelines.domain.versions import Version, true_id
 from pipelines.domain.watch import Watch
 from pipelines.savepoint import imports, layout, process_marks, verify
 from pipelines.savepoint.archive import Head
+from pipelines.savepoint.checksums import THREADS
 from pipelines.savepoint.discard import discard
 from pipelines.savepoint.shelves import open_inside, open_shelf
 from pipelines.storage import documents
@@ -78,9 +79,11 @@ def bring(pool: Pool, url: str, shelf: Storage, now_ms: int, watch: Watch, claim
     return SavepointId(brought)
 
 
-def check(pool: Pool, library: Storage, savepoint: SavepointId, level: Trust, now_ms: int, watch: Watch) -> Verification:
-    """Checks the files of a savepoint as `verify.check` does."""
-    request = {"do": "check", "library": library.url, "savepoint": savepoint, "level": level.value, "now_ms": now_ms}
+def check(
+    pool: Pool, library: Storage, savepoint: SavepointId, level: Trust, now_ms: int, watch: Watch, cpus: int | None = None
+) -> Verification:
+    """Checks the files of a savepoint as `verify.check` does, and keeps so many processors busy at most; all of them for None."""
+    request = {"do": "check", "library": library.url, "savepoint": savepoint, "level": level.value, "now_ms": now_ms, "cpus": cpus}
     return documents.decode(Verification, pool.do(request, watch), "The verification")
 
 
@@ -107,7 +110,8 @@ def _do(request: dict[str, Any], caller: Caller) -> str:
 
 def _check(request: dict[str, Any], caller: Caller) -> str:
     library, savepoint = open_shelf(request["library"]), SavepointId(request["savepoint"])
-    answer = verify.check(library, savepoint, Trust(request["level"]), request["now_ms"], caller.advance)
+    threads = request["cpus"] or THREADS
+    answer = verify.check(library, savepoint, Trust(request["level"]), request["now_ms"], caller.advance, threads)
     return documents.encode(answer).decode()
 
 

@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from pipelines.domain.access import Role
 from pipelines.domain.audit import AuditLine, Result, Verified
 from pipelines.domain.errors import Unavailable
+from pipelines.verbs.listing import Sorted
 from pipelines.verbs.reads import Reads
+from pipelines.verbs.rows import Rows
 from pipelines.verbs.verb import Http, Question, option
 
 
 @dataclass(frozen=True)
-class ListAudit(Question[Sequence[AuditLine]]):
+class ListAudit(Sorted, Question[Sequence[AuditLine]]):
     """List who changed what or was refused, from where and with what result, newest first. Every filter that is given must fit. Where there
-    may be older ones, the header `Link` (`rel="next"`) says where they are."""
+    may be more, the header `Link` (`rel="next"`) says where they are."""
 
-    limit: int = option("At most this many, the newest.", 200, least=1, most=10_000)
+    limit: int = option("At most this many, the first ones of its order.", 200, least=1, most=10_000)
     verb: str = option("A command by its words: savepoint, stop, token create.", "")
     result: Result | None = option("Only those with this result.", None)
     actor: str = option("Who did it: a token's name, or whom events name.", "", flag="--by", metavar="WHO")
@@ -26,7 +28,7 @@ class ListAudit(Question[Sequence[AuditLine]]):
         "Not before: 2027-01-15T08:00, 08:00:30 (today) or -10m.", None, flag="--since", metavar="TIME", reads=Reads.MOMENT
     )
     to_ms: int | None = option("Not after this time.", None, flag="--until", metavar="TIME", reads=Reads.MOMENT)
-    before: int = option("Only older ones: the number that the last list ended with; 0 for all.", 0, metavar="NUMBER", least=0)
+    before: int = option("Only what comes after the last list: the number that it ended with; 0 for all.", 0, metavar="NUMBER", least=0)
 
     call, topic = "audit", "system"
     role = Role.ADMIN
@@ -34,6 +36,7 @@ class ListAudit(Question[Sequence[AuditLine]]):
     command = "audit list"
     refuses = (Unavailable,)
     pages_by = "before"
+    rows = Rows.of("number", "at_ms")
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from pipelines.domain.query_figures import QueryNow
 from pipelines.domain.runs import RunState
 from pipelines.domain.savepoints import RetainedBatch
 from pipelines.verbs.forget import JOB
-from pipelines.verbs.listing import Listed, ListedByTime
+from pipelines.verbs.listing import Listed, ListedByTime, Sorted
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.rows import Filter, Rows
 from pipelines.verbs.verb import Http, Question, named, option
@@ -153,14 +153,14 @@ class ListRetained(Question[Sequence[RetainedBatch]]):
 
 
 @dataclass(frozen=True)
-class ListBatches(Question[Sequence[BatchRow]]):
+class ListBatches(Sorted, Question[Sequence[BatchRow]]):
     """List a job's latest batches. Each has its durations by phase, its rows and source offsets; the newest comes first. Where there may be
-    older ones, the header `Link` (`rel="next"`) says where they are."""
+    more, the header `Link` (`rel="next"`) says where they are."""
 
     job: str = named(JOB)
-    limit: int = option("At most this many, the newest.", 100, least=1, most=10_000)
+    limit: int = option("At most this many, the first ones of its order.", 100, least=1, most=10_000)
     to_ms: int | None = option("Only those that had ended by then.", None, flag="--until", metavar="TIME", reads=Reads.MOMENT)
-    before: str = option("Only older ones: the place that the last list ended with.", "", metavar="PLACE")
+    before: str = option("Only what comes after the place that the last list ended with.", "", metavar="PLACE")
 
     call, topic = "batches", "jobs"
     role = Role.VIEWER
@@ -168,6 +168,7 @@ class ListBatches(Question[Sequence[BatchRow]]):
     within = "batches"
     refuses = (NotFound,)
     pages_by = "before"
+    rows = Rows.of("cursor", "at_ms", "batch_ms", "input_rows")
 
 
 @dataclass(frozen=True)

@@ -27,20 +27,31 @@ MOST_ROWS = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Listed:
-    """What every list can be asked for besides its own fields, of which those with a `Filter` choose rows."""
+class Sorted:
+    """A list whose rows can be asked for in another order than its usual one."""
 
-    limit: int = option("At most this many; 0 for all.", 0, least=0, most=MOST_ROWS)
     sort: str = option(
         "By this field of the answer; with - in front from the greatest down. What has none comes last. As usual if empty.",
         "",
         metavar="FIELD",
     )
+
+    rows: ClassVar[Rows]
+
+    @property
+    def is_down(self) -> bool:
+        """Whether what is greatest comes first."""
+        return self.sort.startswith(REVERSED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Listed(Sorted):
+    """What every list can be asked for besides its own fields, of which those with a `Filter` choose rows."""
+
+    limit: int = option("At most this many; 0 for all.", 0, least=0, most=MOST_ROWS)
     after: str = option(
         'Only what comes after this place: the header `Link` (`rel="next"`) of a list with a limit has it.', "", shell=Shell.ABSENT
     )
-
-    rows: ClassVar[Rows]
 
     @property
     def is_narrowed(self) -> bool:
@@ -87,7 +98,7 @@ def next_page(question: Q, rows: Sequence[Any]) -> Q | None:
         return None
     seen = _place(question).offset + len(rows) if question.after else len(rows)
     last = rows[-1]
-    value = None if not question.sort else _value(last, _path(question))
+    value = None if not question.sort else _value(last, sorted_path(question))
     place = json.dumps([question.sort, value, str(_value(last, question.rows.id)), seen])
     return replace(question, after=base64.urlsafe_b64encode(place.encode()).decode())
 
@@ -136,12 +147,12 @@ def _start(question: Listed, ordered: Sequence[Any]) -> int:
 def _ordered(question: Listed, rows: list[R]) -> list[R]:
     if not question.sort:
         return rows
-    _path(question)
+    sorted_path(question)
     return sorted(rows, key=functools.cmp_to_key(lambda a, b: _compared(question, _key(question, a), _key(question, b))))
 
 
-def _path(question: Listed) -> str:
-    """The path of what it is sorted by."""
+def sorted_path(question: Sorted) -> str:
+    """The path of what it is sorted by; Invalid (`list.sort`) where that is no field that it can be sorted by."""
     name = question.sort.removeprefix(REVERSED)
     if name not in question.rows.sorts:
         hint = f"It can be sorted by {', '.join(question.rows.sorts)}; with - in front the other way round."
@@ -150,7 +161,7 @@ def _path(question: Listed) -> str:
 
 
 def _key(question: Listed, row: Any) -> tuple[Any, str]:
-    return _value(row, _path(question)), str(_value(row, question.rows.id))
+    return _value(row, sorted_path(question)), str(_value(row, question.rows.id))
 
 
 def _compared(question: Listed, a: tuple[Any, str], b: tuple[Any, str]) -> int:
@@ -158,7 +169,7 @@ def _compared(question: Listed, a: tuple[Any, str], b: tuple[Any, str]) -> int:
     if (a[0] is None) != (b[0] is None):
         return 1 if a[0] is None else -1
     by_value = 0 if a[0] is None else (a[0] > b[0]) - (a[0] < b[0])
-    direction = -1 if question.sort.startswith(REVERSED) else 1
+    direction = -1 if question.is_down else 1
     return by_value * direction or (a[1] > b[1]) - (a[1] < b[1])
 
 

@@ -14,7 +14,9 @@ from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Event, Run
 from pipelines.domain.moments import DAY_MS
 from pipelines.domain.space import Space
+from pipelines.verbs.listing import Sorted
 from pipelines.verbs.reads import Reads
+from pipelines.verbs.rows import Rows
 from pipelines.verbs.verb import Change, Http, Question, argument, option
 
 EXAMPLE = "post_engagement"
@@ -35,12 +37,12 @@ class ShowHealth(Question[Health]):
 
 
 @dataclass(frozen=True)
-class ListEvents(Question[Sequence[Event]]):
+class ListEvents(Sorted, Question[Sequence[Event]]):
     """List what happened and who did it, newest first. Every filter that is given must fit; both times, epoch ms, count in. Where there may
-    be older ones, the header `Link` (`rel="next"`) says where they are."""
+    be more, the header `Link` (`rel="next"`) says where they are."""
 
     job: str = argument(ONLY_JOB, "")
-    limit: int = option("At most this many, the newest.", 200, least=1, most=10_000)
+    limit: int = option("At most this many, the first ones of its order.", 200, least=1, most=10_000)
     kind: str = option(f"A kind (run.failed), its first word, or one of {', '.join(GROUPS)}, failures, other.", "")
     text: str = option("Words that all occur in the event.", "")
     actor: str = option(
@@ -50,7 +52,7 @@ class ListEvents(Question[Sequence[Event]]):
         "Not before: 2027-01-15T08:00, 08:00:30 (today) or -10m.", None, flag="--since", metavar="TIME", reads=Reads.MOMENT
     )
     to_ms: int | None = option("Not after this time.", None, flag="--until", metavar="TIME", reads=Reads.MOMENT)
-    before: str = option("Only older ones: the place that the last list ended with.", "", metavar="PLACE")
+    before: str = option("Only what comes after the place that the last list ended with.", "", metavar="PLACE")
 
     call, topic = "events", "system"
     role = Role.VIEWER
@@ -59,6 +61,7 @@ class ListEvents(Question[Sequence[Event]]):
     command = "events"
     refuses = (NotFound,)
     pages_by = "before"
+    rows = Rows.of("cursor", "at_ms")
 
 
 @dataclass(frozen=True)

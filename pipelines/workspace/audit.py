@@ -14,6 +14,7 @@ from pipelines.domain.operations import Operation, OperationState
 from pipelines.storage import documents, lines
 from pipelines.storage.errors import typed_errors
 from pipelines.verbs.audit import ListAudit, VerifyAudit
+from pipelines.verbs.listing import sorted_path
 from pipelines.workspace import events
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import answers
@@ -69,19 +70,29 @@ def _content(context: Context, call: Call) -> Mapping[str, Any]:
 
 
 @answers(ListAudit)
-def newest_first(context: Context, question: ListAudit) -> Sequence[AuditLine]:
-    fitting = (line for line in _newest_first(context) if _fits(line, question))
+def in_order(context: Context, question: ListAudit) -> Sequence[AuditLine]:
+    fitting = (line for line in _ordered(context, question) if _fits(line, question))
     with typed_errors(context.layout.audit_file.name):
         return list(islice(fitting, question.limit))
 
 
-def _newest_first(context: Context) -> Iterator[AuditLine]:
+def _ordered(context: Context, question: ListAudit) -> Iterator[AuditLine]:
     """What is no line is passed over here: `audit verify` names it."""
-    for line in lines.backwards(context.layout.audit_file):
+    read = lines.forwards if _is_oldest_first(question) else lines.backwards
+    for line in read(context.layout.audit_file):
         try:
             yield documents.decode(AuditLine, line, AUDIT)
         except Corrupt:
             continue
+
+
+def _is_oldest_first(question: ListAudit) -> bool:
+    return bool(question.sort and sorted_path(question)) and not question.is_down
+
+
+def _comes_after(line: AuditLine, question: ListAudit) -> bool:
+    """Whether it is not in the lists before."""
+    return not question.before or (line.number > question.before if _is_oldest_first(question) else line.number < question.before)
 
 
 def _fits(line: AuditLine, question: ListAudit) -> bool:
@@ -92,7 +103,7 @@ def _fits(line: AuditLine, question: ListAudit) -> bool:
         and question.actor in ("", line.by, line.token)
         and (question.from_ms is None or line.at_ms >= question.from_ms)
         and (question.to_ms is None or line.at_ms <= question.to_ms)
-        and (not question.before or line.number < question.before)
+        and _comes_after(line, question)
         and all(word in text for word in question.text.casefold().split())
     )
 

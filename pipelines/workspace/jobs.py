@@ -66,7 +66,7 @@ def list_runs(context: Context, question: ListRuns) -> Sequence[Run]:
 def batches(context: Context, question: ListBatches) -> Sequence[BatchRow]:
     with context.catalog.reading() as reader:
         job = runs.known(context, question.job)
-        return batch_rows.newest(reader, job, limit=question.limit, until_ms=question.to_ms, before=question.before)
+        return batch_rows.in_order(reader, replace(question, job=job))
 
 
 @answers(ShowSeries)

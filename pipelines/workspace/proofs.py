@@ -34,7 +34,8 @@ def prove(context: Context, savepoint: SavepointId, operation: OperationId, tick
     context.sparks.expect(manifest.version.runtime, masters.beside(manifest.version.master), conf)
     with leases.lease(context.shelf(savepoint), savepoint, str(folder), context.now_ms()):
         ticket.step("checking", sum(file.bytes for file in manifest.files))
-        intact = worker.check(context.savepoint_workers, context.shelf(savepoint), savepoint, Trust.PROVED, context.now_ms(), ticket)  # 1
+        shelf, cpus = context.shelf(savepoint), context.sparks.share.cpus
+        intact = worker.check(context.savepoint_workers, shelf, savepoint, Trust.PROVED, context.now_ms(), ticket, cpus)  # 1
         if intact.reached is None:
             return intact
         folder.mkdir(parents=True)

@@ -75,6 +75,32 @@ def test_a_stop_and_a_cancel(flink: Any, face: FakeFace) -> None:
     assert "drained" in flink("POST", f"/jobs/{ID}/stop", body.replace('"drain":false', '"drain":true'), 501)["errors"][0]
 
 
+@pytest.mark.parametrize("body", ["", "{}", '{"formatType": "NATIVE"}'])
+def test_a_body_may_be_left_out(client: httpx.Client, face: FakeFace, body: str) -> None:
+    url = client.base_url.copy_with(path=f"/flink/v1/jobs/{ID}/savepoints")
+    assert client.post(url, content=body, headers=HEADERS).status_code == 202 and face.begun == [Take(JOB)]
+
+
+@pytest.mark.parametrize("path", ["savepoints", "stop"])
+@pytest.mark.parametrize("body", ["[]", "{", '{"formatType": "AVRO"}'])
+def test_a_body_that_flink_would_not_read_is_refused(flink: Any, face: FakeFace, path: str, body: str) -> None:
+    assert flink("POST", f"/jobs/{ID}/{path}", body, 400)["errors"] and not face.begun
+
+
+def test_checkpoints_are_summed_up_and_states_have_their_times(flink: Any) -> None:
+    """Flink's own classes refuse an answer without them (`CheckpointingStatistics`, `JobDetailsInfo`)."""
+    checkpoints = flink("GET", f"/jobs/{ID}/checkpoints")
+    sizes = [checkpoint["state_size"] for checkpoint in checkpoints["history"]]
+    summary = checkpoints["summary"]
+    assert summary.keys() == set(flink_shapes.SUMMED_UP)
+    assert (summary["state_size"]["min"], summary["state_size"]["max"]) == (min(sizes), max(sizes))
+    assert summary["state_size"].keys() == {"min", "max", "avg", *flink_shapes.QUANTILES}
+    assert flink_shapes.summed_up([])["state_size"]["max"] == 0
+    detail = flink("GET", f"/jobs/{ID}")
+    assert detail["timestamps"].keys() == set(flink_shapes.STATUSES)
+    assert detail["timestamps"]["RUNNING"] == detail["start-time"] and detail["timestamps"]["FAILED"] == 0
+
+
 def test_a_disposal(flink: Any, face: FakeFace) -> None:
     asked = flink("POST", "/savepoint-disposal", json.dumps({"savepoint-path": FIRST}), 202)["request-id"]
     assert flink("GET", f"/savepoint-disposal/{asked}") == {"status": {"id": "COMPLETED"}, "operation": {}}
@@ -85,4 +111,7 @@ def test_refusals_have_flinks_shape(flink: Any, face: FakeFace) -> None:
     face.refuses(Stop, Conflict("job.not_running", "It does not run", "Resume it."))
     assert flink("PATCH", f"/jobs/{ID}?mode=cancel", "{}", 409) == {"errors": ["It does not run. Resume it. (job.not_running)"]}
     assert flink("GET", f"/jobs/{'0' * 32}", status=404)["errors"]
-    assert flink("GET", f"/jobs/{ID}/savepoints/{'z' * 32}", status=404)["errors"]
+    for unknown in ("z" * 32, "0" * 32, flink_shapes.trigger("op-x"), flink_shapes.trigger("sp-x"), flink_shapes.trigger("disposed")):
+        assert flink("GET", f"/jobs/{ID}/savepoints/{unknown}", status=404)["errors"]
+        if unknown != flink_shapes.trigger("disposed"):
+            assert flink("GET", f"/savepoint-disposal/{unknown}", status=404)["errors"]

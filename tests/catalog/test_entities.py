@@ -175,7 +175,7 @@ def test_events_that_fit(catalog: Catalog, question: ListEvents, times: list[int
 
 
 @pytest.mark.parametrize("limit", [1, 3, 7, 60])
-@pytest.mark.parametrize("question", [ListEvents(), ListEvents(job="b"), ListEvents(text="odd", from_ms=2)])
+@pytest.mark.parametrize("question", [ListEvents(), ListEvents(job="b"), ListEvents(text="odd", from_ms=2), ListEvents(sort="-at_ms")])
 def test_older_events_go_on_where_the_newer_ones_end(catalog: Catalog, limit: int, question: ListEvents) -> None:
     """Seven events share each millisecond; more come meanwhile."""
     made = [Event(n // 7, "x.y", JobName("ab"[n % 2]) if n % 3 else None, f"s-{n}", "odd" if n % 2 else "even") for n in range(50)]
@@ -193,6 +193,21 @@ def test_older_events_go_on_where_the_newer_ones_end(catalog: Catalog, limit: in
         with catalog.writing() as writer:
             events.append(writer, [Event(page[-1].at_ms, "late.event", None, f"late-{len(listed)}", "even")])
     assert listed == expected
+
+
+@pytest.mark.parametrize("limit", [1, 7, 60])
+def test_events_go_on_oldest_first(catalog: Catalog, limit: int) -> None:
+    made = [Event(n // 7, "x.y", JobName("ab"[n % 2]), f"s-{n}", "m") for n in range(50)]
+    listed: list[Event] = []
+    with catalog.writing() as writer:
+        events.append(writer, made)
+    question = ListEvents("a", limit, sort="at_ms")
+    with catalog.reading() as reader:
+        while page := events.listed(reader, replace(question, before=listed[-1].cursor if listed else "")):
+            listed += page
+        with pytest.raises(Invalid, match="not sorted by 'kind'"):
+            events.listed(reader, ListEvents(sort="kind"))
+    assert listed == made[::2]
 
 
 def test_a_place_that_is_none_is_refused(catalog: Catalog) -> None:

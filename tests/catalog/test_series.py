@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pipelines.catalog import batches, health, jobs, progress, runs, series, sizes, summaries
@@ -7,6 +9,7 @@ from pipelines.catalog.connection import Catalog
 from pipelines.catalog.sizes import CheckpointSize
 from pipelines.domain.errors import Invalid
 from pipelines.domain.experiments import BatchRow
+from pipelines.verbs.jobs import ListBatches
 from tests.catalog.making import RUN, A, batch, job, run
 
 NOW = 100_000_000
@@ -93,6 +96,32 @@ def test_batches_go_on_where_a_list_ended(catalog: Catalog) -> None:
         with pytest.raises(Invalid, match="not the cursor of a batch"):
             batches.newest(reader, "a", before="yesterday")
     assert listed == whole and len(whole) == 10
+
+
+@pytest.mark.parametrize(
+    ("sort", "first"),
+    [("at_ms", "p0 q0 p1 q1"), ("-batch_ms", "q2 p2 p1 q1"), ("batch_ms", "p0 q0 p3 q3"), ("-input_rows", "p4 q4 p3 q3")],
+)
+@pytest.mark.parametrize("limit", [1, 3, 10])
+def test_batches_go_on_in_another_order(catalog: Catalog, sort: str, first: str, limit: int) -> None:
+    """What has no number comes last in both directions; the place of another job's batch is none."""
+    ms, rows = (1.0, 3.0, 4.0, 2.0, 2.0), (None, 1, 2, 3, 4)
+    with catalog.writing() as writer:
+        made = [batch(n, n, query=name, query_id=name, batch_ms=ms[n], input_rows=rows[n]) for n in range(5) for name in "pq"]
+        made[5] = batch(2, 2, query="q", query_id="q", batch_ms=5.0, input_rows=2)
+        progress.append(writer, made)
+    listed, question = list[BatchRow](), ListBatches("a", limit, sort=sort)
+    with catalog.reading() as reader:
+        while page := batches.in_order(reader, replace(question, before=listed[-1].cursor if listed else "")):
+            listed += page
+        for wrong in (ListBatches("a", sort="phases"), ListBatches("b", sort=sort, before=listed[0].cursor)):
+            with pytest.raises(Invalid, match=r"not sorted by 'phases'|not the cursor of a batch"):
+                batches.in_order(reader, wrong)
+        ended = batches.in_order(reader, replace(question, limit=10, to_ms=3))
+    names = [f"{row.query}{row.batch}" for row in listed]
+    assert " ".join(names[:4]) == first and len(names) == len(set(names)) == 10
+    assert sort != "-input_rows" or [row.input_rows for row in listed[-2:]] == [None, None]
+    assert {row.batch for row in ended} == {0}
 
 
 def test_batches_are_newest_first_however_old(catalog: Catalog) -> None:

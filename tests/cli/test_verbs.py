@@ -25,7 +25,7 @@ from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.experiments import Compare, ShowTree
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.fork import Fork
-from pipelines.verbs.jobs import ListJobs, ListPlans, ReadLog, SearchLog, ShowJob, ShowLease
+from pipelines.verbs.jobs import ListBatches, ListJobs, ListPlans, ReadLog, SearchLog, ShowJob, ShowLease
 from pipelines.verbs.operations import ListOperations, ShowOperation
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
@@ -603,6 +603,9 @@ def test_batches(tidemark: Door) -> None:
     assert [batch["batch"] for batch in tidemark.json("batches", JOB, "--limit", "2")] == [9, 8]
     assert [batch["batch"] for batch in tidemark.json("batches", JOB, "--retained")] == [7, 8, 9]
     assert "812 ms" in tidemark("batches", JOB).stdout
+    tidemark.json("batches", JOB, "--sort", "-batch_ms")
+    assert tidemark.face.asked[-1] == ListBatches(JOB, 20, sort="-batch_ms")
+    assert tidemark("batches", JOB, "--sort", "at_ms", "--retained").exit_code == 2
     assert "checks.bad_rows 9; checks.newest 2026-11-20 09:00:00" in tidemark("batches", JOB).stdout
     assert tidemark.json("batches", JOB, "--limit", "1")[0]["observed"][0] == {"name": "checks.bad_rows", "value": 9.0, "text": ""}
     assert {"COMMITTED", "WATERMARK"} <= set(tidemark("batches", JOB, "--retained").stdout.split("\n")[0].split())

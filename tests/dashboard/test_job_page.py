@@ -18,6 +18,7 @@ from pipelines.domain.ids import JobName, RunId, SavepointId, VersionId
 from pipelines.domain.jobs import Origin
 from pipelines.domain.masters import Cluster
 from pipelines.domain.observed import ObservedSeries
+from pipelines.domain.restarts import RestartDecision
 from pipelines.domain.runs import Exit, RunState
 from pipelines.domain.triggers import Trigger, TriggerKind
 from pipelines.domain.verdicts import Outcome, Part
@@ -174,6 +175,24 @@ def test_a_batch_shows_what_it_observed(opened: Opener) -> None:
     words = texts(opened(FakeFace.sample(), "job", job=JOB, tab="Batches", batch="counts:8"))
     assert "What it observed" in words and "<dt>checks.bad_rows</dt><dd>8</dd>" in words
     assert "<dt>checks.newest</dt><dd>2026-11-20 09:00:00</dd>" in words
+
+
+def test_many_runs_and_failures_come_in_pages_of_their_own(opened: Opener) -> None:
+    face = FakeFace.sample()
+    detail = face.ask(ShowJob(JOB))
+    ended = Exit("failed", 1, "ValueError", "no", NOW_MS)
+    failed = replace(detail.runs[0], state=RunState.FAILED, exit=ended, restart=RestartDecision(NOW_MS, 2))
+    many = [replace(failed, id=RunId(f"r-{n:04}"), started_ms=NOW_MS - n, attempt=n) for n in range(250)]
+    face.answers(ShowJob, lambda _: replace(detail, runs=(detail.runs[0], *many)))
+    versions_tab = opened(face, "job", job=JOB, tab="Versions")
+    assert tables(versions_tab)["runs"] == [detail.runs[0].id, *(run.id for run in many[:99])] and "251, newest first" in texts(
+        versions_tab
+    )
+    oldest = opened(face, "job", job=JOB, tab="Versions", runs_page="3", runs_sort="Run.down")
+    assert tables(oldest)["runs"] == sorted((detail.runs[0].id, *(run.id for run in many)), reverse=True)[200:]
+    failures = opened(face, "job", job=JOB, tab="Configuration", runs_page="2", failures_page="3")
+    assert tables(failures)["restarts"] == [run.id for run in many[200:]]
+    assert "It may say a number" in texts(opened(face, "job", job=JOB, failures_page="x"))
 
 
 def test_the_other_tabs_list_what_there_is(opened: Opener) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.paging import ROWS, Order, cut, ordered, read_order
+from dashboard import session
+from dashboard.paging import ROWS, Order, chosen, cut, ordered, read_order, turn
 
 
 def test_what_has_no_value_stands_last_whichever_way() -> None:
@@ -21,6 +22,19 @@ def test_equals_keep_the_order_they_came_in() -> None:
 def test_a_page_beyond_the_last_is_the_last(page: str, first: int) -> None:
     shown = cut(list(range(2 * ROWS + 5)), page)
     assert (shown.first, shown.items[0], shown.total, shown.pages) == (first, first, 2 * ROWS + 5, 3)
+
+
+@pytest.mark.parametrize("name", ["", "runs"])
+def test_each_table_of_a_page_has_its_own_place_in_the_address(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    address: dict[str, str] = {}
+    monkeypatch.setattr(session, "select", lambda **values: address.update(values))
+    monkeypatch.setattr(session, "selected", lambda name, default="": address.get(name, default))
+    turn(None, 2, name)
+    second = chosen(list(range(250)), {"N": float}, name)
+    turn("N.down", None, name)
+    first = chosen(list(range(250)), {"N": float}, name)
+    assert (second.items[0], second.page, first.items[0], first.page, first.name) == (100, 2, 249, 1, name)
+    assert set(address) == ({"runs_sort", "runs_page"} if name else {"sort", "page"})
 
 
 def test_nothing_is_one_empty_page() -> None:

@@ -8,7 +8,8 @@ from pipelines.domain import secrets
 from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import JobName, RunId, VersionId
 from pipelines.domain.run_specs import SPEC_FORMAT, RunSpec
-from pipelines.driver import secret_values
+from pipelines.domain.runs import Exit
+from pipelines.driver import missing_paths, secret_values
 from pipelines.driver.failures import BATCH_SKIPPED, Failure, of_exception, of_throwable, shorten
 
 FOREACH_BATCH = """[FOREACH_BATCH_USER_FUNCTION_ERROR] Reason: Return Message: Traceback (most recent call last):
@@ -77,6 +78,24 @@ def test_a_python_stack_is_left_out_and_its_last_line_kept() -> None:
 
 def test_our_own_errors_keep_their_code_and_hint() -> None:
     assert of_exception(Conflict("sink.taken", "No.", "Use {output}."), "") == Failure("sink.taken", "No. Use {output}.")
+
+
+@pytest.mark.parametrize(
+    ("error_class", "message", "is_advised"),
+    [
+        ("PATH_NOT_FOUND", "[PATH_NOT_FOUND] Path does not exist: file:/ws/out/data/in. SQLSTATE: 42K03", True),
+        ("PATH_NOT_FOUND", "query q: [PATH_NOT_FOUND] Path does not exist: file:/data/in.", False),
+        ("PATH_NOT_FOUND", "[PATH_NOT_FOUND] Path does not exist: s3a://ws/out/in.", False),
+        ("FileNotFoundException", "File file:///ws/out/in/part-0 does not exist", True),
+        ("FileNotFoundError", "line 3: [Errno 2] No such file or directory: '/ws/outer/x.csv'", False),
+        ("FileNotFoundError", "line 3: [Errno 2] No such file or directory: '../x y.csv'", True),
+        ("ValueError", "No such file or directory: 'x.csv'", False),
+    ],
+)
+def test_a_missing_path_that_was_relative_has_advice(error_class: str, message: str, is_advised: bool) -> None:
+    ending = Exit("failed", 1, error_class, message, 7)
+    advised = missing_paths.advised(ending, "/ws/out")
+    assert ("Give the whole path" in advised.message) == is_advised == (advised != ending) and advised.message.startswith(message)
 
 
 def test_two_secrets_stay_two_and_neither_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -173,6 +173,14 @@ def test_a_failed_script_says_why(drivers: Drivers, code: str, error_class: str,
     assert (driver.exit["reason"], driver.exit["error_class"], driver.exit["message"]) == ("failed", error_class, message)
 
 
+def test_a_relative_path_that_is_not_there_is_said_to_begin_where_the_driver_stands(drivers: Drivers) -> None:
+    driver = drivers.start("run-1", "open('data/lookup.csv')\n")
+    assert driver.wait() == 1 and driver.exit["error_class"] == "FileNotFoundError"
+    first, advice = driver.exit["message"].split("\n")
+    assert first == "line 1: [Errno 2] No such file or directory: 'data/lookup.csv'"
+    assert f"begin in the working directory of its driver, which is its output folder where that is local: {driver.folder}" in advice
+
+
 @pytest.mark.spark
 def test_secrets_are_in_no_record_of_a_run(drivers: Drivers) -> None:
     args = ("--password", "of-argument-5523", "{env:TOLD}", f"{{file:{drivers.folder / 'told'}}}")

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,6 +30,28 @@ def replaced(path: Path, data: bytes) -> None:
     """Under the same name, not in the file: the job's own is the same file by another name."""
     path.unlink()
     path.write_bytes(data)
+
+
+@pytest.mark.parametrize("cpus", [1, 3])
+def test_no_more_files_are_read_at_once_than_it_may_have_processors(bench: Bench, cpus: int) -> None:
+    """When it is sealed, and when it is compared with that."""
+    bench.take()
+    reading, most = 0, 0
+    lock = threading.Lock()
+
+    def watched(size: int) -> None:
+        nonlocal reading, most
+        with lock:
+            reading += 1
+            most = max(most, reading)
+        time.sleep(0.01)
+        with lock:
+            reading -= 1
+
+    for _ in ("sealed", "compared"):
+        most = 0
+        assert verify.check(bench.library, SP, Trust.INTACT, NOW_MS, watched, cpus).reached is Trust.INTACT
+        assert most == cpus
 
 
 def test_the_first_intact_verification_seals_and_says_when(bench: Bench) -> None:

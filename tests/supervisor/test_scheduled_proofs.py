@@ -14,7 +14,7 @@ from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.schedules import Attempt, Outcome
 from pipelines.domain.trust import Trust, Verification
 from pipelines.sandbox.processes import Share
-from pipelines.savepoint import verify
+from pipelines.savepoint import verify, worker
 from pipelines.verbs.attach import Attach
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.face import do
@@ -129,7 +129,7 @@ def test_the_limit_is_the_schedules_before_the_servers(house: House, monkeypatch
 
 
 @pytest.mark.parametrize(("own", "usual", "expected"), [(None, None, 2), (None, 3, 3), (1, 3, 1), (0, 3, 3)])
-def test_its_spark_has_so_many_processors(
+def test_it_has_so_many_processors(
     house: House, monkeypatch: pytest.MonkeyPatch, own: int | None, usual: int | None, expected: int
 ) -> None:
     house.scheduled()
@@ -141,9 +141,16 @@ def test_its_spark_has_so_many_processors(
         shares.append(context.sparks.share)
         return prove(context, *given)
 
+    cpus, check = [], worker.check
+
+    def checked(*given):  # type: ignore[no-untyped-def]
+        cpus.append(given[-1])
+        return check(*given)
+
     monkeypatch.setattr(proofs, "prove", watched)
+    monkeypatch.setattr(worker, "check", checked)
     house.after(DAY_MS)
-    assert shares == [Share(NICENESS, expected)]
+    assert shares == [Share(NICENESS, expected)] and cpus == [expected], "its Spark, and what reads the files before that"
 
 
 def test_a_failure_ends_with_a_proof_by_hand_or_with_its_savepoint(house: House, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from pipelines.domain.access import OWNER, Caller, Role
 from pipelines.domain.audit import FIRST, AuditLine, Call, Result, canonical, digest, verified
-from pipelines.domain.errors import Conflict, Forbidden, NotFound, TidemarkError
+from pipelines.domain.errors import Conflict, Forbidden, Invalid, NotFound, TidemarkError
 from pipelines.storage import chain
 from pipelines.verbs.audit import ListAudit, VerifyAudit
 from pipelines.verbs.face import do
@@ -119,6 +119,11 @@ def test_it_is_filtered_and_paged_like_events(house: House) -> None:
     ask = house.face.ask
     assert [line.number for line in ask(ListAudit(limit=2))] == [6, 5]
     assert [line.number for line in ask(ListAudit(limit=2, before=5))] == [4, 3]
+    assert [line.number for line in ask(ListAudit(sort="at_ms", limit=2))] == [1, 2]
+    assert [line.number for line in ask(ListAudit(sort="at_ms", before=4))] == [5, 6]
+    assert ask(ListAudit(sort="-at_ms")) == ask(ListAudit())
+    with pytest.raises(Invalid, match="not sorted by 'verb'"):
+        ask(ListAudit(sort="verb"))
     assert [line.number for line in ask(ListAudit(result=Result.REFUSED))] == [6] == [line.number for line in ask(ListAudit(verb="stop"))]
     assert [line.number for line in ask(ListAudit(actor="looker"))] == [6] == [line.number for line in ask(ListAudit(text="OTHER ::1"))]
     third = ask(ListAudit(before=4, limit=1))[0]

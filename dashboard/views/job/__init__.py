@@ -57,6 +57,9 @@ ADDRESS = {
     "line": address.NUMBER,
     "view": address.one_of(*versions.VIEWS),
     "batches": address.NUMBER,
+    "runs_page": address.NUMBER,
+    "failures_page": address.NUMBER,
+    "states_page": address.NUMBER,
 }
 
 

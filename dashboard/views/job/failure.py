@@ -34,8 +34,8 @@ HINTS = (
     (r"CHECKPOINT|INVALID_LOG_VERSION|BATCH_METADATA|OFFSET",
      "The checkpoint could not be used as it is. Resume from one of this job's savepoints."),
     (r"PATH_NOT_FOUND|FileNotFound|NoSuchFile",
-     "A path that the job reads or writes does not exist. Check its arguments under Configuration: a relative path begins at the "
-     "run's own folder in the workspace, so give the whole path."),
+     "A path that the job reads or writes does not exist. Check its arguments under Configuration: a relative path begins in the "
+     "job's output folder, so give the whole path."),
     (NOT_INSTALLED,
      "Something the job needs is not installed in its runtime: a package with spark.jars.packages (what Kafka, Delta Lake and Iceberg "
      "need is said below where the code names them, and in the settings), or a Python module."),

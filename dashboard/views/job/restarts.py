@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
 
 import streamlit as st
 
-from dashboard import navigation, permitted, session
+from dashboard import navigation, paging, permitted, session
 from dashboard.components.table import Cell, Column, Row, moment, number, table
 from dashboard.dialogs import dialog
 from dashboard.views.endings import ending
@@ -61,19 +62,40 @@ def draw(detail: JobDetail, now: float) -> None:
         return
     with st.container(border=True, key="card_restarts"):
         section("Failures and restarts", f"{len(failed):,}, newest first · {words.strategy(detail.summary.job)}")
-        table(COLUMNS, [_row(run, now) for run in failed], key="restarts", label="Failures and restarts", clickable=False, max_height=300)
+        cut = paging.chosen(failed, KEYS, "failures")
+
+        def whole() -> list[Row]:
+            return [_row(run, now) for run in paging.arranged(failed, KEYS, cut.order)]
+
+        rows, label = [_row(run, now) for run in cut.items], "Failures and restarts"
+        table(COLUMNS, rows, key="restarts", label=label, clickable=False, max_height=300, cut=cut, whole=whole)
+
+
+def _ran(run: Run) -> int | None:
+    return run.exit.at_ms - run.started_ms if run.exit and run.started_ms else None
+
+
+KEYS: Mapping[str, paging.Key[Run]] = {
+    "Run": lambda run: run.id,
+    "Began": lambda run: run.attempt,
+    "Failed": lambda run: run.ended_ms,
+    "Ran for": _ran,
+    "Cause": lambda run: (run.exit.error_class or run.exit.reason) if run.exit else None,
+    "At batch": lambda run: run.restart.batch.batch if run.restart and run.restart.batch else None,
+    "Then": lambda run: run.restart.at_ms if run.restart else None,
+}
+"""Column -> what it is ordered by."""
 
 
 def _row(run: Run, now: float) -> Row:
     ended, decision = run.exit, run.restart
-    ran = ended.at_ms - run.started_ms if ended and run.started_ms else None
     cause = Cell(ended.error_class or ended.reason, mono=bool(ended.error_class), hint=ended.message) if ended else Cell()
     batch = decision.batch if decision else None
     cells = (
         Cell(run.id, mono=True, strong=True),
         Cell(f"restart {run.attempt}" if run.attempt else "by hand", muted=not run.attempt),
         moment(run.ended_ms, now),
-        number(ran, formats.duration),
+        number(_ran(run), formats.duration),
         cause,
         number(batch.batch if batch else None, formats.count),
         Cell(words.next_step(run, now), muted=True),

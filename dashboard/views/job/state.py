@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
 
 import streamlit as st
 
 from dashboard import navigation, permitted, session
 from dashboard.components.table import Cell, Column, Row, moment, number, table
+from dashboard.paging import Key, arranged, chosen
 from dashboard.views import state as states
 from dashboard.views.commands import commands
 from dashboard.views.job import heat, key
@@ -31,6 +33,17 @@ COLUMNS = (
     Column("Rows read", "right"),
     Column("Read", hint="When Spark last read it; a click reads it, or shows what was read"),
 )
+KEYS: Mapping[str, Key[StateTable]] = {
+    "State": lambda it: it.variable or it.store,
+    "Query": lambda it: it.query,
+    "Operator": lambda it: it.operator,
+    "Operator's rows": lambda it: it.operator_rows,
+    "Partitions": lambda it: it.partitions,
+    "Size": lambda it: it.bytes,
+    "Rows read": lambda it: it.reading.total if it.reading else None,
+    "Read": lambda it: it.reading.read_ms if it.reading else None,
+}
+"""Column -> what it is ordered by."""
 NONE = "State is looked into at a savepoint: its keys and values are read from there, and the job does not notice."
 
 
@@ -62,7 +75,13 @@ def _tables(newest: Savepoint, name: str, now: float) -> None:
         with empty_state("This job keeps no state", states.NO_STATE, key="job_stateless"):
             pass
         return
-    opened = table(COLUMNS, [row(state_table, now) for state_table in tables], key="states", label="State of this job")
+    cut = chosen(tables, KEYS, "states")
+
+    def whole() -> list[Row]:
+        return [row(state_table, now) for state_table in arranged(tables, KEYS, cut.order)]
+
+    rows = [row(state_table, now) for state_table in cut.items]
+    opened = table(COLUMNS, rows, key="states", label="State of this job", cut=cut, whole=whole)
     key.draw(name, tables, now)
     if opened:
         _open(newest, next(state_table for state_table in tables if state_table.title == opened))

@@ -13,6 +13,8 @@ from dashboard import session
 from dashboard.components.code_editor import code_editor
 from dashboard.components.table import Cell, Column, Row, moment, number, shortened, table
 from dashboard.drawing import verdicts
+from dashboard.paging import Key, arranged
+from dashboard.paging import chosen as chosen_page
 from dashboard.views import code_files, edges
 from dashboard.widgets import STATES, chip, empty_state, section
 from pipelines.domain.jobs import JobDetail, Run
@@ -47,7 +49,14 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
     first = next((run for run in reversed(detail.runs) if run.version == shown), None)
     chosen = next((run.id for run in detail.runs if run.version == shown), "")
     section("Runs", f"{len(detail.runs):,}, newest first")
-    clicked = table(COLUMNS, [_row(run, now) for run in detail.runs], key="runs", label="Runs", selected=chosen, max_height=300)
+    keys = _keys(now)
+    cut = chosen_page(detail.runs, keys, "runs")
+
+    def whole() -> list[Row]:
+        return [_row(run, now) for run in arranged(detail.runs, keys, cut.order)]
+
+    rows = [_row(run, now) for run in cut.items]
+    clicked = table(COLUMNS, rows, key="runs", label="Runs", selected=chosen, max_height=300, cut=cut, whole=whole)
     if clicked:
         session.select(version=next(run.version for run in detail.runs if run.id == clicked))
         st.rerun(scope="fragment")
@@ -56,10 +65,28 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
     _version(name, session.workspace().ask(ShowVersion(shown)), _before(detail.runs, shown))
 
 
+def _keys(now: float) -> dict[str, Key[Run]]:
+    """Column -> what it is ordered by."""
+    return {
+        "Run": lambda run: run.id,
+        "State": lambda run: STATES[run.state][0],
+        "Version": lambda run: run.version,
+        "Its state": lambda run: words.briefly(run.edge) if run.edge else None,
+        "Started": lambda run: run.started_ms or run.created_ms,
+        "Ran for": lambda run: _ran(run, now),
+        "Began from": lambda run: run.from_savepoint,
+        "Spark": lambda run: run.spark_version or None,
+        "How it ended": lambda run: (run.exit.error_class or run.exit.reason) if run.exit else None,
+    }
+
+
+def _ran(run: Run, now: float) -> float | None:
+    ended = run.ended_ms or (now if run.state.live else None)
+    return ended - run.started_ms if ended and run.started_ms else None
+
+
 def _row(run: Run, now: float) -> Row:
     text, tone = STATES[run.state]
-    ended = run.ended_ms or (now if run.state.live else None)
-    ran = ended - run.started_ms if ended and run.started_ms else None
     origin = shortened(run.from_savepoint) if run.from_savepoint else Cell(muted=True)
     end = run.exit
     how = f"{end.error_class or end.reason}" if end else formats.MISSING
@@ -69,7 +96,7 @@ def _row(run: Run, now: float) -> Row:
         shortened(run.version),
         Cell(words.briefly(run.edge), tone=verdicts.tone(run.edge), hint=edges.hint(run.edge)) if run.edge else Cell(muted=True),
         moment(run.started_ms or run.created_ms, now),
-        number(ran, formats.duration),
+        number(_ran(run, now), formats.duration),
         origin,
         Cell(run.spark_version or formats.MISSING, muted=True),
         Cell(how, hint=end.message if end else "", muted=True),

@@ -11,7 +11,7 @@ from pipelines.cli import output
 from pipelines.cli.additions import Shown, command, shows
 from pipelines.cli.nouns.savepoints import savepoint_details
 from pipelines.cli.session import Here
-from pipelines.cli.words import JobNamed, savepoint_name
+from pipelines.cli.words import JobNamed, at_most_one, savepoint_name
 from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.experiments import BatchRow
 from pipelines.domain.job_places import is_remote
@@ -19,6 +19,7 @@ from pipelines.domain.jobs import JobDetail, JobSummary, Run
 from pipelines.domain.savepoints import RetainedBatch
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ListBatches, ListJobs, ListRetained, ListRuns, ShowJob, ShowLease
+from pipelines.verbs.listing import spelling_of
 from pipelines.verbs.savepoints import ReadVerification, ShowSavepoint
 from pipelines.words import (
     backlog,
@@ -82,16 +83,18 @@ def batches(
     here: Here,
     job: JobNamed,
     retained: Annotated[bool, typer.Option("--retained", help="Only batches that a savepoint can still be taken of.")] = False,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="At most this many, the newest.")] = 20,
+    sort: Annotated[str, typer.Option(metavar="FIELD", help=spelling_of("sort").help, show_default=False)] = "",
+    limit: Annotated[int, typer.Option("--limit", min=1, help="At most this many, the newest unless sorted.")] = 20,
 ) -> None:
     """List a job's latest batches."""
+    at_most_one(retained=retained or None, sort=sort)
     if retained:
         every = here.face.ask(ListRetained(job))
         here.show(every[-limit:], _retained_table(every[-limit:], here.session.now_ms))
         if len(every) > limit:
             output.tell(f"the newest {formats.count(limit)} of {formats.count(len(every))} batches; --limit shows more")
     else:
-        rows = here.face.ask(ListBatches(job, limit))
+        rows = here.face.ask(ListBatches(job, limit, sort=sort))
         here.show(rows, _batches_table(rows, here.session.now_ms))
 
 
