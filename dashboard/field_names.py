@@ -9,6 +9,7 @@ NAMES: Mapping[str, str] = {
     "--conf": "Spark confs",
     "--cpus": "Processors at most",
     "--drop": "Drop the state of …",
+    "--for": "For",
     "--home": "Home",
     "--java-home": "Java",
     "--jobs": "New jobs begin there, too",

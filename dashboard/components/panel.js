@@ -8,6 +8,8 @@ import { moment } from "./zones.js";
 const groups = new Map();
 let plotlyLoading;
 const LINE_PX = 20;
+/** Panels stand below each other: none has to be level with another. */
+const NARROW = matchMedia("(max-width: 640px)");
 const EDGE_PX = 14;
 const TABLE_GAP_PX = 4;
 const MANY = 3; // names with values; more of them stand in a table below the plot, whose height stays
@@ -123,7 +125,7 @@ class Panel {
 
   stretch() {
     const longest = Math.max(...[...this.group.panels].map(({ table }) => table ?? 0));
-    const lines = this.table ? 0 : Math.max(0, this.legend.offsetHeight - LINE_PX);
+    const lines = this.table || NARROW.matches ? 0 : Math.max(0, this.legend.offsetHeight - LINE_PX);
     this.plot.style.height = `${this.data.height + longest - (this.table ?? 0) - lines}px`;
     if (this.legend.scrollHeight > this.legend.clientHeight) this.legend.tabIndex = 0;
     else this.legend.removeAttribute("tabindex");

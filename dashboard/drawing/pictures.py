@@ -14,7 +14,7 @@ ROW, KEPT, OUT, ALARM, QUIET = "var(--tm-accent)", "var(--tm-blue-tint)", "var(-
 COLORS = (KEPT, QUIET, ROW, OUT, ALARM)
 """From the bottom to the top."""
 EVEN = tuple(range(20, 310, 22))
-UNEVEN = (20, 30, 44, 52, 96, 104, 118, 190, 200, 206, 220, 232, 290, 300)
+UNEVEN = (20, 30, 44, 52, 96, 104, 118, 190, 200, 206, 214, 226, 290, 300)
 
 
 def html(name: str, says: str) -> str:
@@ -76,8 +76,8 @@ def sessions() -> list[str]:
 
 
 def counted() -> list[str]:
-    boxes = [box(12, 28, 90, 36), box(98 + 8, 28, 106, 36), box(224, 28, 86, 36, "none")]
-    return [*boxes, *dots(UNEVEN), text(57, 20, "5 rows", OUT), text(159, 20, "5 rows", OUT), text(267, 20, "not yet five"), *axis()]
+    boxes = [box(12, 28, 88, 36), box(100, 28, 110, 36), box(210, 28, 100, 36, "none")]
+    return [*boxes, *dots(UNEVEN), text(56, 20, "5 rows", OUT), text(155, 20, "5 rows", OUT), text(260, 20, "not yet five"), *axis()]
 
 
 def silent() -> list[str]:

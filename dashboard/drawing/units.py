@@ -22,8 +22,10 @@ class Unit:
     text: Callable[[float | None], str]
 
 
+FEW = ({"dtickrange": [None, 0.999], "value": "~g"}, {"dtickrange": [1, None], "value": "~s"})
+"""Half a row a second is 0.5/s: with SI prefixes alone it would be 500m/s."""
 ROWS = Unit(1, {"tickformat": "~s"}, "%{y:,.0f}", formats.compact)
-RATE = Unit(1, {"tickformat": "~s", "ticksuffix": "/s"}, "%{y:,.1f} rows/s", formats.rate)
+RATE = Unit(1, {"tickformat": "~s", "tickformatstops": FEW, "ticksuffix": "/s"}, "%{y:,.1f} rows/s", formats.rate)
 BYTES = Unit(1, {"tickformat": "~s", "ticksuffix": "B"}, "%{y:.3s}B", formats.size)
 
 

@@ -202,7 +202,7 @@ def _reached(server: Server) -> str:
 def _code_rights(server: Server) -> str:
     if server.code_apart:
         return f'{chip(escape(server.code_runs_as), "green", mono=True)} <span class="tm-muted">apart from the server</span>'
-    apart = "the server's own user: it may do all that the server may; --run-as names another"
+    apart = "the server's own user: it may do all that the server may; <span class='tm-mono tm-whole'>--run-as</span> names another"
     return f'{chip(escape(server.code_runs_as), "orange", mono=True)} <span class="tm-muted">{apart}</span>'
 
 

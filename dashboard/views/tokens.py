@@ -107,7 +107,8 @@ def _asked() -> CreateToken | None:
 def _show(new: NewToken) -> None:
     st.success(f"{new.name} lets in as {new.role}. {ONCE}", icon=":material/key:")
     st.code(new.secret, language=None, wrap_lines=True)
-    st.button("Done", type="primary", key=DONE)
+    with st.container(horizontal=True, horizontal_alignment="right", key="answer_token_done"):
+        st.button("Done", type="primary", key=DONE)
 
 
 def _ask_revoke(kept: Sequence[ShownToken]) -> None:

@@ -84,8 +84,10 @@ def _untold(interval: Interval) -> str:
 
 
 def _percent(share: float) -> str:
-    """`12 %`, `5 %`, `0.4 %`: whole from ten percent on."""
+    """`12 %`, `5 %`, `0.4 %`: whole from ten percent on; never 0 for what is not."""
     percent = 100 * share
+    if 0 < percent < 0.05:
+        return "0.1 %"
     return f"{percent:,.0f} %" if percent >= 9.95 else f"{f'{percent:.1f}'.removesuffix('.0')} %"
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pipelines.domain.alert_rules import SECONDS, Condition, Reading, Rule, condition
 from pipelines.domain.alerts import Alert, AlertState, Channel, Silence
+from pipelines.domain.findings import Problem
 from pipelines.domain.moments import spelt_duration
 from pipelines.domain.runs import RunState
 from pipelines.words import formats
@@ -27,10 +28,11 @@ class Message:
 
 
 def reading(rule: Rule, seen: Seen) -> Reading:
-    """What the rule finds in the job now; Invalid where the rule cannot be read."""
+    """What the rule finds in the job now; Invalid where the rule cannot be read. A job that ends at a poison batch has failed, too."""
     rule_condition = condition(rule)
     if rule_condition.problem is not None:
-        finding = next((candidate for candidate in seen.job.findings if candidate.problem is rule_condition.problem), None)
+        problems = {rule_condition.problem} | ({Problem.POISON} if rule_condition.problem is Problem.FAILED else set())
+        finding = next((candidate for candidate in seen.job.findings if candidate.problem in problems), None)
         return Reading(finding is not None, finding is None, ": ".join(filter(None, (finding.title, finding.words))) if finding else "")
     has_ended = seen.job.state in _ENDED
     lasts = not has_ended or _lasts(rule_condition)

@@ -21,8 +21,12 @@ def sentence(bisection: Bisection) -> str:
             f"Of {what} of {bisection.query} batch {bisection.right:,} is right and batch {bisection.wrong:,} is wrong; those in between "
             "could not be judged."
         )
-    before = f"batch {bisection.right:,}" if bisection.right >= 0 else "its beginning"
-    return f"The first batch of {bisection.query} with which {what} is wrong is {bisection.wrong:,}; as of {before} it is right."
+    return f"The first batch of {bisection.query} with which {what} is wrong is {bisection.wrong:,}; as of {before(bisection)} it is right."
+
+
+def before(bisection: Bisection) -> str:
+    """The last right one: `batch 5`, or `its beginning`."""
+    return f"batch {bisection.right:,}" if bisection.right >= 0 else "its beginning"
 
 
 def how(bisection: Bisection) -> str:

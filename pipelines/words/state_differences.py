@@ -9,7 +9,7 @@ from pipelines.words import formats
 def point(at: StateAt) -> str:
     """`clicks, batch 7 (sp-1)`."""
     batches = {f"{batch:,}" for batch in at.batches.values()}
-    named = f" ({at.named})" if at.named != at.job else ""
+    named = f" ({at.named.rpartition('/')[2]})" if at.named != at.job else ""
     return f"{at.job}, batch {', '.join(sorted(batches))}{named}"
 
 

@@ -215,7 +215,7 @@ def _note(home: Path, ending: Exit | None, missing: list[QueryName], idle: list[
     if ending.reason == "killed":
         return ending.message
     absent = [query for query in missing if query not in idle]
-    sentences = [f"The sources of {', '.join(idle)} had nothing new to run a batch with: prove it again when they have."] if idle else []
+    sentences = [f"The sources of {', '.join(idle)} had nothing new to run a batch with: try again when they have."] if idle else []
     sentences += [f"The job's code ended before {', '.join(absent)} ran a batch."] if absent else []
     return " ".join(sentences)
 

@@ -6,10 +6,10 @@ import base64
 from collections.abc import Sequence
 
 from pipelines.domain.access import USUAL_DAYS, Access, SignIns, Token, Tokens, checked_name, digest
-from pipelines.domain.errors import AlreadyExists, NotFound
+from pipelines.domain.errors import AlreadyExists, Invalid, NotFound
 from pipelines.domain.moments import DAY_MS
 from pipelines.storage import keys
-from pipelines.verbs.tokens import CreateToken, ListTokens, NewToken, RevokeToken, ShownToken, TokenPlan, shown
+from pipelines.verbs.tokens import LONGEST_MS, CreateToken, ListTokens, NewToken, RevokeToken, ShownToken, TokenPlan, shown
 from pipelines.workspace import events
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, answers, plans
@@ -36,8 +36,10 @@ def listed(context: Context, question: ListTokens) -> Sequence[ShownToken]:
 
 @plans(CreateToken)
 def creation(context: Context, change: CreateToken) -> Planned[NewToken, TokenPlan]:
-    """Raises Invalid (`token.name`) and AlreadyExists (`token.exists`); the name of an expired token is free."""
+    """Raises Invalid (`token.name`, `token.expires`) and AlreadyExists (`token.exists`); the name of an expired token is free."""
     name = checked_name(change.name)
+    if (change.expires_in_ms or 0) > LONGEST_MS:
+        raise Invalid("token.expires", f"A token lets in for at most {LONGEST_MS // DAY_MS:,} days", f"Give a shorter time: {USUAL_DAYS}d.")
     _refuse_taken(context, name)
     expires_ms = context.now_ms() + (change.expires_in_ms or USUAL_DAYS * DAY_MS)
     planned = TokenPlan(name, change.for_role, expires_ms)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from dashboard import session
 from dashboard.views.alerts import forms
-from pipelines.domain.alerts import Alerts
+from pipelines.domain.alerts import Alerts, Silence
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Event
@@ -30,7 +33,10 @@ def test_it_shows_what_fires_the_rules_and_who_is_told(opened: Opener) -> None:
     assert "Firing" in shown and "event_time_lag_seconds is 6m 12s" in shown and "sent to oncall" in shown
     assert "all alerts of post_events" in shown and "$TIDEMARK_ONCALL_URL" in shown
     assert column(app, "rules_", "When") == ["event_time_lag_seconds > 5m for 5m; over at 1m", "failed"]
-    assert column(app, "rules_", "Now") == ["1 firing", "–"]
+    assert column(app, "rules_", "Now") == ["1 firing", "–"] and "silenced until" not in shown
+    face, silence = FakeFace.sample(), Silence(JOB, "lag", round(session.now_ms()) + 3_600_000, "alice", NOW_MS)
+    face.answers(ShowAlerts, replace(samples.alerts(""), silences=(silence,)))
+    assert "silenced until" in texts(opened(face, "alerts"))
 
 
 def test_it_acknowledges_silences_and_ends_a_silence(opened: Opener) -> None:
@@ -59,6 +65,14 @@ def test_a_channel_and_a_rule_are_added(opened: Opener) -> None:
     typed = {"rule_name": "late", "rule_job": JOB, "rule_when": "recent_late_rows > 10", "rule_for_ms": "5m"}
     answered(asked(app, "new_rule", **typed), "new_rule", "rule_yes")
     assert face.begun == [SetChannel("mail", file="/run/mail"), SetAlert("late", JOB, "recent_late_rows > 10", for_ms=300_000)]
+
+
+def test_a_new_rule_of_a_name_that_is_there_says_what_it_changes(opened: Opener) -> None:
+    app = asked(opened(FakeFace.sample(), "alerts"), "new_rule", rule_name="late")
+    assert "There is a rule of this name" not in texts(app)
+    placed = samples.alerts("").rules[0]
+    typed = {"rule_name": placed.rule.name} | ({"rule_job": placed.job} if placed.job else {})
+    assert "There is a rule of this name: it fires when" in texts(asked(app, "new_rule", **typed))
 
 
 def test_a_rule_is_changed_and_keeps_its_other_threshold(opened: Opener) -> None:

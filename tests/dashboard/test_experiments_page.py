@@ -242,7 +242,10 @@ def test_an_experiment_of_three_jobs_lets_one_choose(opened: Opener) -> None:
 def test_a_forgotten_job_is_said(opened: Opener) -> None:
     face = FakeFace.sample()
     del face.runs["post_engagement_split"]
-    assert "This job was forgotten" in texts(opened(face, "experiments", experiment="ex-1"))
+    words = texts(opened(face, "experiments", experiment="ex-1"))
+    assert "This job was forgotten" in words and "nothing is left to compare" in words and "job.not_found" not in words
+    words = texts(opened(face, "experiments", a="post_engagement", b="nobody"))
+    assert words.count("job.not_found") == 1 and "forgotten" not in words
 
 
 def test_back_to_all(opened: Opener) -> None:

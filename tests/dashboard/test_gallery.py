@@ -66,12 +66,13 @@ def test_a_job_of_the_collection_is_shown_and_its_input_is_made(opened: Opener) 
     app = opened(face, "new_job", source="Gallery", script="card_fraud.py")
     assert "card_fraud_longer" in texts(app) and "changed meaning" in texts(app)
     assert app.text_area[0].value.startswith("--payments DIRECTORY_OF_INPUT/payments")
+    assert app.button(key="start").disabled and "Generate its input" in app.button(key="start").help
     clicked(app, "generate_input")
     assert StartExample("card_fraud", inputs_only=True) in face.begun
 
 
 def test_a_job_of_the_collection_begins_with_its_confs_and_modules(opened: Opener) -> None:
-    face = FakeFace()
+    face = FakeFace.sample()
     clicked(opened(face, "new_job", source="Gallery", script="engagement_to_database.py"), "start")
     (change,) = face.begun
     assert isinstance(change, RunScript) and set(change.files) == {"exactly_once.py"}

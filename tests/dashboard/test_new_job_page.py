@@ -14,6 +14,7 @@ from dashboard.views.new_job import form
 from pipelines.domain.about import Runtime
 from pipelines.domain.connectors import DELTA, ICEBERG, KAFKA, S3, Connectors, Jars, delta, of_spark, package_jars
 from pipelines.domain.errors import AlreadyExists, Invalid, NotFound, Unsupported
+from pipelines.domain.versions import version
 from pipelines.verbs.connectors import ShowConnectors
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.system import ShowAbout
@@ -220,6 +221,7 @@ def test_a_press_with_what_is_no_python_starts_nothing(opened: Opener, monkeypat
 
 def test_a_sql_job_begins_from_the_gallery_and_from_what_was_pasted(opened: Opener) -> None:
     face = FakeFace()
+    face.began("streams", version("streams.py", ""))
     app = opened(face, "new_job", source="Gallery", script="views_by_author_sql.sql")
     assert "views_by_author_sql_counted.sql" in texts(app) and "needs rewriting" in texts(app)
     clicked(app, "start")

@@ -10,6 +10,7 @@ import pytest
 from pipelines.domain.alert_rules import Reading, Rule, condition
 from pipelines.domain.alerts import Alert, AlertState, advance
 from pipelines.domain.errors import Invalid
+from pipelines.domain.findings import Finding, Problem, Urgency
 from pipelines.domain.ids import JobName
 from pipelines.domain.observed import ObservedNow
 from pipelines.domain.runs import RunState
@@ -68,6 +69,14 @@ def test_of_a_job_that_has_ended_figures_are_over_but_those_that_last(state: Run
     for when in ("batch_age_seconds > 1h", "state_rows > 0"):
         assert alerts.reading(Rule("r", when), ended).is_over and alerts.reading(Rule("r", when), begun_again).holds, when
     assert alerts.reading(LAGS, ended).is_over and alerts.reading(LAGS, begun_again).is_over
+
+
+def test_a_job_that_ended_at_a_poison_batch_has_failed() -> None:
+    poison = Finding(JOB, Problem.POISON, Urgency.FAILED, "poison batch", "it failed at batch 4 3 times in a row")
+    ended = Seen(replace(summary(state=RunState.FAILED), findings=(poison,)), 0.0)
+    assert alerts.reading(Rule("failed", "failed"), ended).holds and alerts.reading(Rule("poison", "poison-batch"), ended).holds
+    failed = replace(ended, job=replace(ended.job, findings=(replace(poison, problem=Problem.FAILED, title="failed"),)))
+    assert alerts.reading(Rule("failed", "failed"), failed).holds and not alerts.reading(Rule("poison", "poison-batch"), failed).holds
 
 
 def test_a_savepoint_without_an_end_is_over_and_one_that_nobody_was_asked_of_changes_nothing() -> None:

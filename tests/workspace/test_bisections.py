@@ -76,11 +76,12 @@ def test_sql_sees_the_rows_as_of_each_batch(house: House, ends: dict[str, Any]) 
     rows = {batch: as_of(str(out), batch) for batch in range(GOOD, NEWEST + 1)}
     assert len(set(rows.values())) > 2, rows
     most = sorted(set(rows.values()))[1]
-    begun = house.face.begin(Bisect(sql=f"SELECT count(*) AS n FROM output HAVING n >= {most}", **ends))
+    sql = f"SELECT count(*) AS n, TIMESTAMP '2026-11-28 08:00:40' AS at FROM output HAVING n >= {most}"
+    begun = house.face.begin(Bisect(sql=sql, **ends))
     assert begun.operation is not None and begun.operation.kind == "bisect"
     bisection = house.face.answer(begun)
     assert bisection.wrong == next(batch for batch in rows if rows[batch] >= most)
-    assert (bisection.columns, bisection.rows) == (("n",), ((rows[bisection.wrong],),))
+    assert (bisection.columns, bisection.rows) == (("n", "at"), ((rows[bisection.wrong], "2026-11-28 08:00:40"),)), "a moment has its date"
     assert bisection.changes is not None and (bisection.changes.only_a, bisection.changes.changed) == (0, 0)
     assert bisection.changes.only_b == rows[bisection.wrong] - rows[bisection.right] > 0 and bisection.changes.examples["only_b"]
 

@@ -22,6 +22,10 @@ WORDS = {
         "No difference can be told: between −4 % and +6 %, 80 batches",
     ),
     "same": (Interval(Measure.STATE_ROWS, 80, 5.0, 5.0, 0.0, 0.0, 0.0), "The same"),
+    "hardly": (
+        Interval(Measure.STATE_BYTES, 80, 5.0, 5.0, 0.0004, 0.0002, 0.004),
+        "B's state takes 0.1 % more memory, between 0.1 and 0.4 %",
+    ),
     "few": (Interval(Measure.BATCH_MS, 7, 1.0, 2.0), "No difference can be told yet: 7 batches"),
     "one": (Interval(Measure.BATCH_MS, 1, 1.0, 2.0), "No difference can be told yet: 1 batch"),
     "zero": (Interval(Measure.STATE_BYTES, 80, 0.0, 2.0), "No difference can be told: A has 0"),

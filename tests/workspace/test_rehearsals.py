@@ -93,7 +93,7 @@ def test_a_query_without_data_is_named_with_what_to_do(left: Left) -> None:
     left.batch("counts")
     left.event("more")
     left.exit("finished")
-    assert left.outcome().note == "The sources of more had nothing new to run a batch with: prove it again when they have."
+    assert left.outcome().note == "The sources of more had nothing new to run a batch with: try again when they have."
 
 
 @pytest.mark.parametrize("error", ["AnalysisException", "ModuleNotFoundError", "PATH_NOT_FOUND", "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE"])

@@ -68,6 +68,11 @@ def test_no_name_is_one_that_events_have_for_something_else(house: House, name: 
         house.face.plan(CreateToken(name, Role.VIEWER))
 
 
+def test_none_lets_in_for_longer_than_ten_years(house: House) -> None:
+    with pytest.raises(Invalid, match=r"at most 3,650 days"):
+        house.face.plan(CreateToken("ci", Role.VIEWER, 3_651 * DAY_MS))
+
+
 def test_where_the_tokens_cannot_be_read_the_owner_still_comes_in(house: House) -> None:
     house.face.layout.tokens_file.write_text('{"tokens": [{"name"')
     access = access_to(house.face.context)

@@ -60,7 +60,7 @@ def test_without_new_data_state_is_compared_but_nothing_is_proved(stage: Stage, 
     verification = proved(stage, stage.take())
     assert verification.reached is Trust.INTACT and verification.damages == ()
     assert verification.proof is not None
-    assert "nothing new to run a batch with: prove it again when they have" in verification.proof.note
+    assert "nothing new to run a batch with: try again when they have" in verification.proof.note
     assert {state.query for state in verification.proof.states} == set(QUERIES) - {"plain"}
 
 

@@ -23,6 +23,7 @@ from pipelines.verbs.jobs import ListJobs
 from pipelines.verbs.set_alert import SetAlert
 from pipelines.verbs.silence import SilenceAlerts
 from pipelines.verbs.verb import Change
+from pipelines.words import alerts as words
 from pipelines.words.figures import ALERTABLE, EXPOSED
 
 C = TypeVar("C", bound=Change[Alerts, Any])
@@ -33,6 +34,7 @@ TIMES = (
     ("clear_for_ms", "Over for", "Resolved once that has lasted so long. Empty: at once"),
     ("repeat_ms", "Again every", "The message is sent again until somebody acknowledges the alert. Empty: once"),
 )
+OVER_AT = "Resolved once the figure is back at this value: 1m. In between nothing changes. Empty: at the threshold"
 ADDRESS = "An Apprise address (json://host/path, slack://…, mailto://…) holds secrets. Say where it is; it is stored and shown nowhere."
 
 
@@ -46,6 +48,8 @@ def ask_rule(job: str, rule: Rule | None) -> None:
             typed = _typed(job, rule, [seen.channel for seen in shown.channels])
             removes = bool(rule) and st.checkbox("Remove this rule", key="rule_remove")
             change = SetAlert(rule.name, job, remove=True) if rule and removes else _change(rule, typed)
+            if rule is None and (same := _of_that_name(typed["job"], typed["name"])) is not None:
+                st.caption(f"There is a rule of this name: it fires when {words.spelt(same)}. What is set here changes it.")
             ending(_planned(change), "Remove rule" if removes else "Set rule", "rule", danger=removes)
 
     ask()
@@ -80,6 +84,12 @@ def ask_channel() -> None:
     ask()
 
 
+def _of_that_name(job: str, name: str) -> Rule | None:
+    """The rule that a new one would change."""
+    rules = session.workspace().ask(ShowAlerts(job)).rules
+    return next((placed.rule for placed in rules if (placed.job, placed.rule.name) == (job, name)), None)
+
+
 def figures_help() -> str:
     """All figures as a list in Markdown: first those that `/metrics` has under the longer name."""
     told = {name: f"- `{name}`: {figure.says}" for name, figure in ALERTABLE.items()}
@@ -110,7 +120,7 @@ def _typed(job: str, rule: Rule | None, channels: Sequence[Channel]) -> dict[str
         when = rule.when if rule and before == FIGURE else "event_time_lag_seconds > 5m"
         typed["when"] = st.text_input("Threshold", when, key="rule_when", help=figures_help()) or ""
         value = rule.clear if rule else ""
-        typed["clear"] = st.text_input("Over at", value, key="rule_clear", placeholder="the threshold") or ""
+        typed["clear"] = st.text_input("Over at", value, key="rule_clear", placeholder="the threshold", help=OVER_AT) or ""
     for column, (field, label, help) in zip(st.columns(len(TIMES), gap="small"), TIMES, strict=True):
         before_ms = getattr(rule, field) if rule else 0
         with column:

@@ -30,7 +30,8 @@ def held(shown: Alerts, now: float, *, with_job: bool) -> None:
         for alert in shown.alerts:
             key = f"{alert.job}_{alert.rule}"
             with st.container(horizontal=True, vertical_alignment="center", key=f"alert_{key}"):
-                st.html(_line(alert, now, with_job=with_job), width="stretch")
+                silent = next((silence for silence in shown.silences if silence.covers(alert, round(now))), None)
+                st.html(_line(alert, now, silent, with_job=with_job), width="stretch")
                 if alert.state is AlertState.FIRING and alert.acknowledged_ms is None:
                     button = {"icon": ":material/check:", "help": "You look after it: no more messages until it is over"}
                     if permitted.button("Acknowledge", Role.OPERATOR, type="tertiary", key=f"acknowledge_{key}", **button):
@@ -39,10 +40,11 @@ def held(shown: Alerts, now: float, *, with_job: bool) -> None:
                     forms.ask_silence(alert.job, alert.rule)
 
 
-def _line(alert: Alert, now: float, *, with_job: bool) -> str:
+def _line(alert: Alert, now: float, silent: Silence | None, *, with_job: bool) -> str:
     job = f'<a href="{escape(navigation.href("job", job=alert.job))}" target="_self"><b>{escape(alert.job)}</b></a>' if with_job else ""
     taken = f"acknowledged by {alert.acknowledged_by}" if alert.acknowledged_ms is not None else ""
-    text = "; ".join(filter(None, (alert.words, words.told(alert).removeprefix(formats.MISSING), taken)))
+    quiet = f"silenced until {formats.exact(silent.until_ms, session.zone())}" if silent else ""
+    text = "; ".join(filter(None, (alert.words, words.told(alert).removeprefix(formats.MISSING), taken, quiet)))
     badge = chip(alert.state.value.capitalize(), TONES[alert.state], dot=True)
     since = f'<span class="tm-when">{when(alert.since_ms, now)}</span>'
     return f'<div class="tm-attention">{badge}{job}<b>{escape(alert.rule)}</b>{since}<span class="tm-words">{escape(text)}</span></div>'

@@ -14,7 +14,7 @@ from dashboard.views import decisions, operations
 from dashboard.views.commands import Shown, commands
 from dashboard.views.experiments import begin, bisections, intervals, metrics, outputs, replays, sides, states, table, variants
 from dashboard.views.experiments.comparisons import compared
-from dashboard.views.experiments.sentence import drawn, sentence
+from dashboard.views.experiments.sentence import Sentence, drawn, sentence
 from dashboard.views.experiments.shares import Pair, pair
 from dashboard.views.live import live, live_switch
 from dashboard.widgets import chip, errors_shown, message_box, page_header, when
@@ -25,6 +25,7 @@ from pipelines.domain.operations import Operation
 from pipelines.verbs.bisect import ShowBisection
 from pipelines.verbs.drop import Drop, Undrop
 from pipelines.verbs.experiments import Compare, ListExperiments, ShowExperiment
+from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.replay import ShowReplay
 from pipelines.words import formats
@@ -112,6 +113,8 @@ def _any_two(a: str, b: str) -> None:
     if a == b:
         message_box("A job is always equal to itself", "Choose another one for B.", tone="orange")
         return
+    for job in (a, b):
+        session.workspace().ask(ShowJob(job))
     _side_by_side(Pair(a, b), on)
 
 
@@ -143,6 +146,10 @@ def _side_by_side(chosen: Pair, on: bool, experiment: Experiment | None = None) 
     for (side, job), cell in zip((("A", chosen.a), ("B", chosen.b)), st.columns(2, gap="small"), strict=True):
         with cell:
             sides.card(side, job, experiment)
+    gone = [job for job in (chosen.a, chosen.b) if sides.detail_of(job) is None]
+    if gone:
+        slot.html(drawn(Sentence(f"{' and '.join(gone)} forgotten: nothing is left to compare", "red")))
+        return
     live(partial(_compared, chosen, slot), on)
     outcome = compared(outputs.asked(chosen)).outcome
     states.draw(chosen, None if isinstance(outcome, TidemarkError) else outcome)

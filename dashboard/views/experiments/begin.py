@@ -124,7 +124,7 @@ def _ends(jobs: Sequence[str], savepoints: Sequence[Savepoint], key: str, labels
         label = f" · {savepoint.label}" if savepoint.label else ""
         return f"{formats.short_id(named)} · {words.points(savepoint)}{label}"
 
-    with st.container(horizontal=True):
-        start = st.selectbox(labels[0], list(own), index=len(own) - 1, format_func=told, key=f"{key}_start_{job}")
-        end = st.selectbox(labels[1], list(own), index=0, format_func=told, key=f"{key}_end_{job}")
+    left, right = st.columns(2, gap="small")
+    start = left.selectbox(labels[0], list(own), index=len(own) - 1, format_func=told, key=f"{key}_start_{job}")
+    end = right.selectbox(labels[1], list(own), index=0, format_func=told, key=f"{key}_end_{job}")
     return job, str(start), str(end)

@@ -69,7 +69,7 @@ def draw(bisection: Bisection) -> None:
     st.caption(f"{bisections.sentence(bisection)} {bisections.how(bisection)}")
     key_figures(
         [
-            KeyFigure("First wrong batch", formats.count(bisection.wrong), note=f"batch {bisection.right:,} is right"),
+            KeyFigure("First wrong batch", formats.count(bisection.wrong), note=f"{bisections.before(bisection)} is right"),
             KeyFigure("Batches in between", formats.count(bisection.bad_batch - bisection.good_batch - 1), note="of good and bad"),
             KeyFigure("Judged", formats.count(len(bisection.steps)), note="both ends count"),
         ],
@@ -82,7 +82,7 @@ def draw(bisection: Bisection) -> None:
 
 
 def _inputs(bisection: Bisection) -> None:
-    section("What it read", f"after batch {bisection.right:,}, up to batch {bisection.wrong:,}")
+    section("What it read", f"after {bisections.before(bisection)}, up to batch {bisection.wrong:,}")
     if not bisection.inputs:
         st.caption("Spark no longer keeps the offsets of these batches.")
         return

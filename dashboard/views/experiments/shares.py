@@ -87,7 +87,8 @@ def parting_table(parting: Parting) -> str:
     names = list(parting.a or parting.b or {})
     heads = "".join(f"<th>{escape(name)}</th>" for name in names)
     rows = "".join(_parting_row(side, own, other, names) for side, own, other in (("a", parting.a, parting.b), ("b", parting.b, parting.a)))
-    return f'<table class="tm-parting"><thead><tr><th>Side</th>{heads}</tr></thead><tbody>{rows}</tbody></table>'
+    drawn = f'<table class="tm-parting"><thead><tr><th>Side</th>{heads}</tr></thead><tbody>{rows}</tbody></table>'
+    return f'<div class="tm-wide" tabindex="0" role="region" aria-label="First rows that differ">{drawn}</div>'
 
 
 def parting_frame(parting: Parting) -> pd.DataFrame:

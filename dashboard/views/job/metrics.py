@@ -208,4 +208,4 @@ def _from_outside(job: JobSummary, now: float) -> list[KeyFigure]:
 
 
 def _rows(rows: int | None) -> str:
-    return "keeps no state" if rows is None else f"{formats.compact(rows)} rows"
+    return "keeps no state" if rows is None else f"{formats.compact(rows)} {'row' if rows == 1 else 'rows'}"

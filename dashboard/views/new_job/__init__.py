@@ -94,6 +94,8 @@ def _why_not(change: RunScript | None, diagnostics: list[Diagnostic]) -> str:
         return "There is no code yet"
     if diagnostics:
         return f"Line {diagnostics[0].line}: {diagnostics[0].message}"
+    if any(form.NO_INPUT in argument for argument in change.args):
+        return f"Generate its input, or write a directory instead of {form.NO_INPUT}"
     return "" if change.name else "Give it a name"
 
 

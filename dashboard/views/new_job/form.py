@@ -29,6 +29,8 @@ from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.run import RunScript
 
 PASTED = Script("job.py", "")
+NO_INPUT = "DIRECTORY_OF_INPUT"
+"""Stands in the arguments until the job that makes the input exists."""
 _NOW, _TOUCHED, _TURN = "new_job", "new_job_touched", "new_job_turn"
 CONFS = {
     "Conf": st.column_config.TextColumn(width="medium"),
@@ -199,7 +201,7 @@ def resolved(draft: Draft) -> list[str]:
     """The arguments with the directory of the generated input, where the job that makes it exists."""
     example = gallery.example(draft.script)
     place = made(example.generator) if example else ""
-    return [arg.replace(gallery.MADE, place or "DIRECTORY_OF_INPUT") for arg in draft.args]
+    return [arg.replace(gallery.MADE, place or NO_INPUT) for arg in draft.args]
 
 
 def made(generator: str) -> str:

@@ -152,7 +152,8 @@ def entries_table(sections: Sequence[tuple[str, Sequence[Entry]]], zone: tzinfo)
                 rows += f'<tr class="of"><th colspan="4">{escape(title)}{note}</th></tr>' if title or entry.of else ""
             rows += _row(entry, zone)
     heads = "<th>Property</th><th>A</th><th>B</th><th>B − A</th>"
-    return f'<table class="tm-both tm-apart"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
+    drawn = f'<table class="tm-both tm-apart"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>'
+    return f'<div class="tm-wide" tabindex="0" role="region" aria-label="What differs">{drawn}</div>'
 
 
 def entries_frame(sections: Sequence[tuple[str, Sequence[Entry]]], zone: tzinfo) -> pd.DataFrame:

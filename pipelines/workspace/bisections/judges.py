@@ -7,15 +7,19 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC
 from pathlib import Path
+from typing import Any
 
 from pipelines.catalog import judging, state_worker
 from pipelines.catalog.judging import Rows
 from pipelines.domain.bisections import Answer, answer_of
 from pipelines.domain.errors import Conflict, Corrupt, Unavailable
+from pipelines.domain.states import StateColumn
 from pipelines.sandbox import processes
 from pipelines.sandbox.states import timeout_s
 from pipelines.storage import file_rights, handover, users
+from pipelines.words import states as words
 from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
 
@@ -47,10 +51,15 @@ def by_sql(context: Context, sql: str, examples: int, ticket: Ticket) -> Judge:
         finally:
             shutil.rmtree(folder)
         answer = Answer.WRONG if output.rows else Answer.RIGHT
-        kept = output.rows[:examples]
+        kept = tuple(tuple(map(_written, row, output.columns)) for row in output.rows[:examples])
         return Judged(answer, tuple(column.name for column in output.columns), kept, output.more or len(kept) < len(output.rows))
 
     return judge
+
+
+def _written(value: Any, column: StateColumn) -> Any:
+    """A value as it is kept: a moment with its date, in UTC, for the epoch ms say nothing without the column's kind."""
+    return words.moment(value, column, UTC) if column.kind == "time" and value is not None else value
 
 
 def _light(rows: Rows, folder: Path) -> Rows:
