@@ -12,8 +12,6 @@ from pipelines.catalog.tables import dicts, row
 from pipelines.domain.errors import Invalid
 from pipelines.domain.experiments import BatchRow
 from pipelines.domain.moments import DAY_MS, HOUR_MS
-from pipelines.verbs.jobs import ListBatches
-from pipelines.verbs.listing import sorted_path
 
 PHASES = {
     "latest_offset_ms": "latestOffset",
@@ -78,25 +76,22 @@ def newest(reader: Reader, job: str, *, limit: int = 100, query: str = "", until
     return [_batch(row) for row in rows]
 
 
-def in_order(reader: Reader, question: ListBatches) -> list[BatchRow]:
-    """A job's batches by the field that the question names, in one pass over them that holds no more than the answer; newest first where it
-    names none. Invalid (`batches.cursor`) for a `before` that is no cursor of the job's."""
-    if not question.sort:
-        return newest(reader, question.job, limit=question.limit, until_ms=question.to_ms, before=question.before)
-    column = sorted_path(question)
-    place = _PLACE.format(value=column, sign="-" if question.is_down else "")
-    asked = {"job": question.job, "until": EVER_MS if question.to_ms is None else question.to_ms, "limit": question.limit}
-    return [_batch(row) for row in dicts(reader, _SORTED.format(place=place), {**asked, **_last(reader, question, place)})]
+def in_order(
+    reader: Reader, job: str, column: str, *, is_down: bool, limit: int = 100, until_ms: int | None = None, before: str = ""
+) -> list[BatchRow]:
+    """A job's batches by a column of theirs, in one pass over them that holds no more than the answer. Invalid (`batches.cursor`) for a
+    `before` that is no cursor of the job's."""
+    place = _PLACE.format(value=column, sign="-" if is_down else "")
+    asked = {"job": job, "until": EVER_MS if until_ms is None else until_ms, "limit": limit}
+    return [_batch(row) for row in dicts(reader, _SORTED.format(place=place), {**asked, **_last(reader, job, before, place)})]
 
 
-def _last(reader: Reader, question: ListBatches, place: str) -> dict[str, Any]:
+def _last(reader: Reader, job: str, before: str, place: str) -> dict[str, Any]:
     """The place of the batch that the last list ended with."""
-    at, batch, of = _place(question.before)
-    last = row(
-        reader, f"SELECT {place} FROM progress WHERE job = ? AND at_ms = ? AND batch = ? AND query = ?", [question.job, at, batch, of]
-    )
-    if question.before and last is None:
-        raise _no_cursor(question.before)
+    at, batch, of = _place(before)
+    last = row(reader, f"SELECT {place} FROM progress WHERE job = ? AND at_ms = ? AND batch = ? AND query = ?", [job, at, batch, of])
+    if before and last is None:
+        raise _no_cursor(before)
     names = ("nothing", "value", "at", "batch", "of")
     return {"goes_on": last is not None, **dict(zip(names, last or (False, 0, 0, 0, ""), strict=True))}
 

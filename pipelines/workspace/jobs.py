@@ -22,6 +22,7 @@ from pipelines.domain.sinks import FILE_SINKS, ROOT
 from pipelines.savepoint.sink_places import inside
 from pipelines.verbs.forget import Forget, ForgetPlan
 from pipelines.verbs.jobs import ListBatches, ListJobs, ListRuns, ShowEventSeries, ShowJob, ShowSeries
+from pipelines.verbs.listing import sorted_path
 from pipelines.verbs.system import ShowHealth
 from pipelines.workspace import events, home_leases, ingestion, job_places, probations, runs, savepoints, stalls
 from pipelines.workspace.alerts import states
@@ -64,9 +65,13 @@ def list_runs(context: Context, question: ListRuns) -> Sequence[Run]:
 
 @answers(ListBatches)
 def batches(context: Context, question: ListBatches) -> Sequence[BatchRow]:
+    job = runs.known(context, question.job)
+    limit, until_ms, before = question.limit, question.to_ms, question.before
     with context.catalog.reading() as reader:
-        job = runs.known(context, question.job)
-        return batch_rows.in_order(reader, replace(question, job=job))
+        if not question.sort:
+            return batch_rows.newest(reader, job, limit=limit, until_ms=until_ms, before=before)
+        column, is_down = sorted_path(question), question.is_down
+        return batch_rows.in_order(reader, job, column, is_down=is_down, limit=limit, until_ms=until_ms, before=before)
 
 
 @answers(ShowSeries)
