@@ -23,6 +23,8 @@ from pipelines.storage import paths
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 
+KEPT = "surrogateescape"
+"""How bytes that are no text, in the logs of sources of other kinds, come out as they went in."""
 Logs = Mapping[str, bytes]
 """Files of the logs of a query's file sources: path in its checkpoint -> content."""
 
@@ -89,10 +91,10 @@ def is_log(path: str) -> bool:
 def moved(data: bytes, places: Iterable[tuple[QueryImage, str]], job: JobName) -> bytes:
     """A file of a source's log with every file of these writers' outputs under the name that Spark gives it in the writer's new directory
     (an absolute path or a URL)."""
-    lines = data.decode().split("\n")
+    lines = data.decode(errors=KEPT).split("\n")
     for writer, directory in places:
         lines = [_moved(line, writer, directory, job) for line in lines]
-    return "\n".join(lines).encode()
+    return "\n".join(lines).encode(errors=KEPT)
 
 
 def _moved(line: str, writer: QueryImage, directory: str, job: JobName) -> str:
@@ -131,7 +133,7 @@ def _mark(directory: str) -> str:
 
 def _lines(logs: Iterable[bytes]) -> Iterator[str]:
     for data in logs:
-        yield from data.decode().split("\n")
+        yield from data.decode(errors=KEPT).split("\n")
 
 
 def _saved(library: Storage, manifest: Manifest, image: QueryImage) -> Iterator[bytes]:

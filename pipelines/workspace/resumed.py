@@ -28,6 +28,7 @@ from pipelines.workspace import (
     events,
     histories,
     job_places,
+    moved_jobs,
     probations,
     query_names,
     repairs,
@@ -174,6 +175,8 @@ def begin(
     begun_by = (going.attempt, going.is_scheduled)
     begins = Beginning(job, run, frozen, names, going.taken, lead, before.taken_topics, before.own_tables, *begun_by)
     spec = runs.make_spec(context, begins, checkpoints, sink_logs, savepoint, place)
+    if spec.output != before.output:
+        moved_jobs.settle(context, job, before.output)
     runs.write_spec(context, spec)
     if going.edge is not None:
         edges.keep(context, job, run, going.edge)
