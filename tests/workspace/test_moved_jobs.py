@@ -23,7 +23,7 @@ def test_nothing_that_spark_reads_names_the_old_place(house: House, tmp_path: Pa
     metadata = checkpoint / "state/0/_metadata/v2/0"
     metadata.write_bytes(relocation.relocated("state/0/_metadata/v2/0", metadata.read_bytes(), str(checkpoint)))
     log = checkpoint / "sources/0/0"
-    read = house.face.layout.output("a") / "made/ü 1.json"
+    read = house.face.layout.output(run.job) / "made/ü 1.json"
     log.write_text(f'v1\n{{"path":"file://{str(read).replace(" ", "%20")}","timestamp":1,"batchId":0}}')
     assert len(named(house.root, house.root)) > 3
     house.face.close()
