@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import unicodedata
 from urllib.parse import quote
 
 LEGAL = "/_-!.~'()*,;:$&+=@"
-"""What Java's URI leaves as it is in a path, as it does what is beyond ASCII."""
+"""What Java's URI leaves as it is in a path, as it does what is beyond ASCII and is neither a space nor a control character."""
+SPACES = ("Zs", "Zl", "Zp", "Cc")
 
 
 def quoted(path: str) -> str:
     """A path as it stands in an address."""
-    return "".join(character if ord(character) > 127 else quote(character, safe=LEGAL) for character in path)
+    return "".join(character if _is_left(character) else quote(character, safe=LEGAL) for character in path)
+
+
+def _is_left(character: str) -> bool:
+    return ord(character) > 127 and unicodedata.category(character) not in SPACES
 
 
 def address(path: str) -> str:

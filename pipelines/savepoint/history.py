@@ -78,7 +78,7 @@ def log_at(library: Storage, manifest: Manifest, image: QueryImage, root: str) -
     files: dict[str, bytes] = {}
     for name in log_names(manifest, image):
         lines = library.read(paths.join(_home(manifest, image), name)).decode().splitlines()
-        files[name] = "\n".join(_moved(line, root, image.sink_path, manifest.job) for line in lines).encode()
+        files[name] = "\n".join(moved(line, root, image.sink_path, manifest.job) for line in lines).encode()
     return files
 
 
@@ -145,7 +145,8 @@ def own_place(image: QueryImage, arguments: Arguments, job: JobName) -> str:
     return ""
 
 
-def _moved(line: str, root: str, sink_path: str, job: JobName) -> str:
+def moved(line: str, root: str, sink_path: str, job: JobName) -> str:
+    """A line of the log of a sink, or of a source that reads what the sink wrote, with its file below `root`; one of another file stays."""
     if not line.startswith("{"):
         return line
     entry = read_json(line)

@@ -6,11 +6,11 @@ the writer does again. A fork's output holds its parent's files under other name
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from urllib.parse import quote
 
-from pipelines.checkpoint import closure, sink_log
+from pipelines.checkpoint import closure, compact_log, sink_log
+from pipelines.checkpoint.sink_log import SinkLog
 from pipelines.domain import java_paths
 from pipelines.domain.ids import JobName, QueryName
 from pipelines.domain.json_text import read_json
@@ -19,7 +19,7 @@ from pipelines.domain.sinks import FILE_SINKS
 from pipelines.savepoint import history, layout
 from pipelines.savepoint.sink_places import Arguments, inside, plain, values
 from pipelines.savepoint.source import QueryLocation
-from pipelines.storage import paths
+from pipelines.storage import parallel, paths
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 
@@ -46,15 +46,17 @@ def ahead(places: Sequence[QueryLocation], batches: Mapping[QueryName, int], log
 def _written_after(writer: QueryLocation, batch: int) -> set[str]:
     output = open_storage(writer.sink_path)
     whole = sink_log.whole(output, sink_log.FOLDER)
-    newest = whole.batches[-1].id if whole.batches else batch
-    files = {plain(file.path) for file in sink_log.live_files(whole, newest)}
-    if batch == NOT_BEGUN or newest <= batch:
-        return files if batch == NOT_BEGUN else set()
-    return files - {plain(file.path) for file in sink_log.live_files(sink_log.read(output, batch, sink_log.FOLDER), batch)}
+    if not whole.batches or whole.batches[-1].id <= batch:
+        return set()
+    before = sink_log.read(output, batch, sink_log.FOLDER) if batch != NOT_BEGUN else SinkLog(())
+    written, kept = sink_log.live_files(whole, whole.batches[-1].id), sink_log.live_files(before, batch)
+    return {plain(file.path) for file in written} - {plain(file.path) for file in kept}
 
 
 def readers(library: Storage, manifest: Manifest, writer: QueryImage) -> list[QueryName]:
     """The other queries of a savepoint that have read files of the query's output."""
+    if writer.sink.lower() not in FILE_SINKS:
+        return []
     others = [image for image in manifest.queries if image.query != writer.query]
     return [image.query for image in others if any(_inner(line, writer, manifest.job) for line in _lines(_saved(library, manifest, image)))]
 
@@ -98,18 +100,12 @@ def moved(data: bytes, places: Iterable[tuple[QueryImage, str]], job: JobName) -
 
 
 def _moved(line: str, writer: QueryImage, directory: str, job: JobName) -> str:
-    inner = _inner(line, writer, job)
-    if inner is None:
-        return line
-    entry = read_json(line)
-    name = "/".join(entry["path"].split("/")[-1 - inner.count("/") :])
-    root = directory if "://" in directory else java_paths.address(directory)
-    return json.dumps(entry | {"path": f"{root}/{name}"}, ensure_ascii=False, separators=(",", ":"))
+    return line if _inner(line, writer, job) is None else history.moved(line, directory, writer.sink_path, job)
 
 
 def _inner(line: str, writer: QueryImage, job: JobName) -> str | None:
     """The file that an entry names, below the writer's directory; None for another one's, and for a line without an entry."""
-    if writer.sink.lower() not in FILE_SINKS or not line.startswith("{") or _mark(writer.sink_path) not in line:
+    if not line.startswith("{") or _mark(writer.sink_path) not in line:
         return None
     path = read_json(line).get("path")
     return history.inner(path, writer.sink_path, job) if isinstance(path, str) else None
@@ -136,8 +132,8 @@ def _lines(logs: Iterable[bytes]) -> Iterator[str]:
         yield from data.decode(errors=KEPT).split("\n")
 
 
-def _saved(library: Storage, manifest: Manifest, image: QueryImage) -> Iterator[bytes]:
+def _saved(library: Storage, manifest: Manifest, image: QueryImage) -> list[bytes]:
     home = layout.checkpoint(image.query)
-    for path in layout.below([file.path for file in manifest.files], home):
-        if is_log(path.removeprefix(f"{home}/")):
-            yield library.read(layout.inside(manifest.id, path))
+    files = layout.below([file.path for file in manifest.files], home)
+    logs = [layout.inside(manifest.id, path) for path in files if is_log(path.removeprefix(f"{home}/"))]
+    return parallel.each(library.read, logs, compact_log.READERS, brief=True)

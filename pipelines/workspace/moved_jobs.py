@@ -56,8 +56,8 @@ def _moved(line: str, folder: Path, before: PurePath) -> str:
     place = PurePath(plain(entry["path"]))
     if not place.is_relative_to(before):
         return line
-    below = "/".join(entry["path"].split("/")[-len(place.relative_to(before).parts) :])
-    return json.dumps(entry | {"path": f"{java_paths.address(str(folder))}/{below}"}, ensure_ascii=False, separators=(",", ":"))
+    address = java_paths.address(str(folder / place.relative_to(before)))
+    return json.dumps(entry | {"path": address}, ensure_ascii=False, separators=(",", ":"))
 
 
 def _metadata(folder: Path, before: PurePath) -> Iterator[tuple[Path, bytes]]:

@@ -57,7 +57,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 def write(events: Path, number: int) -> None:
     events.mkdir(exist_ok=True)
-    rows = [{"key": key, "n": 10 * number + n} for n in range(3) for key in ("a b=1", "ü/2")]
+    rows = [{"key": key, "n": 10 * number + n} for n in range(3) for key in ("a b=1", "ü/2\u00a0")]
     aside = events / f".{number}"
     aside.write_text("".join(json.dumps(row) + "\n" for row in rows))
     aside.rename(events / f"{number}.json")
