@@ -102,7 +102,11 @@ def is_users(place: str) -> bool:
 @cache
 def digest(place: str) -> str:
     """SHA-256 of a file, or of the archive that it lies in; empty where that is not to be read, or would hold up the start of a driver."""
-    file = _file(place)
+    return sha256(_file(place))
+
+
+def sha256(file: str) -> str:
+    """SHA-256 of a file as of now; empty as for `digest`."""
     is_read = file and os.access(file, os.R_OK) and os.path.getsize(file) <= MOST_BYTES
     return hashlib.sha256(Path(file).read_bytes()).hexdigest() if is_read else ""
 
