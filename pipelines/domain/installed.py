@@ -24,8 +24,7 @@ class Installed:
     packages: Mapping[str, str] = field(default_factory=dict)
     """Distribution, as package indexes write it (`scikit-learn`) -> version; with a digest of its files where no index gave it."""
     files: Mapping[str, str] = field(default_factory=dict)
-    """Path of a file outside of the version that the script had opened to read it when its newest query started -> SHA-256, empty where
-    it was too large to be read."""
+    """Path of a file outside of the version that the script had opened to read it when its newest query started -> SHA-256, or `unread`."""
 
 
 def other_java(then: Installed | None, java: str) -> Iterator[str]:
@@ -54,10 +53,18 @@ def other_packages(then: Installed | None, now: Mapping[str, str]) -> Iterator[s
 def other_files(then: Installed | None, now: Mapping[str, str]) -> Iterator[str]:
     """Files that the script read, and that may not be what they were. `now` is as `Installed.files`; empty where one is not there."""
     for path, was in sorted(then.files.items()) if then is not None else ():
-        if not was:
-            yield f"The script read {path}, whose bytes were not noted."
-        elif was != now.get(path):
+        if was != now.get(path):
             yield f"The script read {path}, which {'is another now' if now.get(path) else 'is not there now'}."
+
+
+def unread(size: int, changed_ns: int) -> str:
+    """What is noted of a file that is too large to be read for this, or its owner's alone, as one with a password is: its size in bytes,
+    and when anything of it was changed last (`st_ctime_ns`)."""
+    return f"{size} bytes of {changed_ns}"
+
+
+def is_unread(noted: str) -> bool:
+    return " bytes of " in noted
 
 
 def is_same(then: Installed | None, now: Installed | None) -> bool:

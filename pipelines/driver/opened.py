@@ -9,7 +9,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from pipelines.domain.installed import Installed
+from pipelines.domain.installed import Installed, unread
 from pipelines.domain.run_specs import RunSpec
 from pipelines.driver import installed
 
@@ -37,9 +37,15 @@ def stands(spark: Any, spec: RunSpec) -> Installed:
 
 
 def files() -> dict[str, str]:
-    """Path of each that is still there -> SHA-256 as of now, empty for one that is too large to be read for this."""
+    """Path of each that is still there -> what `Installed.files` has of it as of now."""
     paths = sorted({os.path.realpath(path) for path in list(_noted)})
-    return {path: installed.sha256(path) for path in paths if not path.startswith(tuple(_apart)) and os.path.isfile(path)}
+    return {path: _bytes(path) for path in paths if not path.startswith(tuple(_apart)) and os.path.isfile(path)}
+
+
+def _bytes(path: str) -> str:
+    status = os.stat(path)
+    is_owners = not status.st_mode & 0o077
+    return ("" if is_owners else installed.sha256(path)) or unread(status.st_size, status.st_ctime_ns)
 
 
 def _hear(event: str, args: tuple[Any, ...]) -> None:

@@ -15,7 +15,7 @@ from pipelines import __version__
 from pipelines.domain import doubts, dropping, errors, verdicts
 from pipelines.domain.errors import Corrupt, Incompatible, NotFound, Refusal, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, content_id
-from pipelines.domain.installed import Installed, is_same, other_files
+from pipelines.domain.installed import Installed, is_same, is_unread, other_files, unread
 from pipelines.domain.runs import QUERIES_FILE
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.verdicts import Outcome, Verdict
@@ -67,8 +67,9 @@ def doubted(manifest: Manifest, version: Version) -> tuple[str, ...]:
 
 
 def read_now(manifest: Manifest) -> dict[str, str]:
-    """The files that the script had read -> SHA-256 now, empty where one is not there."""
-    return {path: _digest(path) for path in manifest.installed.files} if manifest.installed is not None else {}
+    """The files that the script had read, as `Installed.files` has them, but now; empty where one is not there."""
+    noted = manifest.installed.files if manifest.installed is not None else {}
+    return {path: _unread(path) if is_unread(was) else _digest(path) for path, was in noted.items()}
 
 
 def _is_beneath(manifest: Manifest, now: Installed) -> bool:
@@ -152,7 +153,12 @@ def _find(context: Context, key: str) -> KeptVerdict | None:
 
 def are_same(files: Mapping[str, str]) -> bool:
     """Whether files of this machine (path -> SHA-256) are what they were."""
-    return all(_digest(path) == digest for path, digest in files.items())
+    return all((_unread(path) if is_unread(digest) else _digest(path)) == digest for path, digest in files.items())
+
+
+def _unread(path: str) -> str:
+    """As the driver notes a file without its bytes."""
+    return unread(os.stat(path).st_size, os.stat(path).st_ctime_ns) if os.path.isfile(path) else ""
 
 
 def _digest(path: str) -> str:

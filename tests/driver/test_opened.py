@@ -16,6 +16,7 @@ import beside
 
 os.chdir(sys.argv[1])
 json.load(open("rules.json"))
+open("password").read()
 configparser.ConfigParser().read("settings.ini")
 pandas.read_csv("rates.csv")
 os.close(os.open("raw", os.O_RDONLY))
@@ -48,22 +49,14 @@ print(json.dumps(opened.files()))
 
 
 def test_the_files_that_a_script_reads_are_noted_by_their_bytes(tmp_path: Path) -> None:
-    for name in (
-        "rules.json",
-        "settings.ini",
-        "rates.csv",
-        "raw",
-        "gone",
-        "ours",
-        "linked",
-        "output/own",
-        "code/data.txt",
-        "code/beside.py",
-    ):
+    read = ("linked", "rates.csv", "raw", "rules.json", "settings.ini")
+    for name in (*read, "password", "gone", "ours", "output/own", "code/data.txt", "code/beside.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text({"rules.json": "{}", "settings.ini": "[a]", "code/beside.py": ""}.get(name, name))
+    (password := tmp_path / "password").chmod(0o600)
     (tmp_path / "link").symlink_to(tmp_path / "linked")
     (tmp_path / "code" / "job.py").write_text(SCRIPT)
     told = subprocess.run([sys.executable, "-c", NOTING, tmp_path], capture_output=True, text=True, check=True).stdout
-    read = ("linked", "rates.csv", "raw", "rules.json", "settings.ini")
-    assert json.loads(told) == {str(tmp_path / name): hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() for name in read}
+    noted = json.loads(told)
+    assert noted.pop(str(password)) == f"8 bytes of {password.stat().st_ctime_ns}", "no hash of a password"
+    assert noted == {str(tmp_path / name): hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() for name in read}

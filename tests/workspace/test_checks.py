@@ -279,6 +279,14 @@ def test_unchanged_code_is_the_same_only_while_the_files_that_its_script_read_ar
     assert house.face.plan(Check(savepoint.id)).starts_spark
 
 
+def test_of_a_private_file_that_the_script_read_it_counts_when_it_was_changed(house: House, tmp_path: Path) -> None:
+    (path := tmp_path / "password").write_text("secret")
+    savepoint = saved(house, tmp_path, {str(path): f"6 bytes of {path.stat().st_ctime_ns}"})
+    assert not house.face.plan(Check(savepoint.id)).starts_spark
+    path.write_text("sECRET")
+    assert house.face.plan(Check(savepoint.id)).starts_spark
+
+
 def test_unchanged_code_of_which_nothing_was_noted_is_not_called_the_same_unseen(house: House) -> None:
     house.ran()
     savepoint = do(house.face, Take("a"))
