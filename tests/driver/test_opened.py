@@ -57,6 +57,6 @@ def test_the_files_that_a_script_reads_are_noted_by_their_bytes(tmp_path: Path) 
     (tmp_path / "link").symlink_to(tmp_path / "linked")
     (tmp_path / "code" / "job.py").write_text(SCRIPT)
     told = subprocess.run([sys.executable, "-c", NOTING, tmp_path], capture_output=True, text=True, check=True).stdout
-    noted = json.loads(told)
+    noted = {path: digest for path, digest in json.loads(told).items() if path.startswith(f"{tmp_path}/")}
     assert noted.pop(str(password)) == f"8 bytes of {password.stat().st_ctime_ns}", "no hash of a password"
     assert noted == {str(tmp_path / name): hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() for name in read}
