@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
+from pipelines.domain.bounds import Long
 from pipelines.domain.delta_commits import BACK_FORMAT, Back
 from pipelines.domain.ids import QueryName
 from pipelines.domain.savepoints import Manifest, QueryImage
@@ -22,7 +23,7 @@ class Adopting:
 
     query_id: str
     table: str = ""
-    since: int | None = None
+    since: Long | None = None
     hindrance: str = ""
     branch: str = ""
     """Of an Iceberg table."""

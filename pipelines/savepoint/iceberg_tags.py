@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from pipelines.checkpoint import iceberg_metadata
+from pipelines.domain.bounds import Long
 from pipelines.domain.errors import Conflict, NotFound, TidemarkError, Unsupported
 from pipelines.domain.iceberg import MAIN, Table
 from pipelines.domain.ids import SavepointId
@@ -31,6 +32,15 @@ Change = Callable[[Table, Refs], Refs]
 
 
 @dataclass(frozen=True)
+class Tag:
+    """Of a snapshot that a savepoint notes, in the table of that id in a folder."""
+
+    folder: str
+    table: str
+    snapshot: Long
+
+
+@dataclass(frozen=True)
 class Left:
     """A table whose tags could not be changed, and why."""
 
@@ -46,32 +56,39 @@ def keep(library: Storage, savepoint: SavepointId, images: Sequence[QueryImage])
     """Tags the snapshots that a savepoint notes and its tables have; answers with those that could not be tagged.
 
     Raises NotFound where the savepoint was disposed of meanwhile, and leaves no tag then."""
-    if not any(map(iceberg_tables.is_table, images)):
+    tags = of(images)
+    if not tags:
         return ()
-    left = tuple(_left(savepoint, images, _tagged))
+    left = tuple(_left(savepoint, tags, _tagged))
     try:
         manifests.load(library, savepoint)
     except NotFound:
-        drop(savepoint, images)
+        drop(savepoint, tags)
         raise
     return left
 
 
-def drop(savepoint: SavepointId, images: Iterable[QueryImage]) -> tuple[Left, ...]:
+def of(images: Iterable[QueryImage]) -> tuple[Tag, ...]:
+    """The tags that a savepoint with these images has."""
+    noted = ((image, image.snapshot) for image in images if image.snapshot is not None)
+    return tuple(
+        Tag(iceberg_tables.folder(image.sink, image.sink_path), in_table.table, in_table.snapshot)
+        for image, in_table in noted
+        if in_table.snapshot is not None
+    )
+
+
+def drop(savepoint: SavepointId, tags: Iterable[Tag]) -> tuple[Left, ...]:
     """Takes the tags of a savepoint away; answers with the tables whose could not be."""
-    return tuple(_left(savepoint, images, _untagged))
+    return tuple(_left(savepoint, tags, _untagged))
 
 
-def _left(savepoint: SavepointId, images: Iterable[QueryImage], change: Callable[[str, int, Table, Refs], Refs]) -> Iterator[Left]:
-    for image in images:
-        noted = image.snapshot
-        if noted is None or noted.snapshot is None:
-            continue
+def _left(savepoint: SavepointId, tags: Iterable[Tag], change: Callable[[str, int, Table, Refs], Refs]) -> Iterator[Left]:
+    for tag in tags:
         try:
-            folder = iceberg_tables.folder(image.sink, image.sink_path)
-            _commit(folder, noted.table, partial(change, name(savepoint, noted.snapshot), noted.snapshot))
+            _commit(tag.folder, tag.table, partial(change, name(savepoint, tag.snapshot), tag.snapshot))
         except TidemarkError as error:
-            yield Left(image.sink_path, error.message)
+            yield Left(tag.folder, error.message)
 
 
 def _tagged(tag: str, snapshot: int, table: Table, refs: Refs) -> Refs:

@@ -120,6 +120,14 @@ class Layout(CacheLayout):
         return self.homes / f"{savepoint}.json"
 
     @property
+    def untagging(self) -> Path:
+        """The tags in Iceberg tables that go with savepoints which are being disposed of, a note for each savepoint."""
+        return self.root / "untagging"
+
+    def untagging_file(self, savepoint: SavepointId) -> Path:
+        return self.untagging / f"{savepoint}.json"
+
+    @property
     def exports(self) -> Path:
         """What exports leave if their process dies: where each of them writes to, and what is taken only to be exported."""
         return self.root / "exports"
@@ -210,13 +218,14 @@ class Layout(CacheLayout):
         yield from (self.workspace_file, self.schedule_file, self.usual_home_file, self.alerts_file, self.alert_states_file)
         yield from (self.server_file, self.key_file, self.tokens_file, self.audit_file, self.events_file)
         yield from self.root.glob(f"{self.catalog_file.name}*")
-        yield from (self.versions, self.large_files, self.savepoints, self.homes, self.experiments, self.replays, self.bisections)
+        yield from (self.versions, self.large_files, self.savepoints, self.homes, self.untagging, self.experiments)
+        yield from (self.replays, self.bisections)
         yield from (self.root / SIGN_OUTS, self.exports, self.restores, self.trash, self.sandbox, self.warm, self.lease)
         yield from (self.readings.parent, self.idempotency)
 
     def of_documents(self) -> Iterator[Path]:
         """The folders that the workspace's own documents are written into."""
-        yield from (self.root, self.homes, self.exports, self.experiments, self.replays, self.bisections, self.idempotency)
+        yield from (self.root, self.homes, self.untagging, self.exports, self.experiments, self.replays, self.bisections, self.idempotency)
         yield from (path for pattern in ("*", "*/code", "*/code/**") for path in self.versions.glob(pattern))
         for pattern in ("*", "*/runs/*"):
             yield from self.jobs.glob(pattern)

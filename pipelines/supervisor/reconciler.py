@@ -171,6 +171,7 @@ class Reconciler:
 
     def _stand_again(self, run: Run) -> None:
         """A driver on the cluster goes on although the process that stood for it here is gone."""
+        self._context.files.check()
         folder = self._context.layout.run(run.job, run.id)
         process = self._spawn(versions.get(self._context, run.version), folder)
         self._context.files.write(folder / PROCESS_FILE, process)

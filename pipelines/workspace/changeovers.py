@@ -1,8 +1,9 @@
 """Changeovers: a job that runs is stopped, and begun again with something changed; what was decided about it outlives the server.
 
 The order: (1) `changeover.json` says how the job goes on, and as which run; (2) the job is stopped with a savepoint; (3) that run begins;
-(4) the file goes. Where (2) or (3) fails, the file says why, and the job goes on as it was before (4). A server that ends before (4) leaves
-the operation running: the supervisor of the next one goes on with it from there, and a run that has begun is not begun again.
+(4) a decision that it carries out is recorded; (5) the file goes. Where (2) or (3) fails, the file says why, and the job goes on as it was
+before (5). A server that ends before (5) leaves the operation running: the supervisor of the next one goes on with it from there, and a run
+that has begun is not begun again.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pipelines.domain.bounds import Count
-from pipelines.domain.errors import Conflict, Refusal, TidemarkError, refusal
-from pipelines.domain.ids import JobName, OperationId, RunId, SavepointId
+from pipelines.domain.decisions import Decision
+from pipelines.domain.errors import Conflict, Refusal, TidemarkError, Unavailable, refusal
+from pipelines.domain.ids import ExperimentId, JobName, OperationId, QueryName, RunId, SavepointId
 from pipelines.domain.jobs import Run
 from pipelines.domain.savepoints import Reason
 from pipelines.domain.verdicts import Verdict
+from pipelines.domain.workspace_leases import UNRENEWED
+from pipelines.savepoint.adoptions import Adopting
 from pipelines.storage import documents
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.stop import Stop
@@ -49,14 +53,27 @@ class Changeover:
     """What the code was found to be before the job was stopped for it."""
     partitions: Count | None = None
     """Of the state, which is rescaled from the savepoint of the stop."""
+    adopts: Mapping[QueryName, Adopting] | None = None
+    """What its queries take over of a variant, from whose savepoint it goes on."""
+    decides: Decision | None = None
+    """What is recorded once the run has begun, with the savepoint of the stop."""
+    experiment: ExperimentId | None = None
+    """That keeps the decision."""
     failed: Refusal | None = None
     """Why the job goes on as it was."""
 
 
 def carry_out(context: Context, asked: Changeover, ticket: Ticket) -> Run:
-    """The run that begins; raises what stopping and resuming raise, with the job as it was. It is cancelled only where the server ends:
-    then it is left to the next one."""
-    context.files.write(context.layout.changeover_file(asked.job), asked)  # 1
+    """The run that begins; raises what stopping and resuming raise, with the job as it was, and Conflict (`resume.overtaken`) where the job
+    is being changed over already. It is cancelled only where the server ends: then it is left to the next one; while the workspace may be
+    another server's, to whose it is."""
+    with context.holding(asked.job):
+        other = find(context, asked.job)
+        if other is not None:
+            raise Conflict(
+                "resume.overtaken", f"Job {asked.job} is being stopped and begun again ({other.kind})", "Wait until it has ended."
+            )
+        context.files.write(context.layout.changeover_file(asked.job), asked)  # 1
     return _carried_out(context, asked, ticket)
 
 
@@ -79,29 +96,35 @@ def _completed(context: Context, left: Changeover, ticket: Ticket) -> Run:
     if begun is None and left.failed is None and wanted != left.stops:
         _forget(context, left)
         raise Conflict("resume.overtaken", f"Another call started job {left.job} meanwhile", "Look at what it runs now.")
-    return _carried_out(context, left, ticket) if begun is None else _done(context, left, begun)
+    return _carried_out(context, left, ticket, begun)
 
 
-def _carried_out(context: Context, asked: Changeover, ticket: Ticket) -> Run:
+def _carried_out(context: Context, asked: Changeover, ticket: Ticket, begun: Run | None = None) -> Run:
     try:
-        begun = _begun(context, asked, ticket)
-    except Cancelled:
-        ticket.is_left = True
+        begun = begun or _begun(context, asked, ticket)
+        _decide(context, asked)  # 4
+        _forget(context, asked)  # 5
+    except BaseException as error:
+        ticket.is_left = _is_left(error)
+        if not ticket.is_left:
+            _forget(context, asked)
         raise
-    except BaseException:
-        _forget(context, asked)
-        raise
-    return _done(context, asked, begun)
-
-
-def _done(context: Context, asked: Changeover, begun: Run) -> Run:
-    _forget(context, asked)  # 4
-    events.say(context, asked.event, asked.job, begun.id, asked.message)
+    subject: str = asked.decides.job if asked.decides is not None else begun.id
+    events.say(context, asked.event, asked.job, subject, asked.message)
     return begun
 
 
+def _is_left(error: BaseException) -> bool:
+    return isinstance(error, Cancelled) or (isinstance(error, Unavailable) and error.code == UNRENEWED)
+
+
+def _decide(context: Context, asked: Changeover) -> None:
+    if asked.decides is not None:
+        decisions.keep(context, asked.experiment, replace(asked.decides, savepoint=_of_stop(context, asked)))
+
+
 def _forget(context: Context, asked: Changeover) -> None:
-    context.layout.changeover_file(asked.job).unlink()
+    context.files.remove(context.layout.changeover_file(asked.job))
 
 
 def _begun(context: Context, asked: Changeover, ticket: Ticket) -> Run:
@@ -109,9 +132,9 @@ def _begun(context: Context, asked: Changeover, ticket: Ticket) -> Run:
         raise decisions.as_it_was(context, asked.job, asked.failed.error)
     try:
         return _stopped_and_begun(context, asked, ticket)
-    except Cancelled:
-        raise
     except TidemarkError as error:
+        if _is_left(error):
+            raise
         context.files.write(context.layout.changeover_file(asked.job), replace(asked, failed=refusal(error)))
         raise decisions.as_it_was(context, asked.job, error) from error
 
@@ -124,15 +147,26 @@ def _stopped_and_begun(context: Context, asked: Changeover, ticket: Ticket) -> R
         time.sleep(decisions.PAUSE_S)
     resume = documents.made(Resume, asked.resume, context.layout.changeover_file(asked.job).name)
     if asked.partitions is not None:
-        resume = replace(resume, from_savepoint=stopped or _of_stop(context, asked))
+        saved = stopped or _of_stop(context, asked)
+        if saved is None:
+            raise Conflict("rescale.unsaved", f"{asked.job} stopped without a savepoint", "Resume it: it goes on as it was.")
+        resume = replace(resume, from_savepoint=saved)
     ticket.step(f"starting {asked.job}")
-    begins = resumes.planned(context, resume, run=asked.begins, partitions=asked.partitions, judged=asked.judged, verdict=asked.verdict)
+    begins = resumes.planned(
+        context,
+        resume,
+        run=asked.begins,
+        partitions=asked.partitions,
+        adopts=asked.adopts,
+        judged=asked.judged,
+        verdict=asked.verdict,
+    )
     return begins.do(ticket)  # 3
 
 
-def _of_stop(context: Context, asked: Changeover) -> SavepointId:
-    """The savepoint of a stop that ended before; Conflict (`rescale.unsaved`) where there is none."""
+def _of_stop(context: Context, asked: Changeover) -> SavepointId | None:
+    """The savepoint of the stop; None where there was nothing to save."""
     for savepoint in savepoints.newest_first(context, asked.job):
         if savepoint.run == asked.stops and savepoint.reason is Reason.STOP:
             return savepoint.id
-    raise Conflict("rescale.unsaved", f"{asked.job} stopped without a savepoint", "Resume it: it goes on as it was.")
+    return None

@@ -30,6 +30,7 @@ from pipelines.workspace import (
     proofs,
     readings,
     repairs,
+    tag_removals,
     trash,
     what_ifs,
 )
@@ -40,8 +41,8 @@ from pipelines.workspace.files import readable
 def clean(context: Context) -> None:
     """Run once at the opening, when nobody else is at work in the workspace.
 
-    0. Documents whose writing was broken off; 1. savepoints that were not published, disposals that were begun, what exports left where
-    they wrote, proofs, state that was read of savepoints that are gone and its differences,
+    0. Documents whose writing was broken off; 1. savepoints that were not published, disposals that were begun and tags of theirs, what
+    exports left where they wrote, proofs, state that was read of savepoints that are gone and its differences,
     environments that nobody used for long; 2. jobs that have lost a document get another;
     3. experiments are completed, so that their forks are no half jobs; 4. forks of replays and bisections that ended with the server, and
     half jobs, go to the trash, jobs that were being forgotten are deleted; 5. restores and runs that nobody wants; 6. operations whose
@@ -49,6 +50,7 @@ def clean(context: Context) -> None:
     """
     _unfinished_writes(context)  # 0
     _savepoints(context)  # 1
+    tag_removals.clean(context)
     exports.clean(context)
     proofs.clean(context)
     members.clean(context.layout.warm, lambda run: _lives_elsewhere(context, run))

@@ -7,8 +7,7 @@ A crash in between leaves a variant that is stopped and not marked: `drop` marks
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from pipelines.catalog import experiments as experiment_rows
@@ -120,19 +119,6 @@ def stopped(context: Context, stop: Stop, ticket: Ticket) -> SavepointId | None:
     return SavepointId(sound(current).result) if current.result or current.state is not OperationState.DONE else None
 
 
-@contextmanager
-def else_as_it_was(context: Context, job: JobName, *, stops: bool) -> Iterator[None]:
-    """Where what is done inside fails, or is cancelled, a job that `stops` for it goes on as it was, and the error says so; one that has
-    not stopped yet is left alone."""
-    try:
-        yield
-    except TidemarkError as error:
-        told = as_it_was(context, job, error) if stops else error
-        if told is error:
-            raise
-        raise told from error
-
-
 def as_it_was(context: Context, job: JobName, error: TidemarkError) -> TidemarkError:
     """The error, which says so, once the job goes on as it was; of one that has not stopped, or was begun again, nothing becomes."""
     newest = runs.newest(context, job)
@@ -150,14 +136,25 @@ def record(context: Context, decided: Variant, decision: Decision, message: str)
 
     Raises Conflict (`decision.made`) where somebody else decided meanwhile.
     """
-    experiment_id = decided.origin.experiment
-    if experiment_id:
-        with context.claiming(f"experiment {experiment_id}"):
-            experiment = context.files.experiment(experiment_id)
-            if experiment is not None:
-                _refuse_decided(experiment.decisions, decision.job)
-                _keep(context, replace(experiment, decisions=(*experiment.decisions, decision)))
+    keep(context, decided.origin.experiment, decision)
     events.say(context, f"job.{decision.choice}", decision.parent, decided.job, message)
+
+
+def keep(context: Context, experiment_id: ExperimentId | None, decision: Decision) -> None:
+    """Records it where there is an experiment, like `record`; a promotion that a server recorded which ended then stays recorded."""
+    if experiment_id is None:
+        return
+    with context.claiming(f"experiment {experiment_id}"):
+        experiment = context.files.experiment(experiment_id)
+        if experiment is not None:
+            others = tuple(made for made in experiment.decisions if not _is_same(made, decision))
+            _refuse_decided(others, decision.job)
+            _keep(context, replace(experiment, decisions=(*others, decision)))
+
+
+def _is_same(made: Decision, decision: Decision) -> bool:
+    """Two promotions begin no run together."""
+    return made.choice is decision.choice is Choice.PROMOTED and (made.job, made.run) == (decision.job, decision.run)
 
 
 def _keep(context: Context, experiment: Experiment) -> None:

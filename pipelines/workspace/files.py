@@ -41,7 +41,7 @@ class Files:
         self._storage = open_storage(str(layout.root))
         self.audit = ChainFile(layout.audit_file)
         self.check: Callable[[], object] = lambda: None
-        """Called before each write: raises Unavailable while the workspace may be another process's (`lease`)."""
+        """Called before each write and removal: raises Unavailable while the workspace may be another process's (`lease`)."""
 
     def read(self, kind: type[T], path: Path) -> T:
         """The `kind` in `path`; raises NotFound (`storage.not_found`) or Corrupt (`document.malformed`)."""
@@ -61,6 +61,11 @@ class Files:
     def write_bytes(self, path: Path, data: bytes) -> None:
         self.check()
         self._storage.write(self._name(path), data)
+
+    def remove(self, path: Path) -> None:
+        """Deletes a document; nothing where it is not there."""
+        self.check()
+        path.unlink(missing_ok=True)
 
     def _name(self, path: Path) -> str:
         return path.relative_to(self.layout.root).as_posix()

@@ -11,7 +11,7 @@ from pipelines.domain.homes import Home
 from pipelines.domain.ids import SavepointId
 from pipelines.savepoint import library
 from pipelines.savepoint.library import Outcome
-from pipelines.workspace import events, homes, savepoints
+from pipelines.workspace import events, homes, savepoints, tag_removals
 from pipelines.workspace.context import Context
 
 OPENING_WAITS_S = 2.0
@@ -85,6 +85,9 @@ class Completion:
         """The note goes last: with it goes what the next opening finds it by."""
         savepoints.unlist(context, savepoint)
         homes.forget(context, savepoint)
+        removal = tag_removals.find(context, savepoint)
+        if removal is not None:
+            tag_removals.finish(context, removal)
 
     def _list(self, savepoint: SavepointId) -> None:
         entry = library.load(self._context.shelf(savepoint), savepoint)

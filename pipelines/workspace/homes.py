@@ -121,7 +121,7 @@ def settle(context: Context, savepoint: SavepointId) -> None:
 
 def forget(context: Context, savepoint: SavepointId) -> None:
     """The savepoint is gone."""
-    context.layout.home_file(savepoint).unlink(missing_ok=True)
+    context.files.remove(context.layout.home_file(savepoint))
 
 
 def _settle(context: Context, savepoint: SavepointId, *, settled: bool) -> None:

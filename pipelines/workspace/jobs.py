@@ -121,6 +121,7 @@ def _forget(context: Context, name: JobName, ticket: Ticket) -> None:
 
 def move(context: Context, name: JobName, aside: Path) -> None:
     """Moves the folder of a job that does not run `aside`; the catalog forgets it."""
+    context.files.check()
     with context.ingesting:
         context.layout.job(name).rename(aside)
         with context.catalog.writing() as writer:

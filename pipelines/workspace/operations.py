@@ -47,7 +47,7 @@ def begin(context: Context, change: Change[Any, Any], works: Works, work: Callab
     """Starts `work` in a thread of its own. A change that is always followed answers with its operation; any other with what came of it
     where that is there at once, which raises what the work raised, else with the operation that it has become."""
     operation = new(context, works)
-    ticket = Ticket(operation.id)
+    ticket = Ticket(operation.id, context.files.check)
     is_its_own = answer_type(type(change)) is Operation
     answer = Answer(work, str if is_its_own else change.result)
     if not is_its_own:
@@ -67,7 +67,11 @@ def begin(context: Context, change: Change[Any, Any], works: Works, work: Callab
 def noticed(context: Context, works: Works, work: Callable[[Ticket], T], result: Callable[[T], str]) -> T:
     """Runs `work` in the calling thread, and shows an operation if it takes over `NOTICED_S`; returns and raises what it does."""
     operation = new(context, works)
-    answer, ticket, notice = Answer(work, result), Ticket(operation.id), Notice(lambda: save(context, operation), NOTICED_S)
+    answer, ticket, notice = (
+        Answer(work, result),
+        Ticket(operation.id, context.files.check),
+        Notice(lambda: save(context, operation), NOTICED_S),
+    )
     context.under_way[operation.id] = ticket
     _carry(context, operation, answer.work, ticket, notice.close)
     return answer.read()
@@ -75,7 +79,7 @@ def noticed(context: Context, works: Works, work: Callable[[Ticket], T], result:
 
 def carry_on(context: Context, left: Operation, work: Callable[[Ticket], str]) -> None:
     """Goes on with an operation that an earlier server has left, in a thread of its own."""
-    _start(context, left, work, Ticket(left.id), lambda: True)
+    _start(context, left, work, Ticket(left.id, context.files.check), lambda: True)
 
 
 def _start(context: Context, operation: Operation, work: Callable[[Ticket], str], ticket: Ticket, is_seen: Callable[[], bool]) -> None:

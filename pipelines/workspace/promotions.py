@@ -1,9 +1,10 @@
 """Promotions: the parent of a variant goes on with the variant's version.
 
 The order: (1) where the parent goes on with the variant's state, a savepoint is taken of that; (2) the parent is stopped with a savepoint,
-where it runs; (3) it is resumed with the variant's version, the same upgrade that people ask for by hand; where (2) or (3) fails, or is
-cancelled, a parent that ran goes on as it was; (4) the experiment records the decision. A crash before (3) leaves the parent stopped with
-its savepoint; one before (4) leaves it upgraded, and promoting again only records.
+where it runs; (3) it is resumed with the variant's version, the same upgrade that people ask for by hand; where (2) or (3) fails, a parent
+that ran goes on as it was; (4) the experiment records the decision. A crash before (2) leaves the parent running; from then on the next
+server goes on with it (`changeovers`). Of a parent that did not run, one before (3) leaves it as it was; one before (4) leaves it upgraded,
+and promoting again only records.
 """
 
 from __future__ import annotations
@@ -14,20 +15,35 @@ from pipelines.domain import files
 from pipelines.domain.decisions import Choice, Decision, Does, PromotePlan, StateFrom, Step, refusal_of_failed
 from pipelines.domain.differences import code_difference, file_differences
 from pipelines.domain.errors import Conflict, NotFound
-from pipelines.domain.ids import SavepointId, VersionId
+from pipelines.domain.ids import RunId, SavepointId, VersionId
 from pipelines.domain.jobs import Run
 from pipelines.domain.versions import Version
+from pipelines.storage import documents
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.revision import Revision
-from pipelines.verbs.stop import Stop
-from pipelines.workspace import attachments, checked, decisions, jobs, promoted_state, resumes, runs, savepoints, verdicts, versions
+from pipelines.workspace import (
+    attachments,
+    changeovers,
+    checked,
+    decisions,
+    jobs,
+    promoted_state,
+    resumes,
+    runs,
+    savepoints,
+    verdicts,
+    versions,
+)
 from pipelines.workspace.adoptions import Adoption
+from pipelines.workspace.changeovers import Changeover
 from pipelines.workspace.checked import Checked
 from pipelines.workspace.context import Context
 from pipelines.workspace.decisions import Variant
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.tickets import Ticket
+
+PROMOTED = "job.promoted"
 
 
 @plans(Promote)
@@ -127,7 +143,7 @@ def _revision(version: Version, before: Version) -> Revision:
 
 
 def _steps(variant: Variant, present: Run, target: Version, change: Promote, *, has_it: bool) -> tuple[Step, ...]:
-    """The steps, in the order in which `_promote` does them."""
+    """The steps, in the order in which they are done."""
     parent, state = variant.parent, change.state
     goes_on = variant.run.state.goes_on
     stays = "runs on until it is dropped or stopped" if goes_on else f"does not run ({variant.run.state}), and is left as it is"
@@ -172,29 +188,48 @@ def _warnings(context: Context, variant: Variant, before: Version, target: Versi
 def _promote(context: Context, variant: Variant, plan: PromotePlan, change: Promote, adoption: Adoption | None, ticket: Ticket) -> str:
     if plan.refusal is not None:
         raise plan.refusal.error
-    savepoint: SavepointId | None = None
-    adopted: SavepointId | None = None
     present = _parent(context, variant)
-    for step in plan.steps:
-        if step.does is Does.SAVE and adoption is not None:
-            ticket.step(f"saving {variant.job}")
-            adopted = savepoints.publish(context, adoption.take, ticket).id
-        elif step.does is Does.STOP:
-            ticket.step(f"stopping {variant.parent}")
-            stop = Stop(variant.parent, label=f"before {variant.job} was promoted")
-            with decisions.else_as_it_was(context, variant.parent, stops=True):
-                savepoint = decisions.stopped(context, stop, ticket)
-        elif step.does is Does.RESUME:
-            ticket.step(f"starting {variant.parent}")
-            with decisions.else_as_it_was(context, variant.parent, stops=plan.stops):
-                upgrade = _upgrade(context, variant, present, change, adopted)
-                queries = adoption.queries if adoption is not None else None
-                present = resumes.planned(context, upgrade, adopts=queries, verdict=plan.verdict).do(ticket)
-        elif step.does is Does.RECORD:
-            decision = Decision(variant.job, Choice.PROMOTED, context.now_ms(), variant.parent, plan.version, present.id, savepoint)
-            message = f"{variant.job} was promoted: {variant.parent} goes on with version {plan.version}"
-            decisions.record(context, variant, decision, message)
-    return present.id
+    if plan.version == plan.replaces:
+        return _recorded(context, plan, variant, present)
+    adopted: SavepointId | None = None
+    if adoption is not None:
+        ticket.step(f"saving {variant.job}")
+        adopted = savepoints.publish(context, adoption.take, ticket).id
+    upgrade = _upgrade(context, variant, present, change, adopted)
+    queries = adoption.queries if adoption is not None else None
+    if plan.stops:
+        run = RunId(context.new_id("r"))
+        changeover = Changeover(
+            job=variant.parent,
+            operation=ticket.operation,
+            kind="promote",
+            stops=present.id,
+            begins=run,
+            label=f"before {variant.job} was promoted",
+            resume=documents.plain(upgrade),
+            event=PROMOTED,
+            message=_message(plan),
+            verdict=plan.verdict,
+            adopts=queries,
+            decides=_decision(context, plan, run),
+            experiment=plan.experiment,
+        )
+        return changeovers.carry_out(context, changeover, ticket).id
+    ticket.step(f"starting {variant.parent}")
+    return _recorded(context, plan, variant, resumes.planned(context, upgrade, adopts=queries, verdict=plan.verdict).do(ticket))
+
+
+def _recorded(context: Context, plan: PromotePlan, variant: Variant, begun: Run) -> str:
+    decisions.record(context, variant, _decision(context, plan, begun.id), _message(plan))
+    return begun.id
+
+
+def _decision(context: Context, plan: PromotePlan, run: RunId) -> Decision:
+    return Decision(plan.job, Choice.PROMOTED, context.now_ms(), plan.parent, plan.version, run, None)
+
+
+def _message(plan: PromotePlan) -> str:
+    return f"{plan.job} was promoted: {plan.parent} goes on with version {plan.version}"
 
 
 def _upgrade(context: Context, variant: Variant, present: Run, change: Promote, adopted: SavepointId | None) -> Resume:

@@ -28,7 +28,7 @@ from pipelines.verbs.system import ShowSpace
 from pipelines.verbs.take import Take
 from pipelines.words import formats
 from pipelines.words import savepoints as words
-from pipelines.workspace import cluster_copies, events, homes, job_places, kept_differences, readings, runs, sources, versions
+from pipelines.workspace import cluster_copies, events, homes, job_places, kept_differences, readings, runs, sources, tag_removals, versions
 from pipelines.workspace.context import Context, Shelves
 from pipelines.workspace.doers import answers
 
@@ -223,8 +223,10 @@ def _listed(reader: Reader, savepoint: SavepointId) -> Savepoint | None:
 def dispose(context: Context, savepoint: SavepointId, shelves: Shelves | None = None) -> None:
     """Deletes it, and its tags in Iceberg tables; Conflict (`savepoint.in_use`) while something is made from it. Of one that somebody
     removed from its home the note."""
+    context.files.check()
     with context.catalog.reading() as reader:
         listed = _listed(reader, savepoint)  # first: whoever looks for its files meanwhile has the catalog forget it
+    removal = tag_removals.begin(context, listed) if listed else None
     if not homes.gone(context, savepoint):
         homes.unsettle(context, savepoint)
         try:
@@ -234,6 +236,5 @@ def dispose(context: Context, savepoint: SavepointId, shelves: Shelves | None = 
             raise
     homes.forget(context, savepoint)
     _forget(context, savepoint, listed.job if listed else None)
-    for left in iceberg_tags.drop(savepoint, listed.queries if listed else ()):
-        message = f"the tag of savepoint {savepoint} is still in {left.table}: {left.why}"
-        events.say(context, "savepoint.tagged", listed.job if listed else None, savepoint, message)
+    if removal is not None:
+        tag_removals.finish(context, removal)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 from pipelines.domain.errors import Conflict, Unavailable
@@ -19,9 +20,11 @@ class Ticket:
     """The progress of a piece of work. Every call raises `Cancelled` once the work was cancelled, and Unavailable
     (`operation.late`) once it has taken longer than it may."""
 
-    def __init__(self, operation: OperationId | None = None) -> None:
+    def __init__(self, operation: OperationId | None = None, may: Callable[[], object] = lambda: None) -> None:
+        """`may` is asked before each step: what it raises ends the work."""
         self.operation = operation or OperationId("")
         """The operation that the work is done as; empty for work that is done at once."""
+        self._may = may
         self._amount: Amount | None = None
         self._lock = threading.Lock()
         self._ending = threading.Event()
@@ -29,7 +32,7 @@ class Ticket:
         """The job that the work is about, where only the work itself finds it out."""
         self.ended = threading.Event()
         self.is_left = False
-        """Whether cancelled work is written down, and left to the next server."""
+        """Whether work that ended early is written down, and left to who goes on with it."""
         self._limit: tuple[float, float, str] | None = None
 
     @property
@@ -39,6 +42,7 @@ class Ticket:
     def step(self, step: str, total: int = 0, unit: str = "bytes") -> None:
         """A new step begins, of `total` units."""
         self.check()
+        self._may()
         self._amount = Amount(step, 0, total, unit)
 
     def advance(self, done: int) -> None:

@@ -90,7 +90,7 @@ def remove(context: Context, job: JobName) -> None:
 
 def keep(context: Context, job: JobName) -> None:
     """The fork is a job like any other from now on."""
-    context.layout.what_if_file(job).unlink()
+    context.files.remove(context.layout.what_if_file(job))
 
 
 def clean(context: Context) -> None:

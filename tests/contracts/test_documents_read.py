@@ -64,6 +64,7 @@ from pipelines.workspace.json_lines import Idle, Size
 from pipelines.workspace.locking import Announced
 from pipelines.workspace.opening import Marker
 from pipelines.workspace.plan_differences import KeptPlans
+from pipelines.workspace.tag_removals import Removal
 from pipelines.workspace.verdicts import KeptVerdict
 
 ROOT = Path(__file__).parents[2]
@@ -111,6 +112,7 @@ DECODED = [
     QueryPlan,
     QueryStarted,
     Reading,
+    Removal,
     Replay,
     RestartDecision,
     RunSpec,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,10 +26,12 @@ from pipelines.verbs.fork import Fork
 from pipelines.verbs.holdings import AskHoldings
 from pipelines.verbs.jobs import ListOperators
 from pipelines.verbs.resume import Resume
+from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from pipelines.words import formats, offsets
 from tests import iceberg_tables
+from tests.workspace import process_forks
 from tests.workspace.conftest import House, progress_line, query_line
 
 STREAM = "org.apache.iceberg.spark.source.SparkMicroBatchStream@3f2a1b"
@@ -127,6 +130,26 @@ def test_the_snapshot_of_a_sink_is_tagged_until_its_savepoint_is_disposed_of(hou
     assert tags(events) == {}
 
 
+def test_a_tag_whose_savepoint_went_while_its_server_was_killed_goes_at_the_next_start(house: House, events: Events) -> None:
+    kept = saved_sink(house, events)
+    of_kept = f"tidemark-{kept.id}-{events.made[-1]}"
+    with process_forks.of("tests.workspace.killed_disposing") as forked:
+        for step in ("files", "tags"):
+            savepoint = do(house.face, Take("a"))
+            house.face.close()
+            assert forked(house.root, savepoint.id, step) == -signal.SIGKILL
+            assert len(tags(events)) == 2
+            house.open()
+            assert set(tags(events)) == {of_kept} and [left.id for left in house.face.ask(ListSavepoints("a"))] == [kept.id]
+    savepoint = do(house.face, Take("a"))
+    with in_the_way(events):
+        do(house.face, Dispose((savepoint.id,)))
+        house.reopen()
+    assert "savepoint.tagged" in {event.kind for event in house.face.ask(ListEvents("a"))} and len(tags(events)) == 2
+    house.reopen()
+    assert set(tags(events)) == {of_kept} and not list(house.face.layout.untagging.iterdir())
+
+
 def test_a_snapshot_that_cannot_be_tagged_goes_by_its_age(house: House, events: Events) -> None:
     with in_the_way(events):
         savepoint = saved_sink(house, events)
@@ -145,7 +168,7 @@ def test_a_snapshot_that_cannot_be_tagged_goes_by_its_age(house: House, events: 
 @contextmanager
 def in_the_way(events: Events) -> Iterator[None]:
     """The name is taken under which the next metadata would be committed."""
-    metadata = Path(events.table.metadata_location)
+    metadata = Path(iceberg_tables.reopened(events.folder).metadata_location)
     taken = metadata.with_name(f"v{int(metadata.name.split('.')[0][1:]) + 1}.metadata.json")
     taken.mkdir()
     yield

@@ -18,14 +18,18 @@ import pytest
 
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.hosts import Host
+from pipelines.domain.ids import JobName, SavepointId
 from pipelines.domain.schedules import Schedule
 from pipelines.domain.workspace_leases import DOUBTED, LOCKED, PERIOD_VARIABLE, UNRENEWED, Standing
 from pipelines.storage.layout import Layout
 from pipelines.storage.lease_folder import DiskFolder
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ListJobs
+from pipelines.workspace import holdings, jobs, savepoints
+from pipelines.workspace.holdings import Asking
 from pipelines.workspace.lease import Lease
 from pipelines.workspace.opening import open_workspace
+from pipelines.workspace.tickets import Ticket
 from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -113,7 +117,16 @@ def test_what_the_disk_refuses_is_said_and_over_when_it_is(layout: Layout) -> No
         a.ends_with(lambda why: pytest.fail(why))
         folder.errno = errno.EROFS
         until(lambda: code(a) == UNRENEWED, 20)
-        for acts in (lambda: workspace.begin(Forget("x")), lambda: workspace.context.files.write(layout.schedule_file, Schedule())):
+        context, ticket = workspace.context, Ticket(may=workspace.context.files.check)
+        for acts in (
+            lambda: workspace.begin(Forget("x")),
+            lambda: context.files.write(layout.schedule_file, Schedule()),
+            lambda: context.files.remove(layout.schedule_file),
+            lambda: ticket.step("copying"),
+            lambda: savepoints.dispose(context, SavepointId("sp-0")),
+            lambda: holdings.asked_again(context, SavepointId("sp-0"), Asking(0)),
+            lambda: jobs.move(context, JobName("x"), layout.trash),
+        ):
             with pytest.raises(Unavailable, match="Read-only file system") as refused:
                 acts()
             assert refused.value.code == UNRENEWED

@@ -53,6 +53,7 @@ def plan(context: Context, change: AskHoldings) -> Planned[Savepoint, HoldingsPl
 
 def asked_again(context: Context, savepoint: SavepointId, asking: Asking) -> Savepoint:
     """Asks, keeps the answer beside the savepoint and in the catalog, and says it where the savepoint has become of no use."""
+    context.files.check()  # it also makes tags in tables
     before = savepoints.get(context, savepoint)
     last, holdings = before.holdings, _of_savepoint(context, savepoints.manifest(context, savepoint), asking)
     is_same = last is not None and last.usable is holdings.usable
