@@ -27,7 +27,7 @@ from tests.workspace import conftest as ended
 
 __all__ = ["house"]
 pytestmark = [pytest.mark.bench, pytest.mark.timeout(1200)]
-JOBS, BATCHES, LIVE, TIMES = 500, 100, 5, 3
+JOBS, BATCHES, LIVE, TIMES = 500, 100, 5, int(os.environ.get("TIDEMARK_TAKEOVERS", "3"))
 LIMIT_S = 5.0
 REST_S = 5.0
 
