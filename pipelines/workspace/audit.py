@@ -63,7 +63,7 @@ def append(context: Context, call: Call) -> None:
     context.files.audit.append(_content(context, call), lambda what: _mended(context, what))
     try:
         context.files.audit.seal(lambda name: _content(context, Call(AUDIT, f"all before is in {name}", Result.SEALED)))
-    except Unavailable as error:
+    except (Unavailable, NotFound) as error:
         events.say(context, "audit.unsealed", None, context.layout.audit_file.name, f"it is large, and was not sealed: {error.message}")
 
 

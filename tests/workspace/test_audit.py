@@ -396,12 +396,12 @@ def test_a_sealing_that_is_killed_is_done_by_the_next_line(house: House, monkeyp
 
     with monkeypatch.context() as patched:
         patched.setattr(LocalStorage, "write", killed)
-        written(house, 12)
+        written(house, 15)
     assert len(sealed(house)) == 1 and house.face.ask(ListEvents(kind="audit.unsealed"))
-    assert numbers(house) == list(range(12, 0, -1)) and problems(house) == []
+    assert numbers(house) == list(range(15, 0, -1)) and problems(house) == []
     house.reopen()
     written(house, 1)
-    assert len(sealed(house)) == 1 and numbers(house) == list(range(14, 0, -1)) and problems(house) == []
+    assert len(sealed(house)) == 1 and numbers(house) == list(range(17, 0, -1)) and problems(house) == []
 
 
 def test_a_file_that_is_gone_or_of_an_older_copy_is_said(rotated: House) -> None:
