@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pipelines.domain import verdicts
 from pipelines.domain.access import Role
 from pipelines.domain.annotations import Annotation, first
+from pipelines.domain.audit import AuditPrunePlan, SealedEntries
 from pipelines.domain.decisions import Does, DropPlan, Step, UndropPlan
 from pipelines.domain.disposals import Disposal, DisposeOutcome
 from pipelines.domain.errors import NotFound, refusal
@@ -35,6 +36,7 @@ from pipelines.domain.trust import Trust
 from pipelines.domain.verdicts import Outcome, Part
 from pipelines.verbs.annotate import Annotate
 from pipelines.verbs.attach import Attach, AttachPlan
+from pipelines.verbs.audit import PruneAudit
 from pipelines.verbs.backups import CheckBackup, CreateBackup, RestoreBackup
 from pipelines.verbs.check import Check, CheckPlan
 from pipelines.verbs.diagnose import Diagnose, DiagnosePlan
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
 RUN, SAVEPOINT, VERSION = "r-000000000100", "sp-000000000100", VersionId("v-100")
 """What begins, is taken, is planned."""
 USUAL = RestartStrategy()
+PRUNED_AUDIT = AuditPrunePlan((SealedEntries("audit/000000000001-000000005000.jsonl.gz", 1, 5_000, 200_000),), 200_000)
 EXAMPLE = ("example_events", "example_counts")
 COUNTED = Part("engagement", 0, "stateStoreSave", Outcome.CHANGED_MEANING, ("computes: sum(v) before, count(v) now",))
 GOES_ON = (Step(Does.UNMARK, "It is marked as dropped no more."), Step(Does.LEAVE, "It stays as it is."))
@@ -260,6 +263,7 @@ PLANS: Told = {
     RebuildCatalog: lambda face, it: RebuildPlan(3, 2),
     CreateToken: lambda face, it: TokenPlan(it.name, it.for_role, samples.NOW_MS + (it.expires_in_ms or 0)),
     **backed_up.PLANS,
+    PruneAudit: lambda face, it: PRUNED_AUDIT,
     RevokeToken: lambda face, it: ShownToken(it.token, Role.OPERATOR, samples.NOW_MS, samples.NOW_MS + 86_400_000, "command"),
 }
 
@@ -351,4 +355,5 @@ ANSWERS: Told = {
     CheckBackup: lambda face, it: works(face, "check-backup", "", it.url, backed_up.BACKUP.id),
     RestoreBackup: lambda face, it: works(face, "restore-backup", "", it.url, backed_up.BACKUP.id),
     RevokeToken: lambda face, it: None,
+    PruneAudit: lambda face, it: PRUNED_AUDIT,
 }

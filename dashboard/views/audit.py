@@ -7,13 +7,16 @@ from typing import Any
 
 import streamlit as st
 
-from dashboard import paging, session
+from dashboard import paging, permitted, session
 from dashboard.components.table import Cell, Column, Row, clock, moment, number, table
+from dashboard.dialogs import dialog
 from dashboard.views.commands import commands
-from dashboard.widgets import Tone, message_box, section
+from dashboard.views.endings import ending
+from dashboard.widgets import Tone, error_box, message_box, plain_facts, section
 from pipelines.domain.access import Role
 from pipelines.domain.audit import AuditLine, Result, Verified
-from pipelines.verbs.audit import ListAudit, VerifyAudit
+from pipelines.domain.errors import TidemarkError
+from pipelines.verbs.audit import ListAudit, PruneAudit, VerifyAudit
 from pipelines.words import formats
 
 LIMIT = 1_000
@@ -28,7 +31,13 @@ COLUMNS = (
     ),
     *(Column("Verb"), Column("Subject", wide=True), Column("Result"), Column("Code")),
 )
-TONES: dict[Result, Tone] = {Result.REFUSED: "orange", Result.FAILED: "red", Result.MENDED: "orange", Result.BEGUN: "blue"}
+TONES: dict[Result, Tone] = {
+    Result.REFUSED: "orange",
+    Result.FAILED: "red",
+    Result.BEGUN: "blue",
+    Result.MENDED: "orange",
+    Result.REMOVED: "orange",
+}
 _VERIFIED = "audit_verified"
 
 
@@ -108,12 +117,41 @@ def _check() -> None:
         )
         if st.button("Check the chain", icon=":material/link:", key="audit_verify"):
             st.session_state[_VERIFIED] = session.workspace().ask(VerifyAudit(kept or ""))
+        if permitted.button("Remove old entries…", Role.ADMIN, icon=":material/delete:", key="audit_prune"):
+            _ask_prune()
     verified: Verified | None = st.session_state.pop(_VERIFIED, None)
     if verified is None:
         return
     if verified.findings:
-        problems = [f"line {finding.line}: {finding.problem}" if finding.line else finding.problem for finding in verified.findings]
+        problems = [finding.text for finding in verified.findings]
         message_box(f"The audit was changed: {formats.plural(len(problems), 'finding')}", "; ".join(problems))
     else:
-        whole = f"{formats.plural(verified.lines, 'line')}, each written after the one before it."
+        whole = f"{formats.plural(verified.lines, 'line')}, each written after the one before it.{_removed(verified)}"
         message_box("The chain is whole", f"{whole} Keep the last hash elsewhere: `{verified.last}`", tone="green")
+
+
+def _removed(verified: Verified) -> str:
+    """Which entries are not there because somebody asked for it."""
+    return "".join(f" {each.first} to {each.last} were removed by {each.by or 'the owner'}." for each in verified.removed)
+
+
+def _ask_prune() -> None:
+    @dialog("Remove old entries of the audit")
+    def ask() -> None:
+        through = st.number_input("Up to entry", min_value=1, value=None, step=1, key="pruned_through", placeholder="A number of the list")
+        change = _planned(PruneAudit(int(through))) if through else None
+        st.caption("Copy the files elsewhere first: put back, they are checked again. The audit says who removed them.")
+        ending(change, "Remove", "prune_audit", icon=":material/delete:", danger=True)
+
+    ask()
+
+
+def _planned(change: PruneAudit) -> PruneAudit | None:
+    """The change, once its files are shown; None where it is refused."""
+    try:
+        plan = session.workspace().plan(change)
+    except TidemarkError as error:
+        error_box(error)
+        return None
+    plain_facts([(each.path, f"entries {each.first} to {each.last}, {formats.size(each.bytes)}") for each in plan.files])
+    return change

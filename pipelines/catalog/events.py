@@ -54,6 +54,11 @@ def forget_before(writer: Writer, run: RunId, at_ms: int) -> None:
     writer.execute("DELETE FROM events WHERE actor = ? AND subject = ? AND at_ms < ?", [DRIVER, run, at_ms])
 
 
+def forget_others_before(writer: Writer, at_ms: int) -> None:
+    """Remove what no driver said before `at_ms`: the workspace's own events."""
+    writer.execute("DELETE FROM events WHERE actor IS DISTINCT FROM ? AND at_ms < ?", [DRIVER, at_ms])
+
+
 def listed(reader: Reader, question: ListEvents) -> list[Event]:
     """The first events that fit, newest first unless sorted otherwise; Invalid (`events.cursor`) for a `before` that is no cursor, and
     (`list.sort`) for another order."""

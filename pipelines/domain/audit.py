@@ -1,4 +1,5 @@
-"""The audit: who did what, when, from where, with what result. A chain of lines, each with the SHA-256 of the line before it.
+"""The audit: who did what, when, from where, with what result. A chain of lines, each with the SHA-256 of the line before it, in files of
+which all but the last are sealed: compressed, and never changed.
 
 The chain finds a line that was changed, removed, inserted or moved, by the lines after it. What nothing comes after, it cannot: an end that
 was cut off or written anew is found by who kept the hash of a line elsewhere.
@@ -9,8 +10,8 @@ from __future__ import annotations
 import enum
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pipelines.domain.bounds import Count, Moment
@@ -19,7 +20,6 @@ from pipelines.domain.json_text import read_json
 
 FIRST = "0" * 64
 """What the first line has for the hash of a line before it."""
-MOST_FINDINGS = 100
 FAILS = (Corrupt.group, Unavailable.group, TidemarkError.group)
 """Groups of the errors of what was tried and failed; the others refuse it."""
 
@@ -35,6 +35,14 @@ class Result(enum.StrEnum):
     CANCELLED = "cancelled"
     MENDED = "mended"
     """The audit itself: the end of a line, torn by a kill, was taken away; or lines that could not be written were lost."""
+    SEALED = "sealed"
+    """The audit itself: all entries before stand in sealed files."""
+    REMOVED = "removed"
+    """The audit itself: a sealed file was removed, as somebody asked for. Its subject is the file's entries, `1-5000`."""
+
+
+AUDIT = "audit"
+"""The verb of lines about the audit itself."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +101,23 @@ class Finding:
     line: Count
     """Line of the file, from 1; 0 for the file itself."""
     problem: str
+    file: str = ""
+    """The sealed file; empty for `audit.jsonl`."""
+
+    @property
+    def text(self) -> str:
+        place = ", ".join(filter(None, (self.file, f"line {self.line}" if self.line else "")))
+        return f"{place}: {self.problem}" if place else self.problem
+
+
+@dataclass(frozen=True)
+class Removed:
+    """Entries that are not there because somebody asked for it, as an entry after them says."""
+
+    first: Count
+    last: Count
+    at_ms: Moment
+    by: str
 
 
 @dataclass(frozen=True)
@@ -103,6 +128,26 @@ class Verified:
     number: Count
     last: str
     findings: tuple[Finding, ...]
+    removed: tuple[Removed, ...] = ()
+
+
+@dataclass(frozen=True)
+class SealedEntries:
+    """A sealed file of the audit."""
+
+    path: str
+    """In the workspace's folder."""
+    first: Count
+    last: Count
+    bytes: Count
+
+
+@dataclass(frozen=True)
+class AuditPrunePlan:
+    """The sealed files that go."""
+
+    files: tuple[SealedEntries, ...]
+    bytes: Count
 
 
 def without_secrets(place: str) -> str:
@@ -125,76 +170,15 @@ def digest(line: bytes) -> str:
 
 def place_of(line: bytes) -> tuple[int, str] | None:
     """A line's number, and the hash that it has of the one before; None of what is no line of an audit."""
-    try:
-        content = read_json(line)
-    except ValueError:
-        return None
-    if not isinstance(content, dict) or canonical(content) != line:
-        return None
+    content = content_of(line)
     number, before = content.get("number"), content.get("before")
     return (number, before) if type(number) is int and isinstance(before, str) else None
 
 
-@dataclass
-class Chain:
-    """The check of a chain, line after line."""
-
-    last_kept: str = ""
-    """A hash that some line must have."""
-    lines: int = 0
-    number: int = 0
-    last: str = FIRST
-    findings: list[Finding] = field(default_factory=list)
-    _was_garbled: bool = False
-
-    def follow(self, line: bytes) -> None:
-        """Compares the next line (without its end) with those before it."""
-        self.lines += 1
-        place = place_of(line)
-        if place is None:
-            self._find(self.lines, f"this is no entry of the audit: entry {self.number + 1} was changed by hand, or the line was added")
-            self.number += 1
-        else:
-            self._compare(*place)
-        self._was_garbled = place is None
-        self.last = digest(line)
-        if self.last == self.last_kept:
-            self.last_kept = ""
-
-    def _compare(self, number: int, before: str) -> None:
-        if number > self.number + 1:
-            missing = f"entry {self.number + 1} is" if number == self.number + 2 else f"entries {self.number + 1} to {number - 1} are"
-            self._find(self.lines, f"{missing} missing here: the line has entry {number}")
-        elif self._was_garbled:
-            pass  # named already
-        elif number == self.number:
-            self._find(self.lines, f"entry {number} stands here a second time: one of the two was added")
-        elif number < self.number:
-            self._find(self.lines, f"entry {number} stands after entry {self.number}: it was moved, or added")
-        elif before != self.last:
-            changed = max(1, self.number)
-            self._find(
-                max(1, self.lines - 1),
-                f"entry {changed} was changed after it was written: entry {number} has the SHA-256 that it had before",
-            )
-        self.number = number
-
-    def _find(self, line: int, problem: str) -> None:
-        if len(self.findings) < MOST_FINDINGS:
-            self.findings.append(Finding(line, problem))
-
-    def end(self) -> Verified:
-        """What was found. A hash that was kept and that no line has: the end was cut off or written anew."""
-        if self.last_kept:
-            self._find(
-                0, f"no entry has the hash {self.last_kept}: that entry was changed or cut off, or all from some entry on was written anew"
-            )
-        return Verified(self.lines, self.number, self.last, tuple(self.findings))
-
-
-def verified(lines: Iterable[bytes], last_kept: str = "") -> Verified:
-    """Checks a chain of lines (without their ends) from its beginning."""
-    chain = Chain(last_kept)
-    for line in lines:
-        chain.follow(line)
-    return chain.end()
+def content_of(line: bytes) -> Mapping[str, Any]:
+    """Empty for what is no line of an audit."""
+    try:
+        content = read_json(line)
+    except ValueError:
+        return {}
+    return content if isinstance(content, dict) and canonical(content) == line else {}

@@ -11,7 +11,7 @@ from pipelines.domain.ids import BackupId, JobName, SavepointId
 BACKUP_FORMAT = 1
 DOCUMENTS = ("schedule.json", "home.json", "alerts.json", "alert-states.json", "tokens.json", "audit.jsonl", "events.jsonl")
 """Files of the workspace itself. Its key, its server's address and its index are none of them."""
-FOLDERS = ("experiments", "replays", "bisections", "homes", "versions", "large", "savepoints")
+FOLDERS = ("audit", "experiments", "replays", "bisections", "homes", "versions", "large", "savepoints")
 OF_A_JOB = ("job.json", "wanted.json", "runs", "checkpoints", "output", "warehouse")
 
 

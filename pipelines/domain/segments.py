@@ -2,7 +2,8 @@
 
 A run's driver writes its folder as any driver does, and carries what is new in it to numbered objects at the job's home, each with pieces
 of several files. One segment may stand for all of a range: so their number stays bounded, however long the run is. Each piece says where
-in its file it belongs, so that a segment that is applied twice changes nothing.
+in its file it belongs, so that a segment that is applied twice changes nothing. With its orders the server says how far it has them on its
+disk: what is before, the driver lets go, so that neither its home nor its machine fills.
 """
 
 from __future__ import annotations
@@ -68,15 +69,17 @@ class Orders:
     """To end at a batch boundary."""
     files: Mapping[str, str] | None = None
     """Name -> text of files that the driver finds in its run's folder."""
+    mirrored: int = 0
+    """The segments up to this number are in the run's folder on the server, on its disk: nobody needs them any more."""
 
     @property
     def text(self) -> str:
-        return json.dumps({"stop": self.stop, "files": dict(self.files or {})})
+        return json.dumps({"stop": self.stop, "files": dict(self.files or {}), "mirrored": self.mirrored})
 
     @staticmethod
     def parsed(text: str) -> Orders:
         raw = read_json(text)
-        return Orders(bool(raw["stop"]), dict(raw["files"]))
+        return Orders(bool(raw["stop"]), dict(raw["files"]), int(raw.get("mirrored", 0)))
 
 
 def folder(checkpoints: str, run: RunId) -> str:

@@ -70,6 +70,11 @@ class Layout(CacheLayout):
         return self.root / "audit.jsonl"
 
     @property
+    def sealed_audit(self) -> Path:
+        """What it had before: compressed files, which never change."""
+        return self.root / "audit"
+
+    @property
     def idempotency(self) -> Path:
         return self.root / "idempotency"
 
@@ -216,7 +221,7 @@ class Layout(CacheLayout):
     def of_control(self) -> Iterator[Path]:
         """Everything in the workspace but its jobs, there or not."""
         yield from (self.workspace_file, self.schedule_file, self.usual_home_file, self.alerts_file, self.alert_states_file)
-        yield from (self.server_file, self.key_file, self.tokens_file, self.audit_file, self.events_file)
+        yield from (self.server_file, self.key_file, self.tokens_file, self.audit_file, self.sealed_audit, self.events_file)
         yield from self.root.glob(f"{self.catalog_file.name}*")
         yield from (self.versions, self.large_files, self.savepoints, self.homes, self.untagging, self.experiments)
         yield from (self.replays, self.bisections)
@@ -225,7 +230,8 @@ class Layout(CacheLayout):
 
     def of_documents(self) -> Iterator[Path]:
         """The folders that the workspace's own documents are written into."""
-        yield from (self.root, self.homes, self.untagging, self.exports, self.experiments, self.replays, self.bisections, self.idempotency)
+        yield from (self.root, self.sealed_audit, self.homes, self.untagging, self.exports, self.experiments)
+        yield from (self.replays, self.bisections, self.idempotency)
         yield from (path for pattern in ("*", "*/code", "*/code/**") for path in self.versions.glob(pattern))
         for pattern in ("*", "*/runs/*"):
             yield from self.jobs.glob(pattern)

@@ -52,6 +52,7 @@ class Follower:
         for run in ran:
             if run.state.current:
                 freed.forget(self._context, run, self._begins)
+        freed.forget_events(self._context, self._begins)
 
     def _follow_live(self) -> None:
         with self._context.catalog.reading() as reader:

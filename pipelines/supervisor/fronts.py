@@ -1,10 +1,13 @@
-"""Logs and records of drivers that run for months: of each file the newest part stays, so that no job fills the disk."""
+"""Logs and records of drivers that run for months, and the events of the workspace: of each file the newest part stays, so that nothing
+fills the disk."""
 
 from __future__ import annotations
 
 import os
 from collections import defaultdict
+from pathlib import Path
 
+from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
 from pipelines.domain.runs import EVENTS_FILE, IDLE_FILE, LOG_FILE, PROGRESS_FILE
 from pipelines.storage import fronts
@@ -20,8 +23,13 @@ RECORDS = (PROGRESS_FILE, IDLE_FILE, EVENTS_FILE, SIZES_FILE)
 GROWS = "file.grows"
 
 
+OF_WORKSPACE = ""
+"""In the place of a run."""
+
+
 class Trimmer:
-    """Looks at the log and the records of each run once a minute, after what is new in them is in the catalog."""
+    """Looks at the log and the records of each run, and at the events of the workspace, once a minute, after what is new in them is in the
+    catalog."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -32,23 +40,35 @@ class Trimmer:
         self._begins: defaultdict[str, freed.Begins] = defaultdict(dict)
 
     def trim(self, run: Run) -> None:
-        now_ms = self._context.now_ms()
-        if now_ms - self._looked_ms.get(run.id, 0) < EVERY_MS:
-            return
-        self._looked_ms[run.id] = now_ms
-        for name, kept_bytes in self._kept_bytes.items():
-            if kept_bytes:
-                self._free(run, name, kept_bytes)
-        freed.forget(self._context, run, self._begins[run.id])
+        if self._is_due(run.id):
+            for name, kept_bytes in self._kept_bytes.items():
+                self._free(self._context.layout.run(run.job, run.id) / name, kept_bytes, run.job, run.id)
+            freed.forget(self._context, run, self._begins[run.id])
 
-    def _free(self, run: Run, name: str, kept_bytes: int) -> None:
-        path = self._context.layout.run(run.job, run.id) / name
-        if path.is_file() and not fronts.free(path, kept_bytes) and not events.was_said_today(self._context, GROWS, run.id):
-            message = f"{name} of {run.job} is larger than {kept_bytes:,} bytes, and its disk cannot give back the front of a file"
-            events.say(self._context, GROWS, run.job, run.id, message)
+    def trim_events(self) -> None:
+        """Those of the workspace."""
+        if self._is_due(OF_WORKSPACE):
+            path = self._context.layout.events_file
+            self._free(path, self._kept_bytes[EVENTS_FILE], None, path.name)
+            freed.forget_events(self._context, self._begins[OF_WORKSPACE])
+
+    def _is_due(self, of: str) -> bool:
+        now_ms = self._context.now_ms()
+        if now_ms - self._looked_ms.get(of, 0) < EVERY_MS:
+            return False
+        self._looked_ms[of] = now_ms
+        return True
+
+    def _free(self, path: Path, kept_bytes: int, job: JobName | None, subject: str) -> None:
+        if not kept_bytes or not path.is_file() or fronts.free(path, kept_bytes):
+            return
+        if not events.was_said_today(self._context, GROWS, subject):
+            what = f"{path.name} of {job or 'the workspace'}"
+            message = f"{what} is larger than {kept_bytes:,} bytes, and its disk cannot give back the front of a file"
+            events.say(self._context, GROWS, job, subject, message)
 
     def keep(self, live: set[str]) -> None:
         """Forgets all other runs."""
-        for gone in self._looked_ms.keys() - live:
+        for gone in self._looked_ms.keys() - live - {OF_WORKSPACE}:
             del self._looked_ms[gone]
             self._begins.pop(gone, None)

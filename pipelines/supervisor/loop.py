@@ -56,6 +56,7 @@ class Supervisor:
         self._watcher.tick()
         for run in self._watcher.runs:
             self._trimmer.trim(run)
+        self._trimmer.trim_events()
         self._trimmer.keep({run.id for run in (*live.values(), *self._watcher.runs)})
         self.warmth.tick()
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.domain.access import Role
-from pipelines.domain.audit import AuditLine, Result, Verified
-from pipelines.domain.errors import Unavailable
+from pipelines.domain.audit import AuditLine, AuditPrunePlan, Result, Verified
+from pipelines.domain.errors import NotFound, Unavailable
 from pipelines.verbs.listing import Sorted
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.rows import Rows
-from pipelines.verbs.verb import Http, Question, option
+from pipelines.verbs.verb import Change, Http, Question, option
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,9 @@ class ListAudit(Sorted, Question[Sequence[AuditLine]]):
 
 @dataclass(frozen=True)
 class VerifyAudit(Question[Verified]):
-    """Check the chain of the audit. A line that was changed, removed, inserted or moved is named. An end that was cut off, or written anew
-    from some line on, is found with the hash of a line that was kept elsewhere: keep the one that this answers."""
+    """Check the chain of the audit, over all of its files. A line that was changed, removed, inserted or moved is named; what `audit prune`
+    removed is told apart. An end that was cut off, or written anew from some line on, is found with the hash of a line that was kept
+    elsewhere: keep the one that this answers."""
 
     last: str = option("The hash of a line, as an earlier check printed it: it must still be in the chain.", "", metavar="HASH")
 
@@ -51,3 +52,17 @@ class VerifyAudit(Question[Verified]):
     http = Http("GET", "/audit/verification")
     command = "audit verify"
     refuses = (Unavailable,)
+
+
+@dataclass(frozen=True)
+class PruneAudit(Change[AuditPrunePlan, AuditPrunePlan]):
+    """Remove sealed files of the audit, which nothing else does. An entry of the audit says of each that it was removed, and by whom. Copy
+    them elsewhere first: put back, they are checked again."""
+
+    through: int = option("The last entry that may go: sealed files that end there, or before.", metavar="NUMBER", least=1)
+
+    call, topic = "prune_audit", "system"
+    role = Role.ADMIN
+    http = Http("POST", "/audit/prune")
+    command = "audit prune"
+    refuses = (NotFound, Unavailable)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
@@ -31,6 +32,8 @@ from pipelines.workspace import life
 
 K = TypeVar("K")
 T = TypeVar("T")
+AUDIT_VARIABLE, AUDIT_BYTES = "TIDEMARK_AUDIT_BYTES", 16 * 2**20
+"""From how large on the audit's file is sealed; 0 for never."""
 
 
 class Files:
@@ -39,7 +42,8 @@ class Files:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self._storage = open_storage(str(layout.root))
-        self.audit = ChainFile(layout.audit_file)
+        most_bytes = int(os.environ.get(AUDIT_VARIABLE, AUDIT_BYTES))
+        self.audit = ChainFile(layout.audit_file, layout.sealed_audit, self._storage, most_bytes)
         self.check: Callable[[], object] = lambda: None
         """Called before each write and removal: raises Unavailable while the workspace may be another process's (`lease`)."""
 

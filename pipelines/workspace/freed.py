@@ -1,4 +1,5 @@
-"""The catalog lets go of what stood at the freed front of a run's files: it is bounded as they are, and says what one made anew would."""
+"""The catalog lets go of what stood at the freed front of a run's files, and of the workspace's events: it is bounded as they are, and says
+what one made anew would."""
 
 from __future__ import annotations
 
@@ -25,6 +26,19 @@ def forget(context: Context, run: Run, begins: Begins) -> None:
         if begin > begins.get(source.name, 0):
             _forget_before_first(context, run.id, source)
             begins[source.name] = begin
+
+
+def forget_events(context: Context, begins: Begins) -> None:
+    """The same of the events of the workspace itself."""
+    source = ingestion.of_workspace(context)
+    begin = _begin(source.path)
+    if begin > begins.get(source.name, 0):
+        with context.ingesting:
+            moments = [event.at_ms for event in ingestion.read(context, [source], {}).events if event.kind != ingestion.MALFORMED]
+            if moments:
+                with context.catalog.writing() as writer:
+                    event_rows.forget_others_before(writer, min(moments))
+        begins[source.name] = begin
 
 
 def _begin(path: Path) -> int:

@@ -35,6 +35,8 @@ from pipelines.workspace.context import Context
 
 SIZES_FILE = "sizes.jsonl"
 """Sizes of the run's checkpoints, a sample a line; the supervisor appends them."""
+MALFORMED = "file.malformed"
+"""The event of a line that nobody of ours wrote; in the catalog alone."""
 CHUNK_BYTES = 4 * 1024 * 1024
 ROUND_BYTES = 32 * 1024 * 1024
 """About so much of all files is read at once: 500 runs that a server finds after a night would not fit into its memory."""
@@ -66,7 +68,12 @@ class NewLines:
 
 
 def workspace_events(context: Context) -> None:
-    follow(context, [_events(context.layout)])
+    follow(context, [of_workspace(context)])
+
+
+def of_workspace(context: Context) -> GrowingFile:
+    """Its own events."""
+    return GrowingFile(context.layout.events_file, _name(context.layout, context.layout.events_file))
 
 
 def of_run(context: Context, job: JobName, run: RunId) -> Sequence[GrowingFile]:
@@ -82,10 +89,6 @@ def _of_run(layout: Layout, job: JobName, run: RunId) -> Sequence[GrowingFile]:
     return tuple(GrowingFile(folder / name, _name(layout, folder / name), job, run) for name in names)
 
 
-def _events(layout: Layout) -> GrowingFile:
-    return GrowingFile(layout.events_file, _name(layout, layout.events_file))
-
-
 def _name(layout: Layout, path: Path) -> str:
     return path.relative_to(layout.root).as_posix()
 
@@ -93,7 +96,7 @@ def _name(layout: Layout, path: Path) -> str:
 def everything(context: Context) -> list[GrowingFile]:
     """All growing files of the workspace."""
     ran = [(job, run) for job in context.files.job_names() for run in context.files.run_ids(job)]
-    return [_events(context.layout), *(source for job, run in ran for source in of_run(context, job, run))]
+    return [of_workspace(context), *(source for job, run in ran for source in of_run(context, job, run))]
 
 
 def go_on(context: Context) -> None:
@@ -202,7 +205,7 @@ def _interpret(context: Context, source: GrowingFile, chunk: bytes, at: int, lin
             add(line)
         except Corrupt as error:
             message = f"{source.path.name}, byte {at}: not a line that Tidemark writes ({error.message}); skipped"
-            lines.events.append(Event(context.now_ms(), "file.malformed", source.job, source.run or "", message))
+            lines.events.append(Event(context.now_ms(), MALFORMED, source.job, source.run or "", message))
         at += len(line)
 
 

@@ -28,4 +28,4 @@ def clean(context: Context) -> None:
     for folder in context.layout.trash.glob("*-*"):
         since_ms = folder.name.partition("-")[0]
         if since_ms.isdecimal() and context.now_ms() - int(since_ms) > KEPT_MS:
-            shutil.rmtree(folder)
+            shutil.rmtree(folder) if folder.is_dir() else folder.unlink()

@@ -9,9 +9,9 @@ import pytest
 from dashboard import session
 from dashboard.strangers import Strangers
 from pipelines.domain.access import Caller, Role
-from pipelines.domain.audit import Call, Finding, Result, Verified
-from pipelines.verbs.audit import ListAudit, VerifyAudit
-from tests.dashboard.opening import Opener, clicked, column, texts
+from pipelines.domain.audit import Call, Finding, Removed, Result, Verified
+from pipelines.verbs.audit import ListAudit, PruneAudit, VerifyAudit
+from tests.dashboard.opening import Opener, answered, asked, clicked, column, texts
 from tests.faces import FakeFace
 
 
@@ -38,6 +38,16 @@ def test_the_chain_is_checked_by_a_click(opened: Opener) -> None:
     assert "The chain is whole" in texts(app) and "ab" * 32 in texts(app)
     face.answers(VerifyAudit, Verified(2, 2, "cd" * 32, (Finding(1, "number 1 was changed"),)))
     assert "line 1: number 1 was changed" in texts(clicked(opened(face, "settings"), "audit_verify"))
+    face.answers(VerifyAudit, Verified(2, 7, "cd" * 32, (), (Removed(1, 5, 1, "ci"),)))
+    assert "1 to 5 were removed by ci" in texts(clicked(opened(face, "settings"), "audit_verify"))
+
+
+def test_old_entries_are_removed_in_a_dialog(opened: Opener) -> None:
+    face = FakeFace.sample()
+    app = asked(opened(face, "settings"), "audit_prune", pruned_through=5_000)
+    assert "entries 1 to 5000" in texts(app)
+    answered(app, "audit_prune", "prune_audit_yes")
+    assert face.begun == [PruneAudit(5_000)]
 
 
 def test_strangers_are_counted_and_written_once_a_minute() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
@@ -16,7 +17,7 @@ from pipelines.domain.ids import JobName
 from pipelines.domain.operations import OperationState
 from pipelines.domain.processes import PROCESS_FILE
 from pipelines.domain.progress import epoch_ms
-from pipelines.domain.runs import LOG_FILE, PROGRESS_FILE, RunState
+from pipelines.domain.runs import EVENTS_FILE, LOG_FILE, PROGRESS_FILE, DriverEvent, RunState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.storage import fronts
 from pipelines.supervisor import fronts as trimming
@@ -29,8 +30,8 @@ from pipelines.verbs.jobs import ListBatches, ListJobs, ReadLog, ShowJob
 from pipelines.verbs.operations import ShowOperation
 from pipelines.verbs.rename_query import RenameQuery
 from pipelines.verbs.resume import Resume
-from pipelines.verbs.system import ListEvents, ShowHealth
-from pipelines.workspace import savepoints
+from pipelines.verbs.system import ListEvents, RebuildCatalog, ShowHealth
+from pipelines.workspace import events, savepoints
 from tests.sandbox import interpreters
 from tests.savepoint.golden import lay_checkpoint
 from tests.supervisor.conftest import DRIVER, STARTED, House, until
@@ -353,3 +354,29 @@ def test_the_savepoint_of_a_stop_holds_no_other_job_up(house: House, monkeypatch
     house.run()
     assert house.workspace.ask(ShowOperation(operation.id)).state == OperationState.FAILED
     assert house.workspace.context.files.wanted(JobName("a")).stop is None
+
+
+def test_the_events_of_the_workspace_do_not_fill_the_disk(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The catalog has what the file has, what drivers said stays, and one made anew is the same."""
+    monkeypatch.setenv(trimming.RECORD_VARIABLE, "500_000")
+    house.reopen()
+    path, run = house.workspace.layout.events_file, house.begin("finish")
+    (house.folder(run) / EVENTS_FILE).write_text(json.dumps(DriverEvent("sink.mended", "once", "", 1).as_json()) + "\n")
+    until(lambda: house.run().state is RunState.FINISHED)
+    first_ms = house.workspace.context.now_ms()
+    with path.open("a") as file:
+        file.writelines(
+            json.dumps({"at_ms": first_ms + at, "kind": "old.said", "job": None, "subject": "", "message": "x" * 900}) + "\n"
+            for at in range(2_000)
+        )
+    for _ in range(2):
+        house.ahead_ms += trimming.EVERY_MS
+        house.run()
+    assert path.stat().st_blocks * 512 < 600_000 and path.stat().st_size > 1_800_000
+    events.say(house.workspace.context, "new.said", None, "", "still written")
+    kept = house.workspace.ask(ListEvents(limit=10_000))
+    old = [event.at_ms - first_ms for event in kept if event.kind == "old.said"]
+    assert 400 < len(old) < 700 and old == list(range(1_999, 1_999 - len(old), -1))
+    assert {"new.said", "sink.mended"} < {event.kind for event in kept}
+    do(house.workspace, RebuildCatalog())
+    assert house.workspace.ask(ListEvents(limit=10_000)) == kept

@@ -17,7 +17,7 @@ from pipelines.verbs.acknowledge import Acknowledge
 from pipelines.verbs.alerts import ShowAlerts
 from pipelines.verbs.annotate import Annotate
 from pipelines.verbs.attach import Attach
-from pipelines.verbs.audit import ListAudit, VerifyAudit
+from pipelines.verbs.audit import ListAudit, PruneAudit, VerifyAudit
 from pipelines.verbs.backups import CheckBackup, CreateBackup, ListBackups, RestoreBackup
 from pipelines.verbs.bisect import Bisect, ListBisections, ShowBisection
 from pipelines.verbs.channel import SetChannel
@@ -333,6 +333,7 @@ TYPED: dict[str, tuple[Asked[Any], str]] = {
     "backups": (ListBackups("s3://b/tidemark"), "backups s3://b/tidemark"),
     "audit": (ListAudit(limit=9, result=Result.REFUSED, actor="ci"), "audit list --limit 9 --result refused --by ci"),
     "audit verify": (VerifyAudit("ab"), "audit verify --last ab"),
+    "audit prune": (PruneAudit(5_000), "audit prune --through 5000"),
     "a token no more": (RevokeToken("ci"), "token revoke ci"),
 }
 """At least one of every declaration. `Undrop`, `ReadAnswer` and `ShowVersion` name what is only there once something was done."""

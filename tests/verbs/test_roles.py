@@ -55,7 +55,7 @@ MAY = {
             "revoke_token",
             "set_channel",
         ),
-        *("set_home", "tokens", "verify_audit"),
+        *("prune_audit", "set_home", "tokens", "verify_audit"),
     },
 }
 """Calls that each role may besides those of the roles before it; every other one looks, and is everybody's."""

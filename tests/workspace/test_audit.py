@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import signal
@@ -13,10 +14,12 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain.access import OWNER, Caller, Role
-from pipelines.domain.audit import FIRST, AuditLine, Call, Result, canonical, digest, verified
+from pipelines.domain.audit import FIRST, AuditLine, Call, Result, canonical, digest
+from pipelines.domain.audit_check import verified
 from pipelines.domain.errors import Conflict, Forbidden, Invalid, NotFound, TidemarkError
 from pipelines.storage import chain
-from pipelines.verbs.audit import ListAudit, VerifyAudit
+from pipelines.storage.local import LocalStorage
+from pipelines.verbs.audit import ListAudit, PruneAudit, VerifyAudit
 from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.import_ import Import
@@ -28,6 +31,7 @@ from pipelines.verbs.stop import Stop
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from pipelines.verbs.tokens import CreateToken
+from pipelines.workspace import files
 from tests.workspace.conftest import CODE, House
 
 ADDRESS = "10.1.2.3"
@@ -298,3 +302,134 @@ def test_the_owner_has_no_tokens_name(house: House) -> None:
         do(owner, Forget("nobody"))
     line = newest(house)
     assert (line.by, line.token, line.origin) == ("ci", "", "command line, user me")
+
+
+@pytest.fixture
+def rotated(house: House, monkeypatch: pytest.MonkeyPatch) -> House:
+    """30 calls, of which a file takes about ten."""
+    monkeypatch.setenv(files.AUDIT_VARIABLE, "3000")
+    house.reopen()
+    written(house, 30)
+    return house
+
+
+def sealed(house: House) -> list[Path]:
+    return sorted(house.face.layout.sealed_audit.iterdir())
+
+
+def problems(house: House, last: str = "") -> list[str]:
+    return [finding.text for finding in house.face.ask(VerifyAudit(last)).findings]
+
+
+def numbers(house: House, **asked: object) -> list[int]:
+    return [line.number for line in house.face.ask(ListAudit(**asked))]  # type: ignore[arg-type]
+
+
+def test_what_is_large_is_sealed_and_the_chain_goes_on(rotated: House) -> None:
+    """Lists, pages and the check go over all files; the next server and what has no such files yet are as ever."""
+    assert len(sealed(rotated)) >= 2 and file_of(rotated).stat().st_size < 3_500
+    assert {path.stat().st_mode & 0o777 for path in sealed(rotated)} == {0o600}
+    whole = rotated.face.ask(VerifyAudit())
+    every = list(range(1, whole.number + 1))
+    assert whole.findings == whole.removed == () and whole.lines == whole.number == 30 + len(sealed(rotated))
+    assert numbers(rotated, sort="at_ms") == every and numbers(rotated) == every[::-1]
+    assert numbers(rotated, before=12, limit=5) == [11, 10, 9, 8, 7] and numbers(rotated, sort="at_ms", before=12, limit=2) == [13, 14]
+    assert numbers(rotated, result=Result.SEALED)[-1] == int(sealed(rotated)[0].name[13:25]) + 1
+    kept = whole.last
+    rotated.reopen()
+    written(rotated, 30)
+    assert problems(rotated, kept) == [] and numbers(rotated)[0] > 60
+
+
+def test_a_sealed_file_that_was_changed_or_is_gone_is_named(rotated: House) -> None:
+    first, second = sealed(rotated)[:2]
+    content, ends = first.read_bytes(), int(first.name[13:25])
+    lines = gzip.decompress(content).splitlines(keepends=True)
+    first.write_bytes(gzip.compress(b"".join([*lines[:3], lines[3].replace(b"ci", b"me"), *lines[4:]])))
+    assert problems(rotated) == [
+        f"audit/{first.name}, line 4: entry 4 was changed after it was written: entry 5 has the SHA-256 that it had before"
+    ]
+    first.write_bytes(gzip.compress(b"".join(lines[:-1])))
+    assert problems(rotated) == [f"audit/{second.name}, line 1: entry {ends} is missing here: the line has entry {ends + 1}"]
+    first.write_bytes(content[:-9])
+    damaged = problems(rotated)
+    assert damaged[0].startswith(f"audit/{first.name} is damaged")
+    assert numbers(rotated)[-1] == ends + 1
+    first.unlink()
+    assert problems(rotated) == [f"audit/{second.name}, line 1: entries 1 to {ends} are missing here: the line has entry {ends + 1}"]
+    first.write_bytes(content)
+    assert problems(rotated) == []
+
+
+def test_only_an_admin_removes_sealed_files_and_the_audit_says_so(rotated: House) -> None:
+    first, second = sealed(rotated)[:2]
+    content, ends, kept = first.read_bytes(), int(first.name[13:25]), digest(file_of(rotated).read_bytes().splitlines()[0])
+    lost = digest(gzip.decompress(content).splitlines()[0])
+    with pytest.raises(NotFound) as refused:
+        rotated.face.plan(PruneAudit(ends - 1))
+    assert refused.value.code == "audit.not_sealed"
+    with pytest.raises(Forbidden):
+        do(door(rotated, Role.AUTHOR), PruneAudit(ends))
+    assert rotated.face.plan(PruneAudit(ends)).files[0].path == f"audit/{first.name}" and first.exists()
+    do(door(rotated), PruneAudit(ends))
+    assert not first.exists() and second.exists()
+    checked = rotated.face.ask(VerifyAudit(kept))
+    assert checked.findings == () and [(each.first, each.last, each.by) for each in checked.removed] == [(1, ends, "ci for alice")]
+    assert numbers(rotated)[-1] == ends + 1 and len(problems(rotated, lost)) == 1
+    rest = second.read_bytes()
+    second.unlink()
+    assert len(problems(rotated)) == 1, "nobody asked for the second one"
+    second.write_bytes(rest)
+    first.write_bytes(content)
+    assert rotated.face.ask(VerifyAudit(lost)).removed == () and problems(rotated, lost) == []
+
+
+def test_a_sealing_that_is_killed_is_done_by_the_next_line(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(files.AUDIT_VARIABLE, "3000")
+    house.reopen()
+    write = LocalStorage.write
+
+    def killed(storage: LocalStorage, path: str, data: bytes) -> None:
+        if path == file_of(house).name:
+            raise OSError(28, "No space left on device")
+        write(storage, path, data)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(LocalStorage, "write", killed)
+        written(house, 15)
+    assert len(sealed(house)) == 1 and house.face.ask(ListEvents(kind="audit.unsealed"))
+    assert numbers(house) == list(range(15, 0, -1)) and problems(house) == []
+    house.reopen()
+    written(house, 1)
+    assert len(sealed(house)) == 1 and numbers(house) == list(range(17, 0, -1)) and problems(house) == []
+
+
+def test_a_file_that_is_gone_or_of_an_older_copy_is_said(rotated: House) -> None:
+    ends = int(sealed(rotated)[-1].name[13:25])
+    file_of(rotated).unlink()
+    rotated.reopen()
+    written(rotated, 1)
+    assert [line.result for line in rotated.face.ask(ListAudit(limit=2))] == ["done", "mended"] and numbers(rotated)[0] == ends + 2
+    assert problems(rotated) == [] and f"what it had after entry {ends} is lost" in rotated.face.ask(ListAudit(limit=2))[1].subject
+    file_of(rotated).write_bytes(b"".join(gzip.decompress(sealed(rotated)[0].read_bytes()).splitlines(keepends=True)[:5]))
+    assert problems(rotated)[0].endswith(f"entry 1 stands after entry {ends}: it was moved, or added")
+
+
+def test_several_processes_seal_one_chain(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands without a server write into the same audit."""
+    monkeypatch.setenv(files.AUDIT_VARIABLE, "3000")
+    house.reopen()
+    others = [chain.ChainFile(file_of(house), house.face.layout.sealed_audit, LocalStorage(str(house.root)), 3_000) for _ in range(3)]
+
+    def work(other: chain.ChainFile) -> None:
+        for number in range(40):
+            other.append({"at_ms": number}, lambda what: {"at_ms": 0, "what": what})
+            other.seal(lambda name: {"at_ms": 0, "what": name})
+
+    threads = [threading.Thread(target=work, args=(other,)) for other in others]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    whole = house.face.ask(VerifyAudit())
+    assert whole.findings == () and whole.lines == whole.number == 120 + len(sealed(house))

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pipelines.domain.access import Role
+from pipelines.domain.audit import Call, Result
 from pipelines.domain.backups import BackedFile, Backup, belongs
 from pipelines.domain.errors import Conflict, Invalid, NotFound, TidemarkError, Unavailable
 from pipelines.domain.ids import JobName
@@ -38,6 +39,7 @@ from pipelines.workspace import backups
 from pipelines.workspace.backups import making, parts, restores
 from pipelines.workspace.backups.parts import Part
 from pipelines.workspace.context import Context
+from pipelines.workspace.files import AUDIT_VARIABLE
 from tests.workspace import process_forks
 from tests.workspace.conftest import CODE, NEWEST, House
 
@@ -77,8 +79,13 @@ def files_of(place: str) -> dict[str, BackedFile]:
     return {file.path: file for file in backups.files_of(Contents(storage), backups.newest_first(storage)[0])}
 
 
-def test_what_is_restored_is_as_it_was(lived: House, place: str) -> None:
+def test_what_is_restored_is_as_it_was(lived: House, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(AUDIT_VARIABLE, "3000")
+    lived.reopen()
+    for number in range(30):
+        lived.face.record(Call("take", f"job-{number}", Result.DONE))
     do(lived.face, CreateToken("ci", for_role=Role.OPERATOR))
+    audited = lived.face.ask(VerifyAudit()).lines
     backup = backed_up(lived, place)
     assert (backup.jobs, backup.left) == (("a", "b"), {})
     other = restored(lived, place)
@@ -89,7 +96,8 @@ def test_what_is_restored_is_as_it_was(lived: House, place: str) -> None:
         taken = other.face.ask(ListSavepoints())[0].id
         assert do(other.face, Verify(taken, Trust.INTACT)).reached is Trust.INTACT
         assert [token.name for token in other.face.ask(ListTokens())] == ["ci"]
-        assert other.face.ask(VerifyAudit()).findings == ()
+        whole = other.face.ask(VerifyAudit())
+        assert whole.findings == () and whole.lines >= audited and list(other.face.layout.sealed_audit.iterdir())
         assert do(other.face, Take("a")).queries[0].batch == NEWEST
         assert do(other.face, Fork(taken, name="c")).job == "c"
         assert not (other.root / "restores").exists()

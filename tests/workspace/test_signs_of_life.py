@@ -93,12 +93,13 @@ def test_a_half_job_is_in_the_trash_for_a_week(house: House) -> None:
     house.reopen()
     (aside,) = house.face.layout.trash.iterdir()
     assert files(aside) >= {"job.json", f"runs/{run.id}/run.json"} and "job.cleaned" in kinds(house)
+    (file := aside.with_name(aside.name.replace(aside.name.partition("-")[2], "audit.jsonl"))).touch()
     house.clock = Ticking(house.clock() + KEPT_MS - 1_000)
     house.reopen()
-    assert aside.is_dir()
+    assert aside.is_dir() and file.exists()
     house.clock = Ticking(house.clock() + 2_000)
     house.reopen()
-    assert not aside.exists()
+    assert not aside.exists() and not file.exists()
 
 
 @pytest.mark.parametrize("sealed", [True, False])

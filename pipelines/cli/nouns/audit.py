@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.cli import output
-from pipelines.cli.additions import Shown, defaults, group, shows
+from pipelines.cli.additions import Shown, defaults, group, plans, shows
 from pipelines.cli.session import Here
-from pipelines.domain.audit import AuditLine, Verified
+from pipelines.domain.audit import AuditLine, AuditPrunePlan, Removed, Verified
 from pipelines.domain.errors import Corrupt
-from pipelines.verbs.audit import ListAudit, VerifyAudit
+from pipelines.verbs.audit import ListAudit, PruneAudit, VerifyAudit
 from pipelines.words import formats
 
 WHAT_NEXT = (
@@ -42,10 +42,22 @@ def _row(line: AuditLine, now_ms: int) -> tuple[str, ...]:
 def _verified(here: Here, question: VerifyAudit, verified: Verified) -> Shown:
     """Ends as damage does where the chain is broken; a whole one prints what to keep elsewhere."""
     if verified.findings:
-        lines = [f"line {finding.line}: {finding.problem}" if finding.line else finding.problem for finding in verified.findings]
+        lines = [finding.text for finding in verified.findings]
         error = Corrupt("audit.broken", f"the audit was changed: {lines[0]}", WHAT_NEXT)
         return Shown(verified, "\n".join(lines), error)
     if not question.last:
         output.tell(KEEP)
     facts = [("chain", "whole"), ("lines", formats.count(verified.lines)), ("number", str(verified.number)), ("last", verified.last)]
+    facts += [("removed", _removed(removed, here.session.now_ms)) for removed in verified.removed]
     return Shown(verified, output.details(facts))
+
+
+def _removed(removed: Removed, now_ms: int) -> str:
+    return f"{removed.first} to {removed.last}, by {removed.by or 'the owner'}, {formats.when(removed.at_ms, now_ms, None)}"
+
+
+@plans(PruneAudit)
+@shows(PruneAudit)
+def _pruned(here: Here, change: PruneAudit, plan: AuditPrunePlan) -> output.Table:
+    rows = [(each.path, str(each.first), str(each.last), formats.size(each.bytes)) for each in plan.files]
+    return output.Table(("FILE", "FIRST>", "LAST>", "SIZE>"), rows)

@@ -1,4 +1,4 @@
-"""Carries what a run's driver writes to segments at the job's home, and brings the orders that lie there."""
+"""Carries what a run's driver writes to segments at the job's home, brings the orders that lie there, lets go of what the server has."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipelines.domain.segments import ORDERS_FILE, SEGMENTS, Orders, Piece, Span, encode, grows, is_carried, is_last, to_merge
+from pipelines.domain.runs import QUERIES_FILE
+from pipelines.domain.segments import GROWING, ORDERS_FILE, SEGMENTS, Orders, Piece, Span, encode, grows, is_carried, is_last, to_merge
+from pipelines.driver.afar import fronts
 from pipelines.driver.lease_file import as_os_error
 from pipelines.driver.records import replace_whole, say
 from pipelines.hadoop.paths import Place
@@ -18,6 +20,8 @@ from pipelines.hadoop.paths import Place
 EVERY_S = 1.0
 PIECE_BYTES = 4 * 2**20
 """At most so much of a file is carried in one segment."""
+FREED = tuple(path for path in GROWING if path != QUERIES_FILE)
+"""Files of which the front goes; the driver reads its queries again."""
 LAST_TRIES_S = 120.0
 """How long a driver that has ended tries to say so to a home that does not answer."""
 
@@ -148,7 +152,21 @@ class Carrier:
                 replace_whole(self._folder / os.path.basename(name), text)
         if orders.stop and not self._orders.stop:
             os.kill(os.getpid(), signal.SIGTERM)
+        self._let_go(orders.mirrored)
         self._orders = orders
+
+    def _let_go(self, mirrored: int) -> None:
+        """Segments up to number `mirrored` go, but for the last one of all, by which the next is numbered; then what they had goes from
+        this machine's disk, too."""
+        freed: dict[str, int] = {}
+        while len(self._there.segments) > 1 and self._there.segments[0][0].last <= mirrored:
+            span = self._there.segments[0][0]
+            (self._home / SEGMENTS / span.name).unlink(missing_ok=True)
+            del self._there.segments[0]
+            freed |= {path: offset + length for path, offset, length in self._there.pieces.pop(span) if offset is not None}
+        for path, end in freed.items():
+            if path in FREED:
+                fronts.free(self._folder / path, end)
 
 
 def _part(path: Path, begin: int, most: int) -> bytes:

@@ -11,7 +11,7 @@ from pipelines.domain import segments
 from pipelines.domain.run_specs import SPEC_FILE
 from pipelines.domain.runs import LOG_FILE
 from pipelines.driver import log4j
-from pipelines.driver.afar import packing
+from pipelines.driver.afar import fronts, packing
 from pipelines.driver.afar.carrier import Carrier
 from pipelines.driver.records import Clock, replace_whole
 from pipelines.driver.run import run
@@ -58,6 +58,8 @@ class JvmLog:
             with self._log.open("ab") as log:
                 log.write(whole)
             self._taken += len(whole)
+            if self._source.name == JVM_LOG:  # YARN's own it shows and keeps itself
+                fronts.free(self._source, self._taken)
 
 
 def _write_to(log: Path) -> None:

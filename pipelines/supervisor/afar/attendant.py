@@ -182,10 +182,10 @@ class Attendant:
         return None
 
     def _order(self) -> None:
-        """Says at home what the driver is to do, where that is new."""
+        """Says at home what the driver is to do, and how far its records are here, where that is new."""
         asked = self._folder / ASKED_FILE
         levels = {ASKED_FILE: asked.read_text()} if asked.is_file() else {}
-        orders = Orders(self._stop.is_set(), levels)
+        orders = Orders(self._stop.is_set(), levels, self._mirror.told)
         if orders != self._ordered:
             self._home.write(ORDERS_FILE, orders.text.encode())
             self._ordered = orders

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipelines.domain.bounds import Count
 from pipelines.domain.errors import Corrupt, NotFound
-from pipelines.domain.segments import SEGMENTS, Piece, decode, following, spans
+from pipelines.domain.segments import MERGED, SEGMENTS, Piece, decode, following, spans
 from pipelines.storage import documents
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
@@ -32,6 +32,11 @@ class Mirror:
         self._files = open_storage(str(folder))
         noted = folder / MIRRORED_FILE
         self._number = documents.decode(Mirrored, noted.read_bytes(), MIRRORED_FILE).number if noted.is_file() else 0
+
+    @property
+    def told(self) -> int:
+        """The number up to which the driver is told that its segments are here: it need not be told of each."""
+        return self._number // MERGED * MERGED
 
     def pull(self) -> None:
         """Applies all segments that are there and new, in their order. What a killed mirror applied already changes nothing.

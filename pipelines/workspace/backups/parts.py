@@ -73,10 +73,19 @@ def of_workspace(context: Context) -> Iterator[Part]:
     storage = root(context)
     for name in DOCUMENTS:
         path = context.layout.root / name
-        if path.is_file():
+        if path == context.layout.audit_file and path.is_file():
+            yield _audit(context)
+        elif path.is_file():
             yield _part(_entry(context, path))
     for folder in FOLDERS[: FOLDERS.index("versions")]:
         yield from map(_part, storage.list(folder))
+
+
+def _audit(context: Context) -> Part:
+    """Its whole lines of now, before the sealed files: what is sealed meanwhile is in both, and counts once."""
+    seen, data = _entry(context, context.layout.audit_file), context.layout.audit_file.read_bytes()
+    whole = data[: data.rfind(b"\n") + 1]
+    return Part(seen.path, len(whole), seen.path, Reads.WHOLE, seen.modified_ms, data=whole)
 
 
 def of_versions(context: Context) -> Iterator[Part]:

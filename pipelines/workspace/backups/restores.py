@@ -62,6 +62,7 @@ def finish(context: Context) -> bool:
         return False
     if (whole / context.layout.audit_file.name).exists():
         trash.put(context, context.layout.audit_file)
+        trash.put(context, context.layout.sealed_audit)
     for path in sorted(whole.iterdir(), key=lambda path: path.name == context.layout.jobs.name):
         _move(path, context.layout.root / path.name)
     for job in context.files.job_names():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import cast
 
-from pipelines.domain.segments import SEGMENTS
+from pipelines.domain.segments import ORDERS_FILE, SEGMENTS, Orders
 from pipelines.driver.afar.carrier import Carrier
 
 
@@ -30,6 +30,11 @@ class Carried:
         aside = path.with_name(f".{path.name}")
         aside.write_bytes(data)
         aside.replace(path)
+
+    def order(self, orders: Orders) -> None:
+        """The driver's next look finds them at home."""
+        (self.home / ORDERS_FILE).write_text(orders.text)
+        self.carrier._obey()
 
     def segments(self) -> list[str]:
         return [path.name for path in (self.home / SEGMENTS).iterdir()]

@@ -15,9 +15,10 @@ from pipelines.domain import segments
 from pipelines.domain.errors import Corrupt
 from pipelines.domain.plans import PLANS_FOLDER
 from pipelines.domain.run_specs import SPEC_FILE
-from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, LOG_FILE, PROGRESS_FILE
+from pipelines.domain.runs import EVENTS_FILE, EXIT_FILE, LOG_FILE, PROGRESS_FILE, QUERIES_FILE
 from pipelines.domain.segments import SEGMENTS, Orders, Piece, Span, decode, encode, following, spans
 from pipelines.storage.addresses import open_storage
+from pipelines.supervisor.afar import mirror as mirroring
 from pipelines.supervisor.afar.mirror import MIRRORED_FILE, Mirror
 from tests.driver.afar.carried import Carried
 
@@ -142,9 +143,39 @@ def test_a_gap_is_told_and_not_filled(run: Carried) -> None:
         mirror(run).pull()
 
 
+def test_what_the_server_has_is_kept_neither_at_home_nor_by_the_driver(run: Carried, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing goes that is not on the server's disk, and its files are whole and go on."""
+    few = 5
+    for module in (segments, mirroring):
+        monkeypatch.setattr(module, "MERGED", few)
+    mine, line = mirror(run), b"x" * 99_999 + b"\n"
+    for number in range(1, 61):
+        run.grow(LOG_FILE, line)
+        run.grow(QUERIES_FILE, line)
+        run.replace(f"{PLANS_FOLDER}/a.json", str(number).encode())
+        run.carrier.carry()
+        if number % 20 == 0:
+            kept = run.segments()
+            run.order(Orders(mirrored=mine.told))
+            assert all(int(name[-12:]) <= mine.told for name in set(kept) - set(run.segments())), "the server has not read them yet"
+            mine.pull()
+            assert mine.told == number
+            run.order(Orders(mirrored=mine.told))
+            assert len(run.segments()) == 1
+    assert (run.here / LOG_FILE).read_bytes() == (run.here / QUERIES_FILE).read_bytes() == line * 60
+    log, queries = ((run.folder / name).stat() for name in (LOG_FILE, QUERIES_FILE))
+    assert log.st_size == queries.st_size == 6_000_000 and log.st_blocks * 512 < 1_000_000 < queries.st_blocks * 512
+    run.grow(LOG_FILE, b"the last\n")
+    run.replace(EXIT_FILE, b"{}")
+    run.carrier.carry(last=True)
+    mirror(run).pull()
+    assert (run.here / LOG_FILE).read_bytes() == line * 60 + b"the last\n" and (run.here / EXIT_FILE).exists()
+
+
 def test_orders_reach_the_driver(run: Carried) -> None:
-    orders = Orders(stop=True, files={"log-levels.json": "{}"})
+    orders = Orders(stop=True, files={"log-levels.json": "{}"}, mirrored=50)
     assert Orders.parsed(orders.text) == orders
+    assert Orders.parsed('{"stop": false, "files": {}}') == Orders(files={}), "of a server of before"
 
 
 def test_the_widest_that_begin_alike_are_read_and_none_beyond_a_gap() -> None:
