@@ -25,6 +25,11 @@ BY_HAND: Mapping[str, tuple[str, ...]] = {
 }
 """Release of Spark -> these jars and nothing behind them: Maven's repository has no connector of its own version. The suite runs jobs on
 them (`tests/maven/kafka_connector.xml`)."""
+KAFKAS: Mapping[str, str] = {"3.5": "3.5.7", "4.0": "4.0.0", "4.1": "4.1.1", "4.2": "4.2.0"}
+"""Release of Spark -> the newest of Kafka's connector for it that Maven's repository has with all that it needs. A later patch of it
+takes that, too."""
+KAFKA_TRIED = ("4.2", *BY_HAND)
+"""The releases of Spark on which the suite runs jobs with it, on 4.2 its long tests (`tests/maven/kafka_connector_4.2.xml`)."""
 DELTA = "Delta Lake"
 DELTA_JAR = "delta-spark_"
 """What the file name of Delta Lake's jar begins with."""
@@ -186,10 +191,10 @@ def kafka(spark_version: str, jars: Jars) -> Connector:
     misfit = next((name for name in names if by_hand or not name.startswith(own)), "") if found is Found.PACKAGES else ""
     return Connector(
         system=KAFKA,
-        artifacts=by_hand or (f"org.apache.spark:{KAFKA_JAR}{_scala(spark_version)}:{spark_version}",),
+        artifacts=by_hand or (f"org.apache.spark:{KAFKA_JAR}{_scala(spark_version)}:{_kafka_version(spark_version)}",),
         found=found,
         is_by_hand=bool(by_hand),
-        is_tried=bool(by_hand),
+        is_tried=release(spark_version) in KAFKA_TRIED,
         misfit=misfit,
         is_unfetchable=misfit.startswith((own, *(package_jars({PACKAGES: by_hand[0]}) if by_hand else ()))),
     )
@@ -239,6 +244,12 @@ def conf_files(conf: Mapping[str, str]) -> tuple[str, ...]:
     named = (*conf.get(SPARK_JARS, "").split(","), *conf.get(CLASS_PATH, "").split(":"))
     paths = (place.strip().removeprefix("file://").removeprefix("file:") for place in named)
     return tuple(path for path in paths if path and "://" not in path and CODE not in path)
+
+
+def _kafka_version(spark_version: str) -> str:
+    """That of this Spark where its release has it, else the newest there is."""
+    newest = KAFKAS.get(release(spark_version), spark_version)
+    return min(spark_version, newest, key=lambda version: [int(number) for number in re.findall(r"\d+", version)])
 
 
 def _scala(spark_version: str) -> str:

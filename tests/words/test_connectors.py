@@ -46,6 +46,22 @@ def test_what_spark_fetches_as_a_job_begins_is_known_by_its_name() -> None:
 
 
 @pytest.mark.parametrize(
+    ("spark", "named"),
+    [
+        ("3.5.1", "_2.12:3.5.1 (not tried here)"),
+        ("3.5.8", "_2.12:3.5.7 (not tried here)"),
+        ("4.1.4", "_2.13:4.1.1 (not tried here)"),
+        ("4.2.1", "_2.13:4.2.0 (tried)"),
+        ("4.4.0", "_2.13:4.4.0 (not tried here)"),
+    ],
+)
+def test_kafkas_connector_is_of_the_newest_patch_that_there_is(spark: str, named: str) -> None:
+    """Maven's repository has not each of Spark's patches."""
+    text = need(connectors.kafka(spark, Jars()))
+    assert text == f"needs the conf spark.jars.packages=org.apache.spark:spark-sql-kafka-0-10{named}"
+
+
+@pytest.mark.parametrize(
     ("spark", "fetched", "said"),
     [
         ("4.1.4", "2.13:4.1.0", "is fetched as the job begins"),
@@ -116,8 +132,10 @@ def test_what_it_names_is_what_the_suite_runs_jobs_on(name: str, artifact: str) 
 @pytest.mark.parametrize("spark", ["3.5", "4.0", "4.1", "4.2", "4.3"])
 def test_the_table_of_the_readme_says_the_same(spark: str) -> None:
     (row,) = [line for line in README.read_text().splitlines() if line.startswith(f"  | {spark} |")]
-    *_, said_of_delta, said_of_iceberg = (cell.strip() for cell in row.strip(" |").split("|"))
-    assert [said_of_delta, said_of_iceberg] == [short(connectors.delta(spark, Jars())), short(connectors.iceberg(spark, Jars()))]
+    *_, of_kafka, of_delta, of_iceberg = (cell.strip() for cell in row.strip(" |").split("|"))
+    assert [of_delta, of_iceberg] == [short(connectors.delta(spark, Jars())), short(connectors.iceberg(spark, Jars()))]
+    connector = connectors.kafka(f"{spark}.9", Jars())
+    assert of_kafka == ("that of 4.2.0 with three more jars, tried" if connector.is_by_hand else f"up to {short(connector)}")
 
 
 def short(connector: Connector) -> str:
