@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pipelines.domain import connectors, kafka, kafka_sign_ins
-from pipelines.domain.errors import Conflict, Unavailable
+from pipelines.domain.errors import Conflict, Unavailable, Unsupported
 from pipelines.domain.kafka import Partition, Topic
 from pipelines.domain.kafka_sign_ins import HOST_CHECK
 from pipelines.domain.offsets import PartitionOffset, partitions
@@ -306,15 +306,16 @@ def test_a_sign_in_that_tidemark_has_not_is_named_with_who_asks_instead(house: H
     """In the plan, on the savepoint, and where a fork is to begin elsewhere."""
     savepoint = saved(house, f"SASL_SSL://{SERVERS}", {"security.protocol": "SASL_SSL"})
     asked = answer(monkeypatch, {})
-    by_kerberos = f"SASL_SSL://{SERVERS} takes a sign-in by Kerberos (GSSAPI), and Tidemark has PLAIN, SCRAM-SHA-256, SCRAM-SHA-512: "
-    by_spark = f"not asked: {by_kerberos}Spark asks it as the job begins, and the job fails where rows are gone"
+    by_kerberos = f"SASL_SSL://{SERVERS} takes a sign-in by Kerberos (GSSAPI), and Tidemark has PLAIN, SCRAM-SHA-256, SCRAM-SHA-512"
+    by_spark = f"not asked: {by_kerberos}; Spark asks it as the job begins, and the job fails where rows are gone"
     for change in (Fork(savepoint.id, name="b"), Resume("a")):
         plan = house.face.plan(change)
         assert plan.refusal is None and any(warning.endswith(f"is not known: {by_spark}.") for warning in plan.warnings)
     holdings = do(house.face, AskHoldings(savepoint.id)).holdings
     assert holdings is not None and by_spark in words.why(holdings)
-    moved = house.face.plan(Fork(savepoint.id, name="b", offsets={"counts.0": "earliest"})).refusal
-    assert moved is not None and moved.message.startswith(f"What Kafka holds of source 0 cannot be asked: {by_kerberos}")
+    with pytest.raises(Unsupported) as moved:
+        house.face.plan(Fork(savepoint.id, name="b", offsets={"counts.0": "earliest"}))
+    assert moved.value.message == f"What Kafka holds of source 0 cannot be asked: {by_kerberos}"
     assert asked == []
 
 
