@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from pipelines.domain.connector_jars import PACKAGES, package_jars
 from pipelines.domain.job_places import ARTIFACT
 from pipelines.domain.job_places import CONNECTOR as HADOOP_AWS
-from pipelines.domain.placeholders import CODE
 from pipelines.domain.runtimes import numbers
 
 KAFKA = "Kafka"
@@ -89,8 +89,6 @@ CLASSES: Mapping[str, tuple[str, ...]] = {
 }
 """System -> classes of its jar and of the jars behind it: where a Spark loads them, all jars are there and none is for a Spark without the
 classes that they name."""
-SPARK_JARS, CLASS_PATH, PACKAGES = "spark.jars", "spark.driver.extraClassPath", "spark.jars.packages"
-"""The confs that name jars: files, a path with them, and what Spark fetches."""
 _HADOOP = re.compile(r"hadoop-client-api-(\d[\w.-]*?)\.jar")
 _MADE_FOR = re.compile(rf"(?:{DELTA_JAR}|{ICEBERG_JAR})(\d+\.\d+)_.+\.jar")
 
@@ -231,19 +229,6 @@ def _of_release(
         releases=tuple(artifacts),
         misfit=min(misfits, default=""),
     )
-
-
-def package_jars(conf: Mapping[str, str]) -> tuple[str, ...]:
-    """The file names of what the conf `spark.jars.packages` has Spark fetch."""
-    parts = (package.strip().split(":") for package in conf.get(PACKAGES, "").split(","))
-    return tuple(f"{part[1]}-{part[2]}.jar" for part in parts if len(part) == 3)
-
-
-def conf_files(conf: Mapping[str, str]) -> tuple[str, ...]:
-    """The paths by which the confs name jars on this machine: none of another file system, or in the folder of a version's code."""
-    named = (*conf.get(SPARK_JARS, "").split(","), *conf.get(CLASS_PATH, "").split(":"))
-    paths = (place.strip().removeprefix("file://").removeprefix("file:") for place in named)
-    return tuple(path for path in paths if path and "://" not in path and CODE not in path)
 
 
 def _kafka_version(spark_version: str) -> str:

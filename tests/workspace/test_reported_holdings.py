@@ -123,7 +123,7 @@ def test_a_source_that_says_what_it_holds_is_believed(house: House, run: Run, mo
     with pytest.raises(Conflict, match=r"next: 90 to 94 are gone, it begins at 95") as refused:
         do(house.face, Fork(taken.id, name="b"))
     assert refused.value.code == "source.gone" and refused.value.hint.endswith("--offsets SOURCE=OFFSET, as JSON.")
-    assert words.why(gone) == "counts, source 0: http_log: next: 90 to 94 are gone, it begins at 95", "once"
+    assert words.why(gone) == "counts, source 0: source 0: next: 90 to 94 are gone, it begins at 95", "once"
     assert house.face.plan(Fork(taken.id, name="b", force=True)).refusal is None
     left = house.face.plan(Fork(taken.id, name="b", offsets={"0": '{"next": 95}'}))
     assert left.refusal is None and [moved.after for moved in left.moved] == ['{"next":95}']
