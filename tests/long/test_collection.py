@@ -112,7 +112,7 @@ def take_away(made: Path, later: Path) -> None:
     """The last files of each stream; the pages, which are read whole, stay."""
     for folder in (path for path in made.iterdir() if path.is_dir() and path.name != "pages"):
         (later / folder.name).mkdir(parents=True)
-        for file in sorted(folder.glob("*.json"))[FIRST:]:
+        for file in sorted(folder.glob("[!.]*.json"))[FIRST:]:
             file.rename(later / folder.name / file.name)
 
 
