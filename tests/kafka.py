@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pipelines.domain import connectors
 from pipelines.sandbox.java import java_home
 from tests import maven
 from tests.waiting import until
@@ -56,15 +57,20 @@ Row = tuple[int, str]
 """Partition and value."""
 
 
-def missing() -> str:
+def connector(spark: str = "") -> str:
+    """The list of jars for a PySpark; without one for ours."""
+    return f"{CONNECTOR}_{connectors.release(spark)}" if spark else CONNECTOR
+
+
+def missing(spark: str = "") -> str:
     """Which jars were not fetched, and how to get them; empty where all are there."""
-    names = [name for name in (BROKER, CONNECTOR) if not maven.jars(name)]
+    names = [name for name in (BROKER, connector(spark)) if not maven.jars(name)]
     return f"needs the jars of {' and '.join(names)}, from Maven's repository; to get them: {maven.HOW}" if names else ""
 
 
-def conf() -> dict[str, str]:
-    """What gives a job Spark's connector."""
-    return {"spark.jars": ",".join(map(str, maven.jars(CONNECTOR)))}
+def conf(spark: str = "") -> dict[str, str]:
+    """What gives a job on a PySpark Spark's connector."""
+    return {"spark.jars": ",".join(map(str, maven.jars(connector(spark))))}
 
 
 @dataclass

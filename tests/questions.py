@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pipelines.domain import logs
 from pipelines.domain.access import Role
 from pipelines.domain.audit import FIRST, AuditLine, Result, Verified
-from pipelines.domain.connectors import Connectors, Jars, of_spark, package_jars
+from pipelines.domain.connector_jars import package_jars
+from pipelines.domain.connectors import Connectors, Jars, of_spark
 from pipelines.domain.differences import Differences, differences
 from pipelines.domain.errors import NotFound
 from pipelines.domain.events import COMMAND, PAGE

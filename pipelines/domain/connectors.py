@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from pipelines.domain.connector_jars import PACKAGES, package_jars
 from pipelines.domain.job_places import ARTIFACT
 from pipelines.domain.job_places import CONNECTOR as HADOOP_AWS
-from pipelines.domain.placeholders import CODE
 from pipelines.domain.runtimes import numbers
 
 KAFKA = "Kafka"
@@ -25,6 +25,11 @@ BY_HAND: Mapping[str, tuple[str, ...]] = {
 }
 """Release of Spark -> these jars and nothing behind them: Maven's repository has no connector of its own version. The suite runs jobs on
 them (`tests/maven/kafka_connector.xml`)."""
+KAFKAS: Mapping[str, str] = {"3.5": "3.5.7", "4.0": "4.0.0", "4.1": "4.1.1", "4.2": "4.2.0"}
+"""Release of Spark -> the newest of Kafka's connector for it that Maven's repository has with all that it needs. A later patch of it
+takes that, too."""
+KAFKA_TRIED = ("4.2", *BY_HAND)
+"""The releases of Spark on which the suite runs jobs with it, on 4.2 its long tests (`tests/maven/kafka_connector_4.2.xml`)."""
 DELTA = "Delta Lake"
 DELTA_JAR = "delta-spark_"
 """What the file name of Delta Lake's jar begins with."""
@@ -84,8 +89,6 @@ CLASSES: Mapping[str, tuple[str, ...]] = {
 }
 """System -> classes of its jar and of the jars behind it: where a Spark loads them, all jars are there and none is for a Spark without the
 classes that they name."""
-SPARK_JARS, CLASS_PATH, PACKAGES = "spark.jars", "spark.driver.extraClassPath", "spark.jars.packages"
-"""The confs that name jars: files, a path with them, and what Spark fetches."""
 _HADOOP = re.compile(r"hadoop-client-api-(\d[\w.-]*?)\.jar")
 _MADE_FOR = re.compile(rf"(?:{DELTA_JAR}|{ICEBERG_JAR})(\d+\.\d+)_.+\.jar")
 
@@ -186,10 +189,10 @@ def kafka(spark_version: str, jars: Jars) -> Connector:
     misfit = next((name for name in names if by_hand or not name.startswith(own)), "") if found is Found.PACKAGES else ""
     return Connector(
         system=KAFKA,
-        artifacts=by_hand or (f"org.apache.spark:{KAFKA_JAR}{_scala(spark_version)}:{spark_version}",),
+        artifacts=by_hand or (f"org.apache.spark:{KAFKA_JAR}{_scala(spark_version)}:{_kafka_version(spark_version)}",),
         found=found,
         is_by_hand=bool(by_hand),
-        is_tried=bool(by_hand),
+        is_tried=release(spark_version) in KAFKA_TRIED,
         misfit=misfit,
         is_unfetchable=misfit.startswith((own, *(package_jars({PACKAGES: by_hand[0]}) if by_hand else ()))),
     )
@@ -228,17 +231,10 @@ def _of_release(
     )
 
 
-def package_jars(conf: Mapping[str, str]) -> tuple[str, ...]:
-    """The file names of what the conf `spark.jars.packages` has Spark fetch."""
-    parts = (package.strip().split(":") for package in conf.get(PACKAGES, "").split(","))
-    return tuple(f"{part[1]}-{part[2]}.jar" for part in parts if len(part) == 3)
-
-
-def conf_files(conf: Mapping[str, str]) -> tuple[str, ...]:
-    """The paths by which the confs name jars on this machine: none of another file system, or in the folder of a version's code."""
-    named = (*conf.get(SPARK_JARS, "").split(","), *conf.get(CLASS_PATH, "").split(":"))
-    paths = (place.strip().removeprefix("file://").removeprefix("file:") for place in named)
-    return tuple(path for path in paths if path and "://" not in path and CODE not in path)
+def _kafka_version(spark_version: str) -> str:
+    """That of this Spark where its release has it, else the newest there is."""
+    newest = KAFKAS.get(release(spark_version), spark_version)
+    return min(spark_version, newest, key=lambda version: [int(number) for number in re.findall(r"\d+", version)])
 
 
 def _scala(spark_version: str) -> str:

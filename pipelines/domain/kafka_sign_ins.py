@@ -23,6 +23,8 @@ REFERRED = (OWN_KEY, KEY_PASSWORD)
 READ = (*NOTED, *REFERRED, JAAS)
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 """Those with a user and a password, which both clients have."""
+OTHERS: Mapping[str, str] = {"GSSAPI": "Kerberos (GSSAPI)", "OAUTHBEARER": "OAuth (OAUTHBEARER)", "AWS_MSK_IAM": "IAM of AWS (AWS_MSK_IAM)"}
+"""What those are called that Spark has, by the classes of the job, and Tidemark has not."""
 BY_REFERENCE = "give it as {env:NAME} or {file:/path} in an argument or a conf"
 _WORD = re.compile(r"""(\w+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'|([^\s;"']+))""")
 Options = Mapping[str, str]
@@ -64,7 +66,7 @@ def hindrance(options: Options) -> str:
     if not protocol.startswith("SASL"):
         return ""
     if mechanism not in MECHANISMS:
-        return f"takes a sign-in by {mechanism}, and Tidemark has {', '.join(MECHANISMS)}"
+        return f"takes a sign-in by {OTHERS.get(mechanism, mechanism)}, and Tidemark has {', '.join(MECHANISMS)}"
     if PASSWORD not in options and JAAS not in options:
         return f"takes a password that the job's code has by itself: {BY_REFERENCE}"
     return ""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from pipelines.domain.connectors import SPARK_JARS
+from pipelines.domain.connector_jars import SPARK_JARS
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.runtimes import Runtime
 from pipelines.sandbox import environment, sparks

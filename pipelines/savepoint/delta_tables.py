@@ -22,6 +22,7 @@ from pipelines.storage.protocol import Entry, Storage
 
 LOG_KEPT = 100
 """Versions before the savepoint's whose commits are kept too: a query that reads the table may be behind, and names its version."""
+BESIDE = "those that are kept on its own (home set) hold it"
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ def _linked(
     if gone:
         raise _not_there(f"{len(gone):,} of the {len(snapshot.files):,} files of version {version} are gone, as after a vacuum")
     if folders.expected_how(storage, library) not in clone.FREE:
-        raise _not_there("it is on another file system than the savepoints, and would be copied with each of them")
+        raise _not_there(f"it is on another file system than the savepoints, and would be copied with each of them; {BESIDE}")
     kept = [*_log(log, version), *(files[path] for path in snapshot.files)]
     return tuple(entry for path in dict.fromkeys(entry.path for entry in kept) for entry in _with_checksum(files, path))
 

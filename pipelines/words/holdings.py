@@ -51,7 +51,7 @@ def why(holdings: Holdings) -> str:
 
 
 def _described(holding: Holding) -> str:
-    named = f", such as {holding.gaps[0]}" if holding.gaps else ""
+    named = f", such as {holding.gaps[0]}" if holding.gaps and holding.gaps[0] not in holding.why else ""
     return f"{holding.query}, source {holding.source}: {holding.why}{named}"
 
 

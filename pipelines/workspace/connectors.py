@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pipelines.domain import connectors
+from pipelines.domain import connector_jars, connectors
 from pipelines.domain.connectors import CLASSES, Connector, Connectors, Jars
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.runtimes import Runtime
@@ -28,10 +28,10 @@ def show(context: Context, question: ShowConnectors) -> Connectors:
 
 def of_runtime(runtime: Runtime, version: str, conf: Mapping[str, str]) -> tuple[Connector, ...]:
     """What a runtime with Spark `version` needs for each system; those whose jar is there are loaded."""
-    files = [file for path in connectors.conf_files(conf) for file in _files(Path(path).absolute())]
+    files = [file for path in connector_jars.conf_files(conf) for file in _files(Path(path).absolute())]
     folder = sparks.jars(runtime.python)
     own = tuple(path.name for path in folder.glob("*.jar")) if folder else ()
-    jars = Jars(own, tuple(file.name for file in files), connectors.package_jars(conf))
+    jars = Jars(own, tuple(file.name for file in files), connector_jars.package_jars(conf))
     given = {f"{name}={value}" for name, value in conf.items()}
     lacking = [
         replace(connector, confs=tuple(each for each in connector.confs if each not in given))

@@ -12,7 +12,8 @@ from dashboard.views import new_job
 from dashboard.views.connectors import USES
 from dashboard.views.new_job import form
 from pipelines.domain.about import Runtime
-from pipelines.domain.connectors import DELTA, ICEBERG, KAFKA, S3, Connectors, Jars, delta, of_spark, package_jars
+from pipelines.domain.connector_jars import package_jars
+from pipelines.domain.connectors import DELTA, ICEBERG, KAFKA, S3, Connectors, Jars, delta, of_spark
 from pipelines.domain.errors import AlreadyExists, Invalid, NotFound, Unsupported
 from pipelines.domain.versions import version
 from pipelines.verbs.connectors import ShowConnectors

@@ -10,23 +10,29 @@ from typing import Any
 
 import pytest
 
+from pipelines.domain.connectors import DELTA, KAFKA
+from pipelines.verbs.connectors import ShowConnectors
 from pipelines.verbs.face import do
 from pipelines.verbs.jobs import ReadLog
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.take import Take
-from tests import delta, iceberg, runtimes
+from tests import delta, iceberg, kafka, maven, runtimes
+from tests.kafka import Broker
 from tests.waiting import until
 from tests.workspace import delta_forks, test_iceberg_exact
 from tests.workspace.delta_forks import QUERIES, expected, fork_has_tables_of_its_own
 from tests.workspace.serving import Server, serving
 from tests.workspace.test_delta_source_exact import has_the_rows_of_one_that_nobody_touched
 from tests.workspace.test_iceberg_exact import has_the_rows_of_a_run_that_nobody_interrupted
+from tests.workspace.test_kafka import broker, goes_on
 from tests.workspace.test_runtimes_exact import CONF, put
 
-NEWEST = "4.2.0"
-"""The newest that Delta Lake has a release for."""
-MISSING = " ".join(filter(None, (*map(delta.missing, (runtimes.USUAL, runtimes.NEWER, NEWEST)), iceberg.missing(runtimes.NEWER))))
+NEWEST = "4.2.1"
+"""The newest that Delta Lake has a release for, and of Kafka's connector Maven's repository one that fits."""
+OF_DELTA = map(delta.missing, (runtimes.USUAL, runtimes.NEWER, NEWEST))
+MISSING = " ".join(filter(None, (*OF_DELTA, iceberg.missing(runtimes.NEWER), kafka.missing(NEWEST))))
+__all__ = ["broker"]
 pytestmark = [
     pytest.mark.long,
     pytest.mark.spark,
@@ -53,6 +59,15 @@ def test_the_rows_are_those_of_one_that_nobody_touched(server: Server, tmp_path:
 
 def test_the_rows_of_every_branch_are_those_of_a_run_that_nobody_interrupted(server: Server, tmp_path: Path) -> None:
     has_the_rows_of_a_run_that_nobody_interrupted(server, tmp_path, runtimes.NEWER)
+
+
+def test_a_job_on_kafka_has_the_rows_of_one_that_nobody_interrupted(server: Server, broker: Broker) -> None:
+    """On the newest, whose own patch Kafka's connector is not of; Delta's jars load beside it."""
+    jars = [*maven.jars(kafka.connector(NEWEST)), *maven.jars(delta.connector(NEWEST))]
+    answer = server.face.ask(ShowConnectors(runtimes.python(NEWEST), conf={"spark.jars": ",".join(map(str, jars))}))
+    assert (answer.spark_version, {each.system for each in answer.connectors if each.is_ready}) == (NEWEST, {KAFKA, DELTA})
+    goes_on(server, broker, spark=NEWEST)
+    assert {server.newest(job).spark_version for job in ("a", "b")} == {NEWEST}
 
 
 @pytest.mark.parametrize("kind", ["delta", "iceberg"])

@@ -22,6 +22,7 @@ from pipelines.driver import delta_back, delta_tables
 from pipelines.savepoint import library, restore, sinks, take, targets
 from pipelines.savepoint.batch_choice import BatchChoice, Newest, OfBatch
 from pipelines.savepoint.source import JobSource
+from pipelines.storage.addresses import open_storage
 from pipelines.words import formats
 from tests.checkpoint.test_delta_log import checkpoint
 from tests.delta import add, batch, commit, described, remove
@@ -163,7 +164,12 @@ def test_what_cannot_be_kept_is_said_and_refused(bench: Bench, table: Path) -> N
 def test_a_table_on_another_disk_than_the_savepoints_is_not_kept_and_says_why(bench: Bench, table: Path, other_disk: Path) -> None:
     away = Path(shutil.copytree(table, other_disk / "counts"))
     (warning,) = take.look(source(bench, away), OfBatch(9), bench.library).plan.warnings
-    assert "it is on another file system than the savepoints, and would be copied with each of them" in warning
+    assert (
+        "it is on another file system than the savepoints, and would be copied with each of them; those that are kept on its own" in warning
+    )
+    beside = open_storage(str(other_disk / "savepoints"))
+    saved = take.take(source(bench, away), OfBatch(9), beside, take.Naming(SavepointId("sp-1"), NOW_MS))
+    assert len(held(library.manifest(beside, saved.id))) > 10
     manifest = taken(bench, away, OfBatch(9))
     assert held(manifest) == set()
     refused = restore.plan(bench.library, manifest, bench.fork()).refusal

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain import connectors
+from pipelines.domain.connector_jars import conf_files, package_jars
 from pipelines.domain.connectors import DELTAS, ICEBERGS, Connector, Jars
 from pipelines.words.connectors import need
 from tests import delta, iceberg, maven
@@ -37,12 +38,28 @@ def test_a_jar_of_its_own_is_enough_where_it_is_for_that_spark() -> None:
 
 def test_what_spark_fetches_as_a_job_begins_is_known_by_its_name() -> None:
     conf = {"spark.jars.packages": "io.delta:delta-spark_4.1_2.13:4.4.0, org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.11.0"}
-    jars = Jars(packages=connectors.package_jars(conf))
+    jars = Jars(packages=package_jars(conf))
     assert need(connectors.delta("4.1.4", jars)).startswith("is fetched as the job begins (spark.jars.packages); a job needs the confs")
     assert need(connectors.iceberg("4.1.4", jars)).startswith(
         "has iceberg-spark-runtime-4.0_2.13-1.11.0.jar in spark.jars.packages, which is for another Spark: take it away. Then it needs"
     )
     assert need(connectors.kafka("4.1.4", jars)).startswith("needs the conf spark.jars.packages=org.apache.spark:")
+
+
+@pytest.mark.parametrize(
+    ("spark", "named"),
+    [
+        ("3.5.1", "_2.12:3.5.1 (not tried here)"),
+        ("3.5.8", "_2.12:3.5.7 (not tried here)"),
+        ("4.1.4", "_2.13:4.1.1 (not tried here)"),
+        ("4.2.1", "_2.13:4.2.0 (tried)"),
+        ("4.4.0", "_2.13:4.4.0 (not tried here)"),
+    ],
+)
+def test_kafkas_connector_is_of_the_newest_patch_that_there_is(spark: str, named: str) -> None:
+    """Maven's repository has not each of Spark's patches."""
+    text = need(connectors.kafka(spark, Jars()))
+    assert text == f"needs the conf spark.jars.packages=org.apache.spark:spark-sql-kafka-0-10{named}"
 
 
 @pytest.mark.parametrize(
@@ -71,7 +88,7 @@ def test_what_spark_fetches_as_a_job_begins_is_known_by_its_name() -> None:
 )
 def test_kafkas_connector_that_spark_fetches_is_for_its_scala_and_release(spark: str, fetched: str, said: str) -> None:
     conf = {"spark.jars.packages": f"org.apache.spark:spark-sql-kafka-0-10_{fetched}"}
-    connector = connectors.kafka(spark, Jars(packages=connectors.package_jars(conf)))
+    connector = connectors.kafka(spark, Jars(packages=package_jars(conf)))
     assert need(connector).startswith(said)
     assert connector.is_ready is ("is fetched" in said) and (connector.is_ready or "Then it needs" in need(connector))
 
@@ -81,8 +98,8 @@ def test_only_files_of_this_machine_are_jars_to_load() -> None:
         "spark.jars": "/a/one.jar, file:///a/two.jar,file:/a/three.jar,s3a://b/four.jar,{code}/five.jar",
         "spark.driver.extraClassPath": "/lib/*:/a/six.jar",
     }
-    assert connectors.conf_files(conf) == ("/a/one.jar", "/a/two.jar", "/a/three.jar", "/lib/*", "/a/six.jar")
-    assert connectors.conf_files({}) == connectors.package_jars({"spark.jars.packages": "nonsense"}) == ()
+    assert conf_files(conf) == ("/a/one.jar", "/a/two.jar", "/a/three.jar", "/lib/*", "/a/six.jar")
+    assert conf_files({}) == package_jars({"spark.jars.packages": "nonsense"}) == ()
 
 
 def test_s3_takes_the_hadoop_that_is_among_sparks_jars() -> None:
@@ -116,8 +133,10 @@ def test_what_it_names_is_what_the_suite_runs_jobs_on(name: str, artifact: str) 
 @pytest.mark.parametrize("spark", ["3.5", "4.0", "4.1", "4.2", "4.3"])
 def test_the_table_of_the_readme_says_the_same(spark: str) -> None:
     (row,) = [line for line in README.read_text().splitlines() if line.startswith(f"  | {spark} |")]
-    *_, said_of_delta, said_of_iceberg = (cell.strip() for cell in row.strip(" |").split("|"))
-    assert [said_of_delta, said_of_iceberg] == [short(connectors.delta(spark, Jars())), short(connectors.iceberg(spark, Jars()))]
+    *_, of_kafka, of_delta, of_iceberg = (cell.strip() for cell in row.strip(" |").split("|"))
+    assert [of_delta, of_iceberg] == [short(connectors.delta(spark, Jars())), short(connectors.iceberg(spark, Jars()))]
+    connector = connectors.kafka(f"{spark}.9", Jars())
+    assert of_kafka == ("that of 4.2.0 with three more jars, tried" if connector.is_by_hand else f"up to {short(connector)}")
 
 
 def short(connector: Connector) -> str:

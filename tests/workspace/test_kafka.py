@@ -40,7 +40,7 @@ from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.stop import Stop
 from pipelines.workers.pool import Pool
 from pipelines.workspace import broker_worker
-from tests import kafka
+from tests import kafka, runtimes
 from tests.driver.process import CONF
 from tests.kafka import Broker, Row
 from tests.waiting import until
@@ -149,9 +149,9 @@ def test_a_job_on_kafka(server: Server, broker: Broker) -> None:
     the_present_is_overtaken(server, broker)
 
 
-def goes_on(server: Server, broker: Broker, attached: Callable[[], None] = lambda: None) -> Savepoint:
+def goes_on(server: Server, broker: Broker, attached: Callable[[], None] = lambda: None, spark: str = "") -> Savepoint:
     """A job is killed, gets a partition more, is saved, forked and taken back to the savepoint, which is returned; both jobs have ended.
-    `attached` is called once the savepoint is there."""
+    `attached` is called once the savepoint is there; `spark` is the PySpark that it runs on, if not ours."""
     face = server.face
     broker.create(CLICKS, 2)
     broker.create(LATER)
@@ -159,7 +159,8 @@ def goes_on(server: Server, broker: Broker, attached: Callable[[], None] = lambd
     secret = server.face.layout.root.parent / "password"
     secret.write_text(f"{kafka.PASSWORD}\n")
     args = (broker.servers, "{output}", CLICKS, LATER, COPIES, broker.signed, f"{{file:{secret}}}")
-    do(face, RunScript(name="a", script="job.py", code=SCRIPT, args=args, conf={**CONF, **kafka.conf()}))
+    python = runtimes.python(spark) if spark else ""
+    do(face, RunScript(name="a", script="job.py", code=SCRIPT, args=args, conf={**CONF, **kafka.conf(spark)}, python=python))
     await_positions(server, '{"clicks":{"0":9,"1":9}}', "a")
 
     broker.write(CLICKS, phase(1, 2))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pipelines.domain import connectors, kafka, kafka_sign_ins
-from pipelines.domain.errors import Conflict, Unavailable
+from pipelines.domain.errors import Conflict, Unavailable, Unsupported
 from pipelines.domain.kafka import Partition, Topic
 from pipelines.domain.kafka_sign_ins import HOST_CHECK
 from pipelines.domain.offsets import PartitionOffset, partitions
@@ -22,10 +22,12 @@ from pipelines.driver import inputs
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
+from pipelines.verbs.holdings import AskHoldings
 from pipelines.verbs.jobs import ListJobs, ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.take import Take
+from pipelines.words import holdings as words
 from pipelines.workspace import broker_worker
 from tests import maven
 from tests.workspace.conftest import House, query_line
@@ -138,8 +140,8 @@ SIGN_INS: Mapping[str, tuple[dict[str, str], str | dict[str, str]]] = {
     ),
     "literal": ({**SASL, "sasl.jaas.config": PLAIN.replace("p\\", "q\\")}, NEVER),
     "no line": ({"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": "PLAIN"}, NEVER),
-    "mechanism": ({**SASL, "sasl.mechanism": "OAUTHBEARER"}, "takes a sign-in by OAUTHBEARER"),
-    "kerberos": ({"security.protocol": "SASL_SSL"}, "takes a sign-in by GSSAPI"),
+    "mechanism": ({**SASL, "sasl.mechanism": "OAUTHBEARER"}, "takes a sign-in by OAuth (OAUTHBEARER), and Tidemark has PLAIN, "),
+    "kerberos": ({"security.protocol": "SASL_SSL"}, "takes a sign-in by Kerberos (GSSAPI), and Tidemark has PLAIN, "),
     "java's truststore": ({"security.protocol": "SSL", "ssl.truststore.location": "/t.jks"}, "has a certificate that is checked by"),
     "PEM": (
         {"security.protocol": "SSL", "ssl.truststore.location": "/t.pem", "ssl.truststore.type": "PEM", HOST_CHECK: ""},
@@ -300,6 +302,23 @@ def test_a_broker_that_takes_a_sign_in_is_not_asked_where_nobody_noted_it(house:
     assert asked == []
 
 
+def test_a_sign_in_that_tidemark_has_not_is_named_with_who_asks_instead(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the plan, on the savepoint, and where a fork is to begin elsewhere."""
+    savepoint = saved(house, f"SASL_SSL://{SERVERS}", {"security.protocol": "SASL_SSL"})
+    asked = answer(monkeypatch, {})
+    by_kerberos = f"SASL_SSL://{SERVERS} takes a sign-in by Kerberos (GSSAPI), and Tidemark has PLAIN, SCRAM-SHA-256, SCRAM-SHA-512"
+    by_spark = f"not asked: {by_kerberos}; Spark asks it as the job begins, and the job fails where rows are gone"
+    for change in (Fork(savepoint.id, name="b"), Resume("a")):
+        plan = house.face.plan(change)
+        assert plan.refusal is None and any(warning.endswith(f"is not known: {by_spark}.") for warning in plan.warnings)
+    holdings = do(house.face, AskHoldings(savepoint.id)).holdings
+    assert holdings is not None and by_spark in words.why(holdings)
+    with pytest.raises(Unsupported) as moved:
+        house.face.plan(Fork(savepoint.id, name="b", offsets={"counts.0": "earliest"}))
+    assert moved.value.message == f"What Kafka holds of source 0 cannot be asked: {by_kerberos}"
+    assert asked == []
+
+
 def test_a_broker_is_asked_as_a_run_here_signed_in(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     sign_in = {"security.protocol": "SASL_SSL", "sasl.mechanism": "PLAIN", "sasl.username": "ann", "sasl.password": "{env:KAFKA_PW}"}
     savepoint = saved(house, f"SASL_SSL://{SERVERS}", sign_in)
@@ -327,3 +346,4 @@ def test_the_jars_that_the_suite_runs_on_are_those_that_are_told() -> None:
         parts = (f"<{tag}>{value}</{tag}>" for tag, value in (("groupId", group), ("artifactId", name), ("version", version)))
         assert "\n      ".join(parts) in text
     assert connectors.kafka("4.2.0", connectors.Jars()).artifacts == ("org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",)
+    assert "<version>4.2.0</version>" in (maven.HERE / "kafka_connector_4.2.xml").read_text()

@@ -21,6 +21,7 @@ from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.holdings import AskHoldings
 from pipelines.verbs.take import Take
+from pipelines.words import holdings as words
 from pipelines.workspace import ingestion
 from pipelines.workspace.holdings import reported as reported_holdings
 from tests.workspace.conftest import NEWEST, House, progress_line
@@ -121,7 +122,10 @@ def test_a_source_that_says_what_it_holds_is_believed(house: House, run: Run, mo
     assert (gone.sources[0].gone, gone.sources[0].unit) == (5, "offsets")
     with pytest.raises(Conflict, match=r"next: 90 to 94 are gone, it begins at 95") as refused:
         do(house.face, Fork(taken.id, name="b"))
-    assert refused.value.code == "source.gone"
+    assert refused.value.code == "source.gone" and refused.value.hint.endswith("--offsets SOURCE=OFFSET, as JSON.")
+    assert words.why(gone) == "counts, source 0: source 0: next: 90 to 94 are gone, it begins at 95", "once"
     assert house.face.plan(Fork(taken.id, name="b", force=True)).refusal is None
+    left = house.face.plan(Fork(taken.id, name="b", offsets={"0": '{"next": 95}'}))
+    assert left.refusal is None and [moved.after for moved in left.moved] == ['{"next":95}']
     tell(house, run, {"next": 900})
     assert held(house, taken).usable is Usable.UNKNOWN, "it says no more what it holds"

@@ -26,7 +26,8 @@ from pipelines.workspace.holdings import kafka as kafka_holdings
 GONE = "source.gone"
 HINT = (
     "Take a newer savepoint, or begin the script anew. To go on without those rows: --force; code that reads Kafka or Delta needs "
-    "failOnDataLoss=false for it, and a fork that reads Iceberg --offsets SOURCE=earliest."
+    "failOnDataLoss=false for it, and a fork that reads Iceberg --offsets SOURCE=earliest, one with a source of its own --offsets "
+    "SOURCE=OFFSET, as JSON."
 )
 SLOW_MS, KEPT_MS = 300, 15_000
 """An answer of files that took longer is kept for a while: a page plans with every click."""

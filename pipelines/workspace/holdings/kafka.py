@@ -15,6 +15,7 @@ from pipelines.workspace import broker_worker, sources
 from pipelines.workspace.context import Context
 
 AWAY_MS = 15_000
+BY_SPARK = "Spark asks it as the job begins, and the job fails where rows are gone"
 
 
 def of_source(context: Context, image: QueryImage, offset: SourceOffset) -> Holding | None:
@@ -25,7 +26,7 @@ def of_source(context: Context, image: QueryImage, offset: SourceOffset) -> Hold
         return None
     sign_in = _sign_in(context, image, servers)
     if why := _hindrance(servers, sign_in):
-        return Holding(image.query, offset.source, Usable.UNKNOWN, why)
+        return Holding(image.query, offset.source, Usable.UNKNOWN, f"not asked: {why}; {BY_SPARK}")
     try:
         return _holding(image, offset.source, offsets, _ask(context, servers, sign_in, offsets))
     except Unavailable as away:
@@ -73,7 +74,7 @@ def _sign_in(context: Context, image: QueryImage, servers: str) -> Mapping[str, 
 
 def _hindrance(servers: str, sign_in: Mapping[str, str]) -> str:
     why = kafka_sign_ins.hindrance(sign_in) if _takes_sign_in(servers) else ""
-    return f"not asked: {servers} {why}" if why else ""
+    return f"{servers} {why}" if why else ""
 
 
 def _client(sign_in: Mapping[str, str]) -> dict[str, str]:
