@@ -35,7 +35,7 @@ from tests.workspace.serving import Server, serving
 pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.timeout(3600)]
 
 NAMES = [name for name, example in COLLECTION.items() if example.suffix == ".py" and not example.address]
-FIRST, FILES = 3, 6
+FIRST, FILES = 3, 10
 """Files before the savepoint, and all; one a batch."""
 DATABASE = "engagement.sqlite"
 SCRIPT = """

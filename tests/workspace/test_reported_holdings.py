@@ -126,6 +126,6 @@ def test_a_source_that_says_what_it_holds_is_believed(house: House, run: Run, mo
     assert words.why(gone) == "counts, source 0: source 0: next: 90 to 94 are gone, it begins at 95", "once"
     assert house.face.plan(Fork(taken.id, name="b", force=True)).refusal is None
     left = house.face.plan(Fork(taken.id, name="b", offsets={"0": '{"next": 95}'}))
-    assert left.refusal is None and [moved.after for moved in left.moved] == ['{"next":95}']
+    assert left.refusal is None and [moved.after for moved in left.moved] == ['{"next": 95}']
     tell(house, run, {"next": 900})
     assert held(house, taken).usable is Usable.UNKNOWN, "it says no more what it holds"
