@@ -21,6 +21,7 @@ from pipelines.driver import (
     iceberg_tables,
     inputs,
     installed,
+    redone,
     shared_tables,
     sinks,
     sources,
@@ -114,7 +115,7 @@ class Queries:
         """What `DataStreamWriter.start` does in this process; raises TidemarkError where it must not start.
 
         1. Name it. 2. Give it its checkpoint. 3. Take that checkpoint's lease. 4. Get its file sink and its file sources ready.
-        5. Listen, and note what the run stands on. 6. Start. 7. Record it.
+        5. Listen, and note what the run stands on. 6. Finish a batch that its sink has. 7. Start. 8. Record it.
         """
         self._refuse_when_closed()
         if any(not running.query.isActive for running in self.started):
@@ -134,12 +135,14 @@ class Queries:
         live = sinks.local_path(checkpoint)
         place = sinks.place_or_none(checkpoint)
         goes_on = place is None or sources.mend(self._records, name, place)
-        if self._following is not None:
-            self._following.prepare(writer, request, name, live)
         self._listening.attach(spark)
         if not self.are_any:
             self._records.installed(installed.of(spark, Path(self._spec.script).parent))
             self._executors.watch(spark)
+        redone.redo(self._records, name, writer, request, writes_to, located(checkpoint, default_fs(spark)), self._started.add)
+        self._refuse_when_closed()
+        if self._following is not None:
+            self._following.prepare(writer, request, name, live)
         query = launch()
         if self._following is not None:
             self._following.require_held(name, query)

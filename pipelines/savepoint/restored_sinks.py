@@ -10,7 +10,7 @@ from pipelines.domain.delta_commits import BACK_FORMAT, Back
 from pipelines.domain.placeholders import OUTPUT
 from pipelines.domain.savepoints import Manifest, QueryImage, StoredFile
 from pipelines.domain.sinks import BACK, FILE_SINKS, ROOT
-from pipelines.savepoint import delta_tables, history, iceberg_sinks, iceberg_tables, layout, own_reads, sinks
+from pipelines.savepoint import delta_tables, history, iceberg_sinks, iceberg_tables, layout, own_reads, own_tables, sinks
 from pipelines.savepoint.history import History
 from pipelines.savepoint.sink_places import Arguments, inside, moves_table, plain
 from pipelines.savepoint.sinks import Choice, Decision
@@ -90,8 +90,14 @@ def of_scratch(manifest: Manifest, arguments: Arguments) -> tuple[RestoredSink, 
 def of_fork(library: Storage, manifest: Manifest, arguments: Arguments, words: Mapping[str, str]) -> tuple[RestoredSink, ...]:
     """Sinks of the fork's own; Invalid (`fork.sink_choice`) for an unknown choice."""
     chosen = sinks.choices((image.query for image in manifest.queries), words)
-    begun = (_forked(library, manifest, image, arguments, chosen[image.query]) for image in manifest.queries)
+    decided = (_forked(library, manifest, image, arguments, chosen[image.query]) for image in manifest.queries)
+    begun = (_of_tables(manifest, sink, arguments) for sink in decided)
     return tuple(_for_readers(library, manifest, _without_strays(library, manifest, sink, arguments), arguments) for sink in begun)
+
+
+def _of_tables(manifest: Manifest, sink: RestoredSink, arguments: Arguments) -> RestoredSink:
+    decision = own_tables.forked(manifest.queries, sink.image, arguments, sink.decision)
+    return sink if decision is sink.decision else RestoredSink(sink.image, decision)
 
 
 def _without_strays(library: Storage, manifest: Manifest, sink: RestoredSink, arguments: Arguments) -> RestoredSink:
