@@ -192,7 +192,7 @@ def _batch(image: QueryImage, rehearsal: Path, checkpoints: str, progress: list[
 def _of_own(context: Context, manifest: Manifest, ran: Rehearsed) -> Iterator[str]:
     """A sentence for each query without a batch that reads what another one writes: nothing is written in a rehearsal."""
     left = {image.query for image in manifest.begun} - {batch.query for batch in ran.batches}
-    for writer in manifest.queries:
+    for writer in manifest.queries if left else ():
         of_table = own_tables.reader(manifest.queries, writer)
         for query in (*own_reads.readers(context.shelf(manifest.id), manifest, writer), *([of_table] if of_table else [])):
             if query in left:
