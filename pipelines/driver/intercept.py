@@ -82,7 +82,8 @@ def _connected(plan: Any, session: Any) -> Any:
 
 def unwatched(writer: Any) -> Any:
     """The query that Spark starts, of which the driver is not told."""
-    return type(writer).start.__wrapped__(writer)
+    start = type(writer).start
+    return getattr(start, "__wrapped__", start)(writer)
 
 
 def install(start: Start) -> None:
