@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from pipelines.domain import delta, offsets
 from pipelines.domain.errors import Conflict
-from pipelines.domain.iceberg import MAIN
+from pipelines.domain.iceberg import MAIN, newest_batch
 from pipelines.domain.ids import QueryName
 from pipelines.domain.placeholders import OUTPUT
 from pipelines.domain.savepoints import QueryImage
@@ -59,15 +59,29 @@ def forked(images: Sequence[QueryImage], writer: QueryImage, arguments: Argument
 
 
 def refused_going_back(images: Sequence[QueryImage]) -> Conflict | None:
-    """The refusal of going back in time where a Delta table would, that another query of the job reads: by a commit that removes rows, at
-    which that query ends, after versions that it must not read again."""
+    """The refusal of going back in time where a table would, that another query of the job reads."""
     for writer in images:
         query = reader(images, writer)
-        if query is not None and table_folder(writer) and delta_tables.has_later(writer):
-            message = f"Query {query} reads the Delta table {_folder(writer)}, which query {writer.query} writes, and it would go back"
-            why = "the versions that are taken back stay in its log, where a stream reads them or ends"
-            return Conflict("restore.own_read", f"{message}: {why}.", "Fork instead, with the table's folder in the fork's arguments.")
+        if query is not None and _has_later(writer):
+            message = f"Query {query} reads the table {_folder(writer)}, which query {writer.query} writes, and it would go back"
+            why, hint = _back(writer)
+            return Conflict("restore.own_read", f"{message}: {why}.", hint)
     return None
+
+
+def _has_later(writer: QueryImage) -> bool:
+    if writer.snapshot is None:
+        return delta_tables.has_later(writer)
+    table = iceberg_tables.now(writer)
+    return not isinstance(table, str) and newest_batch(table, writer.snapshot.branch, writer.query_id) > writer.batch
+
+
+def _back(writer: QueryImage) -> tuple[str, str]:
+    """Why a table that is read does not go back, and what to do instead."""
+    if writer.snapshot is not None:
+        return "it does so as its writer starts, and a reader that starts before reads what is taken back", "Give the queries a job each."
+    why = "the versions that are taken back stay in its log, where a stream reads them or ends"
+    return why, "Fork instead, with the table's folder in the fork's arguments."
 
 
 def of_others(images: Sequence[QueryImage]) -> tuple[QueryImage, ...]:

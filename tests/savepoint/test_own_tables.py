@@ -58,6 +58,8 @@ def test_who_has_read_a_snapshot_that_its_writer_has_not_committed_is_ahead(snap
     assert own_tables.ahead([writer, silver]) == ("silver" if is_ahead else None)
     decided = own_tables.forked([writer, silver], writer, Arguments((), (), PARENT), Decision(sinks.plan(writer, "continue", "")))
     assert "its code reads main" in message(decided.refusal)
+    assert "as its writer starts" in message(own_tables.refused_going_back([writer, silver]))
+    assert own_tables.refused_going_back([replace(writer, batch=2), silver]) is None, "nothing of it is later"
     variant = replace(writer, snapshot=SnapshotImage("u", "b", 101))
     assert own_tables.reader([variant, silver], variant) is None, "its branch is not what is read"
 
@@ -90,7 +92,7 @@ def test_a_table_that_is_read_does_not_go_back(tmp_path: Path) -> None:
     writer = replace(image("bronze", "delta", str(tmp_path), 4), table=TableImage(4))
     silver = reading(str(tmp_path), delta.offset(5))
     refused = own_tables.refused_going_back([writer, silver])
-    assert "Query silver reads the Delta table" in message(refused)
+    assert "Query silver reads the table" in message(refused)
     assert own_tables.refused_going_back([replace(writer, batch=5), silver]) is None, "nothing of it is later"
     assert own_tables.refused_going_back([writer]) is None
 
