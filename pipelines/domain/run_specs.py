@@ -12,6 +12,8 @@ from pipelines.domain.resources import ALL, Resources
 
 SPEC_FILE = "run.json"
 SPEC_FORMAT = 1
+NOTED_TABLES = "tables.json"
+"""In a job's warehouse: its managed tables of files."""
 ANY_TABLE = "*"
 """In `RunSpec.own_tables`: whatever folder its code says."""
 

@@ -54,6 +54,16 @@ def go_back(spark: Any, image: Path, sink: Path, back: Back, now_ms: int) -> int
     raise Conflict("sink.busy", f"Others write to {sink} all the time", "Stop them, then resume the job.")
 
 
+def newest_batch(sink: Path, query_id: str) -> int:
+    """The newest batch of the query that the commits of the table's log tell of; -1 where they tell of none, or there is no table."""
+    log = sink / LOG
+    for version in range(_newest(log), -1, -1) if log.is_dir() else ():
+        lines = _lines(_commit(log, version)) if _commit(log, version).exists() else []
+        if batches := [line["txn"]["version"] for line in lines if line.get("txn", {}).get("appId") == query_id]:
+            return int(batches[-1])
+    return -1
+
+
 def _refuse(sink: Path, now: Table, target: Table, back: Back, newest: int) -> None:
     why = delta_commits.hindrance(now, target) or _written_by_others(sink / LOG, range(back.since + 1, newest + 1), back.query_id)
     if why:

@@ -54,10 +54,10 @@ def write_instead(writer: Any, change: Callable[[Any], Any]) -> None:
     """Has the writer, which was given no function, write what `change` makes of its DataFrame, with all that was said to it."""
     if not hasattr(writer, "_jwrite"):
         operation = writer._write_stream  # of Spark Connect: pyspark.sql.connect.plan.WriteStreamOperation
-        operation._child = change(_connected(operation._child, writer._session))._plan
+        operation._child = change(frame(writer))._plan
         return
-    notes, frame = asked(writer), change(writer._df)
-    fresh = frame.writeStream.format(notes.format).options(**notes.options)
+    notes, changed = asked(writer), change(frame(writer))
+    fresh = changed.writeStream.format(notes.format).options(**notes.options)
     for setter, words in (("partitionBy", notes.partition_by), ("clusterBy", notes.cluster_by)):
         if words:
             getattr(fresh, setter)(*words)
@@ -66,13 +66,24 @@ def write_instead(writer: Any, change: Callable[[Any], Any]) -> None:
             getattr(fresh, setter)(word)
     if notes.trigger:
         fresh.trigger(**notes.trigger)
-    writer._df, writer._jwrite = frame, fresh._jwrite
+    writer._df, writer._jwrite = changed, fresh._jwrite
+
+
+def frame(writer: Any) -> Any:
+    """The DataFrame that the writer writes."""
+    return writer._df if hasattr(writer, "_jwrite") else _connected(writer._write_stream._child, writer._session)
 
 
 def _connected(plan: Any, session: Any) -> Any:
     from pyspark.sql.connect.dataframe import DataFrame
 
     return DataFrame(plan, session)
+
+
+def unwatched(writer: Any) -> Any:
+    """The query that Spark starts, of which the driver is not told."""
+    start = type(writer).start
+    return getattr(start, "__wrapped__", start)(writer)
 
 
 def install(start: Start) -> None:
@@ -146,6 +157,7 @@ def _starting(writer_class: Any, start: Start) -> None:
 
         return _handed_over(self, start, launch)
 
+    started.__wrapped__ = start_there  # type: ignore[attr-defined]
     writer_class.start, writer_class.toTable = started, to_table
 
 

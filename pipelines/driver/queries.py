@@ -20,6 +20,7 @@ from pipelines.driver import (
     iceberg_tables,
     inputs,
     opened,
+    redone,
     shared_tables,
     sinks,
     sources,
@@ -113,7 +114,7 @@ class Queries:
         """What `DataStreamWriter.start` does in this process; raises TidemarkError where it must not start.
 
         1. Name it. 2. Give it its checkpoint. 3. Take that checkpoint's lease. 4. Get its file sink and its file sources ready.
-        5. Listen, and note what the run stands on. 6. Start. 7. Record it.
+        5. Listen, and note what the run stands on. 6. Finish a batch that its sink has. 7. Start. 8. Record it.
         """
         self._refuse_when_closed()
         if any(not running.query.isActive for running in self.started):
@@ -129,16 +130,19 @@ class Queries:
             inputs.warn(self._records, name, writer._df)
         if self._rehearsal is not None:
             launch = self._rehearsal.instead(writer, request, name, located(checkpoint, default_fs(spark)))
+        sinks.go_back(self._spec, self._records)
         writes_to = self._destination(writer, request, spark, name, checkpoint)
         live = sinks.local_path(checkpoint)
         place = sinks.place_or_none(checkpoint)
         goes_on = place is None or sources.mend(self._records, name, place)
-        if self._following is not None:
-            self._following.prepare(writer, request, name, live)
         self._listening.attach(spark)
         self._records.installed(opened.stands(spark, self._spec))
         if not self.are_any:
             self._executors.watch(spark)
+        redone.redo(self._records, name, writer, request, writes_to, located(checkpoint, default_fs(spark)), self._started.add)
+        self._refuse_when_closed()
+        if self._following is not None:
+            self._following.prepare(writer, request, name, live)
         query = launch()
         if self._following is not None:
             self._following.require_held(name, query)

@@ -1,15 +1,13 @@
 """What a file sink's log (`_spark_metadata`) and a checkpoint say together, and what must be done before the query starts.
 
 Spark's FileStreamSink skips every batch whose number its log already holds: it neither runs it nor learns its watermark. So both
-logs are compared before each start, and a batch that is to be redone is taken out of the sink's log.
+logs are compared before each start, and a batch that the sink has is done again without the sink.
 """
 
 from __future__ import annotations
 
 import enum
-import json
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pipelines.hadoop.paths import Place
@@ -26,10 +24,10 @@ class Carry(enum.Enum):
 
 
 class Mend(enum.Enum):
-    """What to do with entries past the last committed batch."""
+    """What to do about entries past the last committed batch."""
 
     NOTHING = "nothing"
-    CUT = "cut"
+    REDO = "redo"
     REFUSE = "refuse"
 
 
@@ -85,35 +83,10 @@ def decide_mend(facts: CheckpointFacts, in_sink: int) -> Mend:
     - Batches that this checkpoint never planned: another query wrote them, and Spark would drop our batches of these numbers.
     - The planned batch is in the sink and not committed (a kill between the two commits): Spark would skip it. With state format 2
       it then has no state ids and never starts again; with format 1 it commits the batch without the watermark that the batch's
-      rows move, and the next batches take rows that are too late. Out of the log, the batch is done again, and whole.
+      rows move, and the next batches take rows that are too late. It is done again without the sink (`redone`).
     """
     if in_sink <= facts.committed:
         return Mend.NOTHING
     if in_sink > facts.planned:
         return Mend.REFUSE
-    return Mend.CUT
-
-
-def counts_as_done(log: Place, batches: Iterable[int], checkpoint: Place) -> bool:
-    """Whether batches in the sink that are not committed stay there: another query of the job has read their files, and would read the
-    rows again if they were done again. Spark passes over them then, which loses nothing where the query has no state."""
-    return not (checkpoint / "state").is_dir() and not _files(log, batches).isdisjoint(_read(checkpoint))
-
-
-def _files(log: Place, batches: Iterable[int]) -> set[str]:
-    return _paths(file for batch in batches for file in batch_files(log)[batch])
-
-
-def _read(checkpoint: Place) -> set[str]:
-    """What the logs of the sources of the job's other queries name."""
-    others = [place / "sources" for place in checkpoint.parent.iterdir() if place.name != checkpoint.name]
-    return _paths(log for source in _inside(others) for log in _inside([source]) if not log.name.startswith("."))
-
-
-def _inside(folders: Iterable[Place]) -> list[Place]:
-    return [place for folder in folders if folder.is_dir() for place in folder.iterdir()]
-
-
-def _paths(logs: Iterable[Place]) -> set[str]:
-    lines = (line for log in logs if log.is_file() for line in log.read_text().splitlines() if line.startswith('{"path":'))
-    return {json.loads(line)["path"] for line in lines}
+    return Mend.REDO

@@ -1,4 +1,4 @@
-"""Gets a file sink ready for its query: nobody else's output, the savepoint's log carried in, the log mended."""
+"""Gets a file sink ready for its query: nobody else's output, the savepoint's log carried in."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pipelines.domain.errors import Conflict, Unsupported
+from pipelines.domain.ids import folder_of
 from pipelines.domain.run_specs import RunSpec
-from pipelines.domain.sinks import BATCH, LOG, ROOT
+from pipelines.domain.sinks import BATCH, LOG, OWN, ROOT
 from pipelines.driver.history import History, lines_of
 from pipelines.driver.records import Records
-from pipelines.driver.sinklog import Carry, Mend, batch_files, checkpoint_facts, checksum, counts_as_done, decide_carry, decide_mend, newest
+from pipelines.driver.sinklog import Carry, Mend, batch_files, checkpoint_facts, checksum, decide_carry, decide_mend, newest
 from pipelines.hadoop.paths import SCHEMES, HadoopPath, Place
 
 LOG_VERSION = 1
@@ -80,7 +81,7 @@ def prepare(spec: RunSpec, records: Records, query: str, path: str, checkpoint: 
 
     1. refuse another job's directory, and one of this run alone;
     2. carry the savepoint's sink log in (`carry`), and note a batch in it that rewrote the state (`fill`);
-    3. mend the log against the checkpoint (`mend`).
+    3. refuse a log that is not this query's (`refuse_ahead`).
     """
     refuse_taken(query, path, spec.taken_paths)
     refuse_fleeting(query, path, spec.output)
@@ -98,7 +99,18 @@ def prepare(spec: RunSpec, records: Records, query: str, path: str, checkpoint: 
         carry(records, query, log, sink, live, spec.run)
         if (log / BATCH).exists():
             fill(records, query, sink / LOG, ends(log), spark)
-    mend(records, query, sink, live)
+    refuse_ahead(query, sink, live)
+
+
+def go_back(spec: RunSpec, records: Records) -> None:
+    """Puts the logs of file sinks that go back where they are, before a query of the run reads there; each is gone then, so that it is not
+    put there again. One whose state is rewritten goes back to where it is, and waits for its query."""
+    for query, folder in spec.sink_logs.items():
+        log = place(folder)
+        root = _root(log) if (log / OWN).exists() and not (log / BATCH).exists() else None
+        if root is not None:
+            carry(records, query, log, root, place(spec.checkpoints) / folder_of(query), spec.run)
+            remove(log)
 
 
 def carry(records: Records, query: str, source: Place, sink: Place, checkpoint: Place, run: str) -> None:
@@ -137,25 +149,16 @@ def carry(records: Records, query: str, source: Place, sink: Place, checkpoint: 
     records.event("sink.carried", f"The output {done} {newest(log)}.", query)
 
 
-def mend(records: Records, query: str, sink: Place, checkpoint: Place) -> None:
-    """Makes the sink's log and the checkpoint agree; raises Conflict where the log is not this query's."""
+def refuse_ahead(query: str, sink: Place, checkpoint: Place) -> None:
+    """Raises Conflict where the sink's log is not this query's."""
     facts, log = checkpoint_facts(checkpoint), sink / LOG
-    decision = decide_mend(facts, newest(log))
-    if decision is Mend.REFUSE:
+    if decide_mend(facts, newest(log)) is Mend.REFUSE:
         raise Conflict(
             "sink.ahead",
             f"{sink} holds batches up to {newest(log)}, query {query}'s checkpoint has planned up to {facts.planned}: "
             "Spark would silently drop what the query writes until it passes them.",
             "Write to another directory ({output}), or resume from a savepoint that carries this sink's log.",
         )
-    if decision is Mend.CUT:
-        cut = sorted(batch for batch in batch_files(log) if batch > facts.committed)
-        if counts_as_done(log, cut, checkpoint):
-            message = f"Batch {cut} was in {log} but not committed. Another query has read its files: it is not done again."
-            records.event("sink.kept", message, query)
-            return
-        _cut(log, cut)
-        records.event("sink.mended", f"Batch {cut} was in {log} but not committed: its entry was removed, the batch is done again.", query)
 
 
 def ends(source: Place) -> int:
@@ -225,14 +228,6 @@ def _copy_log(source: Place, target: Place, past: History | None) -> None:
         (target / entry.name).write_bytes(entry.read_bytes())
         if isinstance(target, Path) and checksum(entry).exists():
             (target / checksum(entry).name).write_bytes(checksum(entry).read_bytes())
-
-
-def _cut(log: Place, batches: Iterable[int]) -> None:
-    """Newest first, each checksum before its entry, so that a crash in between leaves a log without gaps or stray checksums."""
-    files = batch_files(log)
-    for entry in (path for batch in sorted(batches, reverse=True) for path in files[batch]):
-        checksum(entry).unlink(missing_ok=True)
-        entry.unlink()
 
 
 def _comparable(path: str) -> str:

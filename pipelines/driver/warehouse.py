@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pipelines.domain.errors import Unsupported
-from pipelines.domain.run_specs import RunSpec
+from pipelines.domain.run_specs import NOTED_TABLES, RunSpec
 from pipelines.domain.sinks import FILE_SINKS
 from pipelines.driver.methods import after, before
 from pipelines.driver.records import replace_whole, say
@@ -25,7 +25,6 @@ TABLES = "tables"
 METASTORE = "metastore"
 """Hive's embedded one (Derby), for a script that asks for Hive and names no metastore."""
 EMPTY = ".empty"
-NOTES = "tables.json"
 NOTES_FORMAT = 1
 IN_MEMORY = "in-memory"
 DEFAULT_DATABASE = "default"
@@ -59,7 +58,7 @@ class Warehouse:
 
     def __init__(self, spec: RunSpec) -> None:
         self._folder = Path(spec.warehouse) if spec.warehouse else None
-        self._tables = _read(self._folder / NOTES) if self._folder else {}
+        self._tables = _read(self._folder / NOTED_TABLES) if self._folder else {}
         self._filled: set[str] = set()
         """Ids of the applications whose catalog has the tables."""
 
@@ -156,7 +155,9 @@ class Warehouse:
             return
         assert self._folder is not None
         self._tables = dict(tables)
-        replace_whole(self._folder / NOTES, json.dumps({"format": NOTES_FORMAT, "tables": [asdict(table) for table in tables.values()]}))
+        replace_whole(
+            self._folder / NOTED_TABLES, json.dumps({"format": NOTES_FORMAT, "tables": [asdict(table) for table in tables.values()]})
+        )
 
 
 def quoted(name: str) -> str:

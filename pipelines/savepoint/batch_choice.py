@@ -101,7 +101,7 @@ def earlier(query: QueryName, batch: int, choice: BatchChoice, retained: Sequenc
     if isinstance(choice, OfBatches) and query in choice.batches:
         raise Conflict(
             "savepoint.ahead",
-            f"Query {query} has read files by batch {batch} that another query of the job wrote after its own batch",
+            f"Query {query} has read by batch {batch} what another query of the job wrote after its own batch",
             f"Name an earlier batch of {query}, a later one of the other query, or leave {query} out: its batch is found then.",
         )
     before = [candidate.batch for candidate in retained if candidate.batch < batch]

@@ -14,7 +14,7 @@ from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import QueryName
 from pipelines.domain.savepoints import NOT_BEGUN, Operator, QueryImage, RetainedBatch, SourceOffset, StoredFile
 from pipelines.domain.sinks import FILE_SINKS
-from pipelines.savepoint import batch_choice, delta_tables, iceberg_tables, layout, own_reads
+from pipelines.savepoint import batch_choice, delta_tables, iceberg_tables, layout, own_reads, own_tables
 from pipelines.savepoint.batch_choice import BatchChoice, Newest, OfBatches
 from pipelines.savepoint.source import JobSource, QueryLocation
 from pipelines.storage import paths
@@ -47,7 +47,7 @@ class QueryContents:
 
 def gather(job: JobSource, choice: BatchChoice, library: Storage | None = None) -> tuple[QueryContents, ...]:
     """The contents of every query of `job` at its chosen batch, those that have not begun last; with Delta tables that can be linked into
-    the `library`. A query that is ahead of the one whose files it reads is taken at an earlier batch.
+    the `library`. A query that is ahead of the one whose files or table it reads is taken at an earlier batch.
 
     Raises what `batch_choice` and the checkpoint's reader raise.
     """
@@ -55,10 +55,15 @@ def gather(job: JobSource, choice: BatchChoice, library: Storage | None = None) 
     batch_choice.check(job.job, choice, list(places))
     batches = dict(batch_choice.choose(choice, {query: _candidates(place, choice) for query, place in places.items()}))
     contents = {query: _query(place, batches[query], library) for query, place in places.items()}
-    while reader := own_reads.ahead(job.queries, batches, {query: each.parts[0].write for query, each in contents.items()}):
+    while reader := _ahead(job, batches, contents):
         batches[reader] = batch_choice.earlier(reader, batches[reader], choice, retained_batches(places[reader]))
         contents[reader] = _query(places[reader], batches[reader], library)
     return tuple(sorted(contents.values(), key=lambda query: not query.image.begun))
+
+
+def _ahead(job: JobSource, batches: Mapping[QueryName, int], contents: Mapping[QueryName, QueryContents]) -> QueryName | None:
+    of_files = own_reads.ahead(job.queries, batches, {query: each.parts[0].write for query, each in contents.items()})
+    return of_files or own_tables.ahead([each.image for each in contents.values()])
 
 
 def retained_batches(place: QueryLocation) -> tuple[RetainedBatch, ...]:

@@ -77,9 +77,20 @@ def hindrance(image: QueryImage) -> str:
         now = _described(storage, log)
     except (Corrupt, Unsupported) as unreadable:
         return unreadable.message
-    if now.transactions.get(image.query_id, NOT_BEGUN) <= image.batch:
+    if not _is_later(now, image):
         return ""
     return delta_commits.hindrance(now, now) or _written_by_others(storage, log, image.query_id, image.table.version)
+
+
+def has_later(image: QueryImage) -> bool:
+    """Whether the table in a folder has later batches of the query than the image's. Raises Corrupt, Unsupported."""
+    storage = open_storage(table_folder(image))
+    log = delta_log.names(storage.list(delta_log.FOLDER))
+    return log.newest >= 0 and _is_later(_described(storage, log), image)
+
+
+def _is_later(now: delta_commits.Table, image: QueryImage) -> bool:
+    return now.transactions.get(image.query_id, NOT_BEGUN) > image.batch
 
 
 def swap_hindrance(image: QueryImage, folder: str, query_id: str, since: int) -> str:

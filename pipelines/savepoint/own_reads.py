@@ -17,7 +17,7 @@ from pipelines.domain.json_text import read_json
 from pipelines.domain.savepoints import NOT_BEGUN, Manifest, QueryImage
 from pipelines.domain.sinks import FILE_SINKS
 from pipelines.savepoint import history, layout
-from pipelines.savepoint.sink_places import Arguments, inside, plain, values
+from pipelines.savepoint.sink_places import Arguments, inside, plain, table_folder, values
 from pipelines.savepoint.source import QueryLocation
 from pipelines.storage import parallel, paths
 from pipelines.storage.addresses import open_storage
@@ -61,9 +61,25 @@ def readers(library: Storage, manifest: Manifest, writer: QueryImage) -> list[Qu
     return [image.query for image in others if any(_inner(line, writer, manifest.job) for line in _lines(_saved(library, manifest, image)))]
 
 
+def unread(library: Storage, manifest: Manifest, writer: QueryImage) -> list[str]:
+    """The files of the query's output as it is now, by their paths in it, that a query which reads it had not read by the savepoint; none
+    where no other query has read of it. Raises Corrupt, and NotFound where Spark deletes a log that is read."""
+    others = [_saved(library, manifest, image) for image in manifest.queries if image.query != writer.query]
+    inner = [{place for line in _lines(logs) if (place := _inner(line, writer, manifest.job)) is not None} for logs in others]
+    read = [places for places in inner if places]
+    log = sink_log.whole(open_storage(writer.sink_path), sink_log.FOLDER) if read else SinkLog(())
+    written = sink_log.live_files(log, log.batches[-1].id) if log.batches else ()
+    places = (history.inner(file.path, writer.sink_path, manifest.job) for file in written)
+    return [place for place in places if place is not None and any(place not in known for known in read)]
+
+
 def stray(library: Storage, manifest: Manifest, reader: QueryImage, arguments: Arguments) -> str:
-    """A file that a query has read in what its job calls its own output, and that none of the job's file sinks wrote: a fork, whose output
-    is another one, will not have what comes after it. Empty where there is none."""
+    """A file that a query has read in what its job calls its own output, and that none of the job's file sinks wrote, or a table there that
+    no savepoint holds: a fork, whose output is another one, will not have what comes after it. Empty where there is none."""
+    held = {table_folder(image) or plain(image.sink_path) for image in manifest.queries}
+    for table in reader.tables if reader.begun else ():
+        if table and plain(table) not in held and _is_own(table, manifest.job, arguments):
+            return plain(table)
     writers = [image for image in manifest.queries if image.sink.lower() in FILE_SINKS]
     marks = (f"/jobs/{manifest.job}/", java_paths.quoted(plain(arguments.output)) or "\n")
     for line in _lines(_saved(library, manifest, reader)):

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pipelines.domain.delta_commits import BACK_FORMAT, Back
 from pipelines.domain.placeholders import OUTPUT
 from pipelines.domain.savepoints import Manifest, QueryImage, StoredFile
-from pipelines.domain.sinks import BACK, FILE_SINKS, ROOT
-from pipelines.savepoint import delta_tables, history, iceberg_sinks, iceberg_tables, layout, own_reads, sinks
+from pipelines.domain.sinks import BACK, FILE_SINKS, OWN, ROOT
+from pipelines.savepoint import delta_tables, history, iceberg_sinks, iceberg_tables, layout, own_reads, own_tables, sinks
 from pipelines.savepoint.history import History
 from pipelines.savepoint.sink_places import Arguments, inside, moves_table, plain
 from pipelines.savepoint.sinks import Choice, Decision
@@ -73,7 +73,8 @@ def _resumed(manifest: Manifest, image: QueryImage) -> RestoredSink:
         return of_branch(image, iceberg_sinks.resumed(image))
     decision = for_resume(image)
     if not sinks.is_table(image):
-        return _as_it_was(manifest, image, decision, image.sink_path)
+        sink = _as_it_was(manifest, image, decision, image.sink_path)
+        return replace(sink, written={**sink.written, OWN: b""}) if sink.written else sink
     if decision.plan.action != "cut" or image.table is None:
         return RestoredSink(image, decision)
     back = Back(BACK_FORMAT, image.query_id, image.batch, image.table.version, image.table.version)
@@ -90,8 +91,14 @@ def of_scratch(manifest: Manifest, arguments: Arguments) -> tuple[RestoredSink, 
 def of_fork(library: Storage, manifest: Manifest, arguments: Arguments, words: Mapping[str, str]) -> tuple[RestoredSink, ...]:
     """Sinks of the fork's own; Invalid (`fork.sink_choice`) for an unknown choice."""
     chosen = sinks.choices((image.query for image in manifest.queries), words)
-    begun = (_forked(library, manifest, image, arguments, chosen[image.query]) for image in manifest.queries)
+    decided = (_forked(library, manifest, image, arguments, chosen[image.query]) for image in manifest.queries)
+    begun = (_of_tables(manifest, sink, arguments) for sink in decided)
     return tuple(_for_readers(library, manifest, _without_strays(library, manifest, sink, arguments), arguments) for sink in begun)
+
+
+def _of_tables(manifest: Manifest, sink: RestoredSink, arguments: Arguments) -> RestoredSink:
+    decision = own_tables.forked(manifest.queries, sink.image, arguments, sink.decision)
+    return sink if decision is sink.decision else RestoredSink(sink.image, decision)
 
 
 def _without_strays(library: Storage, manifest: Manifest, sink: RestoredSink, arguments: Arguments) -> RestoredSink:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pipelines.checkpoint import closure, metadata, relocation, state_files
 from pipelines.domain import sql_jobs
@@ -13,8 +13,9 @@ from pipelines.domain.run_specs import ANY_TABLE
 from pipelines.domain.savepoints import Manifest, QueryImage, StoredFile
 from pipelines.domain.sinks import TABLE
 from pipelines.domain.versions import Version
-from pipelines.savepoint import adoptions, iceberg_tables, layout, own_reads, restored_sinks, sink_places, sinks
+from pipelines.savepoint import adoptions, history, iceberg_tables, layout, own_reads, restored_sinks, sink_places, sinks
 from pipelines.savepoint.adoptions import Adopting
+from pipelines.savepoint.own_tables import reader as reader_of_table
 from pipelines.savepoint.restored_sinks import SINK_LOGS, RestoredSink
 from pipelines.savepoint.sink_places import Arguments, plain
 from pipelines.storage import paths
@@ -116,6 +117,15 @@ def own_tables(manifest: Manifest, target: Target) -> Mapping[str, str]:
             if sinks.is_table(image)
         }
     )
+
+
+def read_tables(manifest: Manifest, target: Scratch) -> Mapping[str, str]:
+    """The folder of each Delta table that another query of the job reads -> where code that is rehearsed looks for it, if that is known."""
+    arguments = _arguments(manifest, target)
+    tables = {sink_places.table_folder(image): image for image in manifest.queries if reader_of_table(manifest.queries, image)}
+    return {
+        folder: history.own_place(replace(image, sink_path=folder), arguments, manifest.job) for folder, image in tables.items() if folder
+    }
 
 
 def _arguments(manifest: Manifest, target: Fork | Scratch) -> Arguments:

@@ -14,7 +14,7 @@ from pipelines.domain.placeholders import OUTPUT
 from pipelines.domain.restores import RestorePlan
 from pipelines.domain.run_specs import ANY_TABLE
 from pipelines.domain.savepoints import Manifest, Reason
-from pipelines.savepoint import adoptions, iceberg_tables, rewind, sink_places, sinks
+from pipelines.savepoint import adoptions, iceberg_tables, own_tables, rewind, sink_places, sinks
 from pipelines.savepoint.adoptions import Adopting
 from pipelines.savepoint.source import QueryLocation
 from pipelines.storage.addresses import open_storage
@@ -52,16 +52,17 @@ def planned(context: Context, variant: Variant) -> Adoption:
         message = f"{variant.job} has queries {_names(theirs)}, {variant.parent} has {_names(parent)}: their state cannot be exchanged"
         raise Conflict("promote.queries", message, sinks.OTHERWISE)
     parted = _parted(context, variant)
-    named = _named(context, variant)
-    return Adoption(take, {query: _adopting(place, parted.get(query), query in named) for query, place in parent.items()})
+    hindered = dict.fromkeys(_named(context, variant), NAMED)
+    hindered |= {image.query: own_tables.AS_READ for image in take.look.images if own_tables.reader(take.look.images, image)}
+    return Adoption(take, {query: _adopting(place, parted.get(query), hindered.get(query, "")) for query, place in parent.items()})
 
 
-def _adopting(place: QueryLocation, since: int | None, is_named: bool) -> Adopting:
+def _adopting(place: QueryLocation, since: int | None, hindrance: str) -> Adopting:
     query_id = metadata.read(open_storage(place.checkpoint)).query_id
     if home := iceberg_tables.folder(place.sink, place.sink_path):
         return Adopting(query_id, home, since, branch=iceberg.split(place.sink_table)[1])
     folder = sink_places.delta_folder(place.sink, place.sink_path, place.sink_table)
-    return Adopting(query_id, folder, since, NAMED if is_named else "")
+    return Adopting(query_id, folder, since, hindrance)
 
 
 def _parted(context: Context, variant: Variant) -> Mapping[QueryName, int]:

@@ -17,7 +17,7 @@ from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.domain.verdicts import Outcome, Verdict, drops_elsewhere
 from pipelines.domain.versions import Version
-from pipelines.savepoint import targets
+from pipelines.savepoint import own_tables, targets
 from pipelines.verbs.fork import Fork, Variant
 from pipelines.words import migrations as migration_words
 from pipelines.words import offsets
@@ -96,8 +96,9 @@ def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> Plan
     following = lockstep.plan(context, manifest, variant, at_home.place)
     if following is not None and masters.is_afar(version.master, version.conf):
         raise masters.refuse_afar("it cannot read another job's batches as they come", "Fork it in client mode, or let it run freely.")
+    others = source_moves.standing(replace(manifest, queries=own_tables.of_others(manifest.queries)), moves)
     restored = gaps.told_of_savepoint(  # the plan of a lock-step has looked for files
-        context, restoring.plan(), source_moves.standing(manifest, moves), is_accepted=variant.force, with_files=following is None
+        context, restoring.plan(), others, is_accepted=variant.force, with_files=following is None
     )
     refused = restored.refusal or _unneeded(restored, verdict) or verdicts.refusal(verdict, variant, is_forced=variant.force)
     builds = environments.is_missing(context, version)

@@ -10,7 +10,7 @@ from pipelines.domain.jobs import Job
 from pipelines.domain.lockstep import QUERY, Lead, LockStepPlan
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.triggers import TriggerKind
-from pipelines.savepoint import leads, own_reads
+from pipelines.savepoint import leads, own_reads, own_tables
 from pipelines.savepoint.leads import Line
 from pipelines.verbs.fork import NOW, Variant
 from pipelines.workspace import attachments, job_places, runs, savepoints, sources
@@ -79,6 +79,9 @@ def _refuse_own_reads(context: Context, manifest: Manifest) -> None:
     for writer in manifest.queries:
         for reader in own_reads.readers(context.shelf(manifest.id), manifest, writer):
             message = f"Query {reader} reads the files that query {writer.query} writes: the fork's are other files than its parent's."
+            raise Unsupported(QUERY, message, leads.FREELY)
+        if table_reader := own_tables.reader(manifest.queries, writer):
+            message = f"Query {table_reader} reads the table that query {writer.query} writes: the fork's has other versions."
             raise Unsupported(QUERY, message, leads.FREELY)
 
 

@@ -12,7 +12,7 @@ from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Manifest, Reason
 from pipelines.domain.verdicts import Verdict
 from pipelines.domain.versions import Version
-from pipelines.savepoint import rescaling, restore, rewind, sinks
+from pipelines.savepoint import own_tables, rescaling, restore, rewind, sinks
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.take import Take
 from pipelines.workspace import adoptions, job_places, migrations, restores, savepoints, verdicts
@@ -53,7 +53,7 @@ def restore_plan(
     manifest = savepoints.manifest(context, variant.origin.savepoint)
     plan = restores.of_resume(context, manifest, variant.parent, run, target, migrate=asked).plan()
     plan = _refused(gaps.told_of_savepoint(context, plan, manifest))
-    if error := sinks.refused_going_back(plan.sinks):
+    if error := sinks.refused_going_back(plan.sinks) or own_tables.refused_going_back(manifest.queries):
         raise Conflict(error.code, error.message, "Promote it on its present state (--state present).")
     return replace(plan, verdict=known(context, variant, manifest, target, change), judged=manifest.id)
 

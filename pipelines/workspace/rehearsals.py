@@ -26,12 +26,12 @@ from pipelines.domain.versions import Version
 from pipelines.sandbox import processes, secret_values
 from pipelines.sandbox.pool import Work
 from pipelines.sandbox.states import timeout_s
-from pipelines.savepoint import layout, targets
+from pipelines.savepoint import layout, own_reads, own_tables
 from pipelines.savepoint.targets import Scratch
 from pipelines.storage import paths
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.layout import OUTPUT, WAREHOUSE
-from pipelines.workspace import hadoop, job_places, large_files, run_confs
+from pipelines.workspace import hadoop, job_places, large_files, rehearsed_reads, run_confs
 from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
 
@@ -66,15 +66,13 @@ class Rehearsed:
 
 
 def target(context: Context, manifest: Manifest, folder: Path, checkpoints: Path) -> Scratch:
-    """What a savepoint is restored to before its code is rehearsed in `folder`: a query that reads what another one writes to files of the
-    job's own finds an empty directory there, and knows the files that it had read."""
+    """What a savepoint is restored to before its code is rehearsed in `folder`: a query that reads what another one writes to the job's own
+    output finds there what its job has now, and knows what it had read."""
     output, warehouse = str(folder / OUTPUT), str(folder / WAREHOUSE)
     scratch = Scratch(
         manifest.job, str(checkpoints), context.new_query_id, True, job_places.parent_output(context, manifest), output, warehouse
     )
-    for sink in targets.sinks_of(context.shelf(manifest.id), manifest, scratch):
-        if sink.to.startswith(f"{folder}/"):
-            Path(sink.to).mkdir(parents=True, exist_ok=True)
+    rehearsed_reads.lay_out(context, manifest, scratch, folder)
     return scratch
 
 
@@ -115,7 +113,8 @@ def rehearse(
 
     driver = work(DRIVER, runtime, spec)
     context.sparks.run(driver, home, LOG_FILE, watch, timeout_s())
-    return _outcome(manifest, folder, checkpoints, driver.hidden)
+    ran = _outcome(manifest, folder, checkpoints, driver.hidden)
+    return replace(ran, note=" ".join(filter(None, (ran.note, *_of_own(context, manifest, ran)))))
 
 
 def work(module: str, runtime: Runtime, spec: RunSpec, *others: RunSpec) -> Work:
@@ -188,6 +187,16 @@ def _batch(image: QueryImage, rehearsal: Path, checkpoints: str, progress: list[
     if ran is None or written.batch not in logs.batch_ids(paths.name(entry.path) for entry in committed):
         return None
     return ScratchBatch(image.query, written.batch, ran.input_rows or 0, written.output_rows, ran.batch_ms)
+
+
+def _of_own(context: Context, manifest: Manifest, ran: Rehearsed) -> Iterator[str]:
+    """A sentence for each query without a batch that reads what another one writes: nothing is written in a rehearsal."""
+    left = {image.query for image in manifest.begun} - {batch.query for batch in ran.batches}
+    for writer in manifest.queries if left else ():
+        of_table = own_tables.reader(manifest.queries, writer)
+        for query in (*own_reads.readers(context.shelf(manifest.id), manifest, writer), *([of_table] if of_table else [])):
+            if query in left:
+                yield f"{query} reads what {writer.query} writes, and no sink writes here: it had what was there already, and no more."
 
 
 def _blames_state(error_class: str) -> bool:

@@ -14,10 +14,10 @@ from pipelines.domain.migrations import Migration
 from pipelines.domain.probations import Probation
 from pipelines.domain.resources import ALL, Resources
 from pipelines.domain.restores import RestorePlan
-from pipelines.domain.savepoints import Manifest
+from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.domain.verdicts import Verdict
 from pipelines.domain.versions import Version
-from pipelines.savepoint import sinks
+from pipelines.savepoint import own_tables, sinks
 from pipelines.savepoint.adoptions import Adopting
 from pipelines.savepoint.passing import Passing
 from pipelines.storage.addresses import open_storage
@@ -87,9 +87,10 @@ def left_sink_logs(context: Context, newest: Run) -> dict[str, str]:
     return {query: folder for query, folder in spec.sink_logs.items() if next(iter(open_storage(folder).list()), None)}
 
 
-def refused(shown: RestorePlan, going: Going) -> RestorePlan:
-    """The plan of going back in time, refused where a sink would pass over what is done again."""
-    error = None if going.force or going.partitions is not None else sinks.refused_going_back(shown.sinks)
+def refused(shown: RestorePlan, going: Going, images: Sequence[QueryImage]) -> RestorePlan:
+    """The plan of going back in time, refused where a sink would pass over what is done again, or a query read it twice."""
+    is_accepted = going.force or going.partitions is not None
+    error = None if is_accepted else sinks.refused_going_back(shown.sinks) or own_tables.refused_going_back(images)
     return replace(shown, refusal=shown.refusal or (errors.refusal(error) if error else None))
 
 

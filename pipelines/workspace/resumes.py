@@ -163,7 +163,7 @@ def _from_savepoint(context: Context, going: Going, savepoint: str) -> tuple[Res
         return resumed.restored(context, replace(going, probation=probation, edge=edge), frozen, manifest, ticket)
 
     shown = spark_changes.told_of_savepoint(context, shown, manifest, going.version)
-    return replace(resumed.judged(context, resumed.refused(shown, going), manifest, going), saves=safe.labels), go
+    return replace(resumed.judged(context, resumed.refused(shown, going, manifest.queries), manifest, going), saves=safe.labels), go
 
 
 def _safety(context: Context, going: Going, manifest: Manifest) -> Safety:
@@ -179,7 +179,7 @@ def _to_batch(context: Context, going: Going, batch: int | Mapping[str, int]) ->
     rewind = savepoints.planned_take(context, going.job, target, Reason.REWIND)
     safe = safety.before_going_back(context, going.job, rewind.plan.batches, formats.batches(batch))
     shown, go = _by_way_of(context, going, rewind, safe)
-    return resumed.refused(shown, going), go
+    return resumed.refused(shown, going, rewind.look.images), go
 
 
 def _past_batch(context: Context, going: Going) -> tuple[RestorePlan, Go]:

@@ -39,8 +39,8 @@ def test_carry(case: str, brought: int, planned: int, in_sink: int | None, decis
         ("a new query", -1, -1, -1, Mend.NOTHING),
         ("a clean stop", 7, 7, 7, Mend.NOTHING),
         ("killed before the sink's commit", 8, 7, 7, Mend.NOTHING),
-        ("killed between the commits", 8, 7, 8, Mend.CUT),
-        ("the same in the first batch", 0, -1, 0, Mend.CUT),
+        ("killed between the commits", 8, 7, 8, Mend.REDO),
+        ("the same in the first batch", 0, -1, 0, Mend.REDO),
         ("another query's output", -1, -1, 4, Mend.REFUSE),
         ("an older checkpoint", 7, 7, 9, Mend.REFUSE),
     ],
@@ -121,6 +121,23 @@ def test_a_resume_ends_the_same_after_any_crash(tmp_path: Path, crashed_after: s
     assert not (sink / "_spark_metadata.tmp-run-1").exists()
 
 
+def test_a_log_that_goes_back_is_there_before_a_query_begins(tmp_path: Path) -> None:
+    source, sink = entries(tmp_path / "source", "3", "4"), tmp_path / "sink"
+    entries(sink / "_spark_metadata", "3", "4", "5")
+    checkpoint(tmp_path / "q", 4, 4)
+    (source / "root").write_text(str(sink))
+    here = str(tmp_path)
+    spec = RunSpec(SPEC_FORMAT, RunId("r"), JobName("j"), VersionId("v"), "s.py", (), {}, "local[2]", here, here, {"q": str(source)})
+    sinks.go_back(spec, records(tmp_path))
+    assert names(sink / "_spark_metadata") == {"3", "4", "5"}, "a fork's, whose root is its parent's"
+    (source / "own").touch()
+    for _ in range(2):
+        sinks.go_back(spec, records(tmp_path))
+        assert names(sink / "_spark_metadata") == {"3", "4"} and not source.exists()
+    sinks.prepare(spec, records(tmp_path), "q", str(sink), str(tmp_path / "q"), None)
+    assert names(sink / "_spark_metadata") == {"3", "4"}
+
+
 def test_a_log_that_grew_since_the_carry_stays(tmp_path: Path) -> None:
     source, sink = entries(tmp_path / "source", "3", "4"), tmp_path / "sink"
     entries(sink / "_spark_metadata", "3", "4", "5")
@@ -128,17 +145,10 @@ def test_a_log_that_grew_since_the_carry_stays(tmp_path: Path) -> None:
     assert names(sink / "_spark_metadata") == {"3", "4", "5"}
 
 
-def test_mending_removes_the_uncommitted_entry_and_its_checksum(tmp_path: Path) -> None:
-    log = entries(tmp_path / "sink" / "_spark_metadata", "7", "8", "9.compact")
-    sinks.mend(records(tmp_path), "q", tmp_path / "sink", checkpoint(tmp_path / "c", 9, 8))
-    assert {path.name for path in log.iterdir()} == {"7", ".7.crc", "8", ".8.crc"}
-    assert json.loads((tmp_path / "events.jsonl").read_text())["kind"] == "sink.mended"
-
-
 def test_a_sink_that_another_query_wrote_is_refused(tmp_path: Path) -> None:
     entries(tmp_path / "sink" / "_spark_metadata", "0", "1")
     with pytest.raises(Conflict, match="silently drop"):
-        sinks.mend(records(tmp_path), "q", tmp_path / "sink", tmp_path / "no-checkpoint")
+        sinks.refuse_ahead("q", tmp_path / "sink", tmp_path / "no-checkpoint")
 
 
 @pytest.mark.parametrize(

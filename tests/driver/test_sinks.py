@@ -67,6 +67,24 @@ def engage(drivers: Drivers, run: str, job: str, events: Path, **named: object) 
     return drivers.start(run, script, *arguments, job=job, **named)  # type: ignore[arg-type]
 
 
+COPY = """
+import sys
+from pyspark.sql import SparkSession
+
+read, output = sys.argv[1:]
+spark = SparkSession.builder.getOrCreate()
+rows = spark.readStream.schema(spark.read.parquet(read).schema).parquet(read)
+rows.writeStream.queryName("copy").trigger(availableNow=True).start(output, format="parquet").awaitTermination()
+"""
+
+
+def copy(drivers: Drivers, run: str, sink: Path) -> list[Row]:
+    """The rows that another job has read of the sink's files so far."""
+    reader = drivers.start(run, COPY, str(sink), str(drivers.output("reader")), job="reader")
+    assert reader.wait() == 0, reader.log
+    return sorted(written(drivers.output("reader")))
+
+
 @pytest.mark.spark
 @pytest.mark.usefixtures("kept_jvms")
 def test_carried_and_mended_sinks_hold_what_an_uninterrupted_run_would(drivers: Drivers) -> None:
@@ -83,13 +101,19 @@ def test_carried_and_mended_sinks_hold_what_an_uninterrupted_run_would(drivers: 
     (drivers.folder / "sink-log" / "root").write_text(str(sink))
     generate(events, 11)
 
+    assert copy(drivers, "copy-1", sink) == sorted(written(sink))
+    before = set(logged(sink))
+
     # A kill between the sink's commit and the checkpoint's.
     (checkpoint / "commits" / str(last)).unlink()
     (checkpoint / "commits" / f".{last}.crc").unlink()
     mended = engage(drivers, "run-2", "a", events)
     assert mended.wait() == 0, mended.log
-    assert [event["kind"] for event in mended.events] == ["sink.mended"]
+    assert [event["kind"] for event in mended.events] == ["sink.kept"]
+    assert (mended.progress[0]["batchId"], mended.progress[0]["sink"]["description"]) == (last, "NoopTable"), "done again without the sink"
+    assert before < set(logged(sink)), "under the names that they had"
     correct(sink, events)
+    assert copy(drivers, "copy-2", sink) == sorted(written(sink)), "nothing is read twice"
 
     carried = engage(drivers, "run-3", "b", events, sink_logs={"engagement": str(drivers.folder / "sink-log")}, taken_paths=(str(sink),))
     assert carried.wait() == 0, carried.log

@@ -20,8 +20,10 @@ from pipelines.domain.ids import JobName, QueryName, RunId, SavepointId
 from pipelines.domain.run_specs import SPEC_FORMAT, RunSpec
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.versions import version
-from pipelines.driver import sinks, sources
+from pipelines.driver import redone, sinks, sources
 from pipelines.driver.connect.queries import LATE
+from pipelines.driver.destinations import Destination
+from pipelines.driver.intercept import Asked
 from pipelines.driver.records import Records
 from pipelines.sandbox import aliases, rewriting
 from pipelines.sandbox.rewrites import RewriteTask
@@ -115,12 +117,14 @@ class Bench:
 
     def start(self, job: str) -> Any:
         """The line's query on the job's own checkpoint and output, both as they are."""
-        frame = self.line.query(self.session, self.folder)
-        writer = frame.writeStream.outputMode(self.line.mode).option("checkpointLocation", str(self.checkpoint(job)))
-        writer = writer.options(**self.line.options)
+        writer = self._writer(job).options(**self.line.options)
         endless = self.line.trigger or {"processingTime": "0 seconds"}
         writer = writer.trigger(availableNow=True) if self.line.last is None else writer.trigger(**endless)
         return matrix_sinks.SINKS[self.line.sink](writer, self.output(job), job, self.gates.get(job))
+
+    def _writer(self, job: str) -> Any:
+        frame = self.line.query(self.session, self.folder)
+        return frame.writeStream.outputMode(self.line.mode).option("checkpointLocation", str(self.checkpoint(job)))
 
     def finish(self, query: Any, job: str) -> None:
         """Waits until the query has done all that there is, or the line's last batch."""
@@ -194,6 +198,8 @@ class Bench:
             sinks.prepare(spec, records, QUERY, str(output), str(checkpoint), self.session)
         if sink_logs is None:
             sources.mend(records, QUERY, checkpoint)
+            wrote, asked = Destination(self.line.sink, self._sink_path(job)), Asked(output_mode=self.line.mode)
+            redone.redo(records, QUERY, self._writer(job), asked, wrote, str(checkpoint), lambda running: None)
         return matrix_sinks.events(folder)
 
     def rows(self, job: str, first: int = 0, last: int | None = None) -> Rows:

@@ -8,7 +8,7 @@ from typing import Any
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.runs import QueryStarted
 from pipelines.domain.sinks import FILE_SINKS
-from pipelines.driver import destinations, sinks, sources, topics
+from pipelines.driver import destinations, redone, sinks, sources, topics
 from pipelines.driver.connect import session
 from pipelines.driver.connect.lease import ClientLeases
 from pipelines.driver.connect.watching import Watching
@@ -50,11 +50,14 @@ class ConnectQueries(Queries):
         self._expected.refuse(name)
         checkpoint = self._checkpoint(writer, request, spark, name)
         self._client_leases.take(name, Path(checkpoint).parent)
+        sinks.go_back(self._spec, self._records)
         request = topics.give_own(self._spec, self._records, name, writer, request)
         destination = destinations.of(spark, request, LOCAL_FS)
         if destination.path:
             sinks.prepare(self._spec, self._records, name, destination.path, checkpoint, spark)
         goes_on = sources.mend(self._records, name, Path(checkpoint))
+        redone.redo(self._records, name, writer, request, destination, checkpoint, self._started.add)
+        self._refuse_when_closed()
         running = Running(name, launched(launch))
         _require_shared(running, checkpoint)
         self._started.add(running)
