@@ -574,4 +574,4 @@ def about(savepoints: int, rows: dict[str, int]) -> About:
     warm = (WarmProcess(4712, "", 640_000_000, True, ""), WarmProcess(4713, "/opt/python", 500_000_000, True, "pipelines.sandbox"))
     collector = Push("OTLP", "http://collector:4318/v1/metrics", 60.0, NOW_MS - 20_000)
     agent = Push("StatsD", "udp://agent:8125", 10.0, NOW_MS - 300_000, "[Errno 111] Connection refused", NOW_MS - 5_000, True)
-    return About((own, other), "local[2]", storage, server, warm, 2, (collector, agent))
+    return About((own, other), "local[2]", storage, server, warm, 1_140_000_000, 3_221_225_472, (collector, agent))

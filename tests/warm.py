@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 
-from pipelines.sandbox.pool import DRIVERS_VARIABLE, MOST_VARIABLE
+from pipelines.sandbox.pool import DRIVERS_VARIABLE, LITTLE_BYTES, MOST_BYTES, MOST_VARIABLE
 
-USUAL = 2
-"""How many a test's pool has that says so: as many as that of a server with enough memory."""
+USUAL = MOST_BYTES
+"""The bound of a test's pool that says so: that of a server with enough memory."""
+ONE = LITTLE_BYTES
+"""The bound of a pool that has one process."""
 
 
 def none_unasked() -> None:
     """Servers of tests keep no warm processes: each is warmed up by a query of its own, is done with a user's code after one task, and
-    the next one takes its place, which most tests end before it is asked for anything. A test of warm ones opens its pool with a number."""
+    the next one takes its place, which most tests end before it is asked for anything. A test of warm ones opens its pool with a bound."""
     os.environ.setdefault(MOST_VARIABLE, "0")
     os.environ.setdefault(DRIVERS_VARIABLE, "0")
 

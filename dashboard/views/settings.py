@@ -22,8 +22,7 @@ from pipelines.domain.about import About, Runtime, Server, ServerRole, Storage, 
 from pipelines.domain.access import Role
 from pipelines.domain.audit import Result
 from pipelines.verbs.system import RebuildCatalog, ShowAbout
-from pipelines.words import connectors, formats
-from pipelines.words.resources import CAN
+from pipelines.words import connectors, formats, resources
 
 RUNTIMES = (
     Column("Python"),
@@ -158,14 +157,22 @@ def _warm(about: About) -> None:
         clickable=False,
         empty="None runs now. The next verdict, reading or proof starts one, and so does a look at the plan of a fork.",
     )
-    most = f"At most {formats.plural(about.warm_most, 'process', 'processes')}" if about.warm_most else "None is kept"
-    st.caption(f"{most} (`TIDEMARK_WARM_PROCESSES`). An unused one ends after five minutes; one that a job has begun in is that job's.")
+    used = (
+        f"{resources.size(about.warm_bytes)} of at most {resources.size(about.warm_most_bytes)} of memory"
+        if about.warm_most_bytes
+        else "None is kept"
+    )
+    st.caption(f"{used} (`TIDEMARK_WARM_MIB`). An unused one ends after five minutes; one that a job has begun in is that job's.")
 
 
 def _warm_process(process: WarmProcess) -> Row:
     does = WORKS.get(process.work, process.work) or ("waits" if process.is_warm else "is warmed up")
     python = Cell(process.python or "the server's own", mono=bool(process.python))
-    return Row(str(process.pid), (Cell(str(process.pid)), python, Cell(does), number(process.memory_bytes, formats.size)))
+    return Row(str(process.pid), (Cell(str(process.pid)), python, Cell(does), number(process.memory_bytes, _memory)))
+
+
+def _memory(value: float | None) -> str:
+    return formats.MISSING if value is None else resources.size(int(value))
 
 
 def _server(server: Server) -> None:
@@ -179,7 +186,7 @@ def _server(server: Server) -> None:
                 ("Version", f"{escape(server.version)}{_commit(server)}"),
                 ("Process", f"{server.pid}"),
                 ("Jobs' code runs as", _code_rights(server)),
-                ("Limits of jobs are held", f'<span class="tm-muted">{escape(CAN[server.holds])}</span>'),
+                ("Limits of jobs are held", f'<span class="tm-muted">{escape(resources.CAN[server.holds])}</span>'),
                 ("Drivers' logs", f'<span class="tm-mono">{escape(server.driver_logs)}</span>'),
                 ("Log of the server", "stderr of the server"),
             ]

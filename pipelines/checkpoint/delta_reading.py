@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,11 +23,14 @@ class Described:
 @dataclass(frozen=True)
 class Needed:
     """What lies after a position. `gone`: versions whose commits are not there; `files`: path, as in the log, -> when it was removed
-    again (epoch ms), None for one that the table still has."""
+    again (epoch ms), None for one that the table still has; `deleting` and `rewriting`: versions that remove rows, without and with adding
+    some: at these a source may fail."""
 
     gone: tuple[int, ...]
     newest: int
     files: Mapping[str, int | None] = field(default_factory=dict)
+    deleting: tuple[int, ...] = ()
+    rewriting: tuple[int, ...] = ()
 
 
 def described(storage: Storage, log: LogNames) -> Described:
@@ -49,8 +52,16 @@ def needed(storage: Storage, log: LogNames, begin: Position, at: Position) -> Ne
         return Needed(gone, log.newest)
     if begin.in_snapshot:
         log.needed(begin.version)
-    files = dict.fromkeys(_of_version(storage, log, at)[at.read :])
-    return Needed((), log.newest, _after(storage, log, at, files))
+    files: dict[str, int | None] = dict.fromkeys(_of_version(storage, log, at)[at.read :])
+    deleting: list[int] = []
+    rewriting: list[int] = []
+    for version in range(at.version + at.in_snapshot, log.newest + 1):
+        actions = list(delta_log.actions(storage, log.commits[version].path))
+        if version > at.version:
+            _follow(files, actions)
+        if _changes(actions, "remove"):
+            (rewriting if _changes(actions, "add") else deleting).append(version)
+    return Needed((), log.newest, files, tuple(deleting), tuple(rewriting))
 
 
 def _of_version(storage: Storage, log: LogNames, at: Position) -> list[str]:
@@ -60,15 +71,18 @@ def _of_version(storage: Storage, log: LogNames, at: Position) -> list[str]:
     return list(_additions(storage, log.commits[at.version].path)) if at.version in log.commits else []
 
 
-def _after(storage: Storage, log: LogNames, at: Position, files: dict[str, int | None]) -> Mapping[str, int | None]:
-    """`files` and those of all later versions, each with when it was removed."""
-    for version in range(at.version + 1, log.newest + 1):
-        for action in delta_log.actions(storage, log.commits[version].path):
-            if (added := action.get("add")) and added.get("dataChange") is not False:
-                files.setdefault(added["path"], None)
-            if (removed := action.get("remove")) and removed.get("path") in files:
-                files[removed["path"]] = removed.get("deletionTimestamp")
-    return files
+def _follow(files: dict[str, int | None], actions: Sequence[Mapping[str, Any]]) -> None:
+    """Puts what a later version adds to `files`, and when it removes some of them."""
+    for action in actions:
+        if (added := action.get("add")) and added.get("dataChange") is not False:
+            files.setdefault(added["path"], None)
+        if (removed := action.get("remove")) and removed.get("path") in files:
+            files[removed["path"]] = removed.get("deletionTimestamp")
+
+
+def _changes(actions: Sequence[Mapping[str, Any]], kind: str) -> bool:
+    """Whether a commit has an action of the kind that changes rows: a compaction's do not."""
+    return any(action[kind].get("dataChange") is not False for action in actions if action.get(kind))
 
 
 def _additions(storage: Storage, path: str) -> Iterator[str]:

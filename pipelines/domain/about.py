@@ -124,7 +124,9 @@ class About:
     storage: Storage
     server: Server
     warm: tuple[WarmProcess, ...] = ()
-    warm_most: int = 0
-    """How many Spark processes may be kept; 0 where none is."""
+    warm_bytes: int = 0
+    """What they take now, together."""
+    warm_most_bytes: int = 0
+    """How much memory they may take; 0 where none is kept."""
     pushes: tuple[Push, ...] = ()
     """Where the server pushes its metrics to."""

@@ -50,7 +50,7 @@ class Step:
     answer: Answer
     way: Way
     rows: Count
-    """Rows that the SQL gave, as far as they were counted; of a script 0."""
+    """Rows that the SQL gave, or that the script named, as far as they were counted."""
     took_ms: Took
 
 
@@ -106,7 +106,7 @@ class Bisection:
     """Of all batches after `right` up to `wrong`; none where Spark no longer keeps their offsets."""
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
-    """What the SQL says is wrong as of the first wrong batch: JSON values, at most so many as were asked for."""
+    """What the SQL gives, or the script names, as wrong as of the first wrong batch: JSON values, at most so many as were asked for."""
     more: bool
     """Whether there are more of them."""
     created_ms: Moment

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import json
 import re
 from collections.abc import Mapping
@@ -20,6 +21,19 @@ LOG_KEPT_MS, FILES_KEPT_MS = 30 * DAY_MS, 7 * DAY_MS
 """What Delta keeps where the table does not say it (`DeltaConfigs`)."""
 _UNITS = {"week": 7 * DAY_MS, "day": DAY_MS, "hour": HOUR_MS, "minute": MINUTE_MS, "second": 1_000, "millisecond": 1}
 _PART = re.compile(r"(\d+) +(week|day|hour|minute|second|millisecond)s?")
+
+
+class Removals(enum.StrEnum):
+    """What a Delta source does at a commit that removes rows, by its options (Delta's `DeltaSource.validateCommitAndDecideSkipping`)."""
+
+    FAIL = "fail"
+    """Its query ends there."""
+    IGNORE_DELETES = "ignoreDeletes"
+    """It does at one that rewrites rows, and passes over one that deletes alone."""
+    IGNORE_CHANGES = "ignoreChanges"
+    """It reads all that was written anew, and passes over the rest."""
+    SKIP = "skipChangeCommits"
+    """It passes over the whole commit."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +66,16 @@ def offset_of(place: Position) -> str:
     """The position as Delta writes it."""
     raw = {"sourceVersion": 1, TABLE: place.table, VERSION: place.version, INDEX: place.read - 1, SNAPSHOT: place.in_snapshot}
     return json.dumps(raw, separators=(",", ":"))
+
+
+def removals(options: Mapping[str, str]) -> Removals:
+    """What a source with these options, by their names in lower case, does."""
+    given = {name for name, value in options.items() if value.lower() == "true"}
+    if "skipchangecommits" in given:
+        return Removals.SKIP
+    if given & {"ignorechanges", "ignorefiledeletion"}:
+        return Removals.IGNORE_CHANGES
+    return Removals.IGNORE_DELETES if "ignoredeletes" in given else Removals.FAIL
 
 
 def log_kept_ms(configuration: Mapping[str, str]) -> int | None:

@@ -48,6 +48,8 @@ class Holding:
     """What is gone, the first `MOST_GAPS`."""
     has_folder: bool = True
     """Whether the folder of files that are gone is there: Spark then reads what is left in it, and says nothing."""
+    stops: str = ""
+    """What the query ends at though the source has all, in a sentence without its stop; empty where nothing is known to be in its way."""
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,9 @@ class QueryStarted:
     """What of its plan depends on the clock or on chance (`rand()`); not what its Python functions do."""
     sign_ins: tuple[Mapping[str, str], ...] = ()
     """How each of `sources` signs in to its Kafka (`kafka_sign_ins.noted`), no secret but by reference; nothing where none does."""
+    removals: tuple[str, ...] = ()
+    """What each of `sources` does where a commit of its Delta table removes rows (`delta.Removals`), empty for any other source; nothing
+    where all are empty, and of runs before it was recorded."""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -108,10 +108,9 @@ class QueryImage:
     location: str = ""
     """The checkpoint location that the script gave it, with `{output}` for the job's own directory; empty where it gave none."""
     brokers: tuple[str, ...] = ()
-    """`host:port,…` of the Kafka that each of `sources` reads (`SASL_SSL://host:port` where it takes a sign-in), empty for any other
-    source and for one that may pass over rows that are gone (`failOnDataLoss` false); nothing where all are empty."""
     tables: tuple[str, ...] = ()
-    """The folder or URL of the Delta or Iceberg table that each of `sources` reads, as `brokers`."""
+    removals: tuple[str, ...] = ()
+    """These as in `QueryStarted`; no `removals` in a savepoint of before they were recorded."""
     table: TableImage | None = None
     """Of a Delta table in a folder of this machine; None for any other sink, and in a savepoint that an earlier Tidemark took."""
     snapshot: SnapshotImage | None = None

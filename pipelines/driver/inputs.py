@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from pipelines.domain import kafka_sign_ins
-from pipelines.domain.delta import DELTA
+from pipelines.domain import delta, kafka_sign_ins
 from pipelines.domain.iceberg import ICEBERG
 from pipelines.domain.kafka import KAFKA
 from pipelines.driver import secret_values
@@ -47,6 +46,7 @@ class Read:
     brokers: tuple[str, ...]
     tables: tuple[str, ...]
     sign_ins: tuple[Mapping[str, str], ...]
+    removals: tuple[str, ...]
 
 
 def read(frame: Any, default_fs: str) -> Read:
@@ -57,7 +57,8 @@ def read(frame: Any, default_fs: str) -> Read:
     sign_ins = tuple(
         kafka_sign_ins.noted(_given(leaf.extraOptions(), kafka_sign_ins.READ), referred) if _is_kafka(leaf) else {} for leaf in sources
     )
-    return Read(tuple(map(_name, sources)), _if_any(brokers), _if_any(tables), _if_any(sign_ins))
+    removals = tuple(_removals(leaf.dataSource()) if _is_file(leaf) else "" for leaf in sources)
+    return Read(tuple(map(_name, sources)), _if_any(brokers), _if_any(tables), _if_any(sign_ins), _if_any(removals))
 
 
 def names(frame: Any) -> tuple[str, ...]:
@@ -108,11 +109,19 @@ def _broker(options: Any) -> str:
 def _table(source: Any, default_fs: str) -> str:
     options = _options(source.options())
     is_whole = options.get(FAILS.lower(), "true").lower() == "true" and not any(options.get(name, "").lower() == "true" for name in CHANGES)
-    if str(source.className()).lower() != DELTA or not is_whole:
+    if not _is_delta(source) or not is_whole:
         return ""
     named = source.catalogTable()
     place = options.get("path") or (str(named.get().location()) if named.isDefined() else "")
     return str(local_path(place, default_fs) or place) if place else ""
+
+
+def _is_delta(source: Any) -> bool:
+    return str(source.className()).lower() == delta.DELTA
+
+
+def _removals(source: Any) -> str:
+    return delta.removals(_options(source.options())) if _is_delta(source) else ""
 
 
 def _iceberg_table(leaf: Any, default_fs: str) -> str:

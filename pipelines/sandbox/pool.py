@@ -1,7 +1,8 @@
 """Warm Spark processes: started when they are likely to be needed, given one task after the other, ended when nobody has asked for a while.
 
-A process that has run a user's code is given nothing else; another one takes its place. Without a server the pool is closed: each task
-has a process that it starts cold, and that ends with it.
+A process that has run a user's code is given nothing else; another one takes its place. All of them together have a bound on their memory:
+where there is no room for another one, and without a server, whose pool is closed, a task has a process that it starts cold, and that ends
+with it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import psutil
 
 from pipelines.domain.about import WarmProcess
 from pipelines.domain.errors import Unavailable
+from pipelines.domain.resources import MIB
 from pipelines.domain.runtimes import Runtime
 from pipelines.sandbox import environment, processes
 from pipelines.sandbox.members import Kind, Member
@@ -26,22 +28,29 @@ from pipelines.sandbox.processes import WHOLE, Share
 from pipelines.sandbox.requests import Request
 from pipelines.workers.idle_timer import IdleTimer
 
-MOST_VARIABLE = "TIDEMARK_WARM_PROCESSES"
-"""How many processes there may be; 0 for none."""
+MOST_VARIABLE = "TIDEMARK_WARM_MIB"
+"""How much memory the processes may take together, in MiB; 0 for none."""
+MOST_BYTES = 3_072 * MIB
+LITTLE_BYTES = 1_024 * MIB
+"""Of a machine with less memory than `ROOMY_BYTES`: one process."""
+EXPECTED_BYTES = 720 * MIB
+"""What one that waits takes with its JVM, at most: 530 to 600 MiB were measured, with a heap of 1 GiB and of 4. One counts as no less when
+another one is to begin: it may only just have begun itself."""
 DRIVERS_VARIABLE = "TIDEMARK_WARM_DRIVERS"
 """How many of them are begun with a server, for its first jobs; 0 where no job is to begin in one."""
 DRIVERS = 2
 """An example begins two: the job, and what makes its input."""
 ROOMY_BYTES = 6_000_000_000
-"""A machine with less memory has one process."""
+"""A machine has as much memory, or is a small one."""
 IDLE_S = 300.0
 PREFIX = "warm-"
 
 
-def most_processes() -> int:
+def most_bytes() -> int:
     """The bound, from the environment, else by the machine's memory."""
     setting = os.environ.get(MOST_VARIABLE, "")
-    return int(setting) if setting.isdigit() else 2 if psutil.virtual_memory().total > ROOMY_BYTES else 1
+    usual = MOST_BYTES if psutil.virtual_memory().total > ROOMY_BYTES else LITTLE_BYTES
+    return int(setting) * MIB if setting.isdigit() else usual
 
 
 def most_drivers() -> int:
@@ -73,21 +82,21 @@ class Pool:
         self._lock = threading.Lock()
         self._members: list[Member] = []
         self._timer = IdleTimer(idle_s, self._end_idle)
-        self.most = 0
-        """How many processes there may be; 0 while the pool is closed."""
+        self.most_bytes = 0
+        """How much memory the processes may take together; 0 while the pool is closed."""
         self.drivers = 0
         """How many of them a server begins with; 0 where no job begins in one."""
 
-    def open(self, home: Path, most: int | None = None) -> None:
+    def open(self, home: Path, bound_bytes: int | None = None) -> None:
         """From now on processes are kept, with their folders in `home`."""
         self._home = home
-        self.most = most_processes() if most is None else most
-        self.drivers = min(self.most, most_drivers())
+        self.most_bytes = most_bytes() if bound_bytes is None else bound_bytes
+        self.drivers = most_drivers() if self.most_bytes else 0
 
     def close(self) -> None:
         """Ends all processes, also in the middle of a task."""
         with self._lock:
-            self.most = self.drivers = 0
+            self.most_bytes = self.drivers = 0
             self._timer.stop()
             members, self._members = self._members, []
         for member in members:
@@ -96,7 +105,7 @@ class Pool:
     def expect(self, runtime: Runtime, master: str, conf: Mapping[str, str], most: int = 1) -> None:
         """Warms processes up until `most` of the kind wait, as far as there is room: somebody is likely to ask for them. Where none can be
         started nothing is said: who asks for one is told."""
-        if not self.most:
+        if not self.most_bytes:
             return
         with suppress(Unavailable), self._lock:
             kind = Kind.of(runtime, master, conf)
@@ -155,20 +164,41 @@ class Pool:
         return sorted(waiting, key=lambda member: not member.is_warm)
 
     def _begun(self, kind: Kind) -> Member | None:
-        """Another process, where a bound allows it; one that waits and is of another kind gives way."""
-        if not self.most or not kind.is_local:
+        """Another process, where the bound has room for it."""
+        if not self.most_bytes or not kind.is_local:
             return None
         for member in [member for member in self._members if not member.is_alive or member.is_stuck]:
             self._end(member)
-        others = sorted((member for member in self._members if not member.work and member.kind != kind), key=lambda member: member.used_s)
-        if len(self._members) >= self.most and others:
-            self._end(others[0])
-        if len(self._members) >= self.most:
+        if not self._has_room(kind):
             return None
         self._home.mkdir(parents=True, exist_ok=True)
         member = Member(kind, Path(tempfile.mkdtemp(prefix=PREFIX, dir=self._home)))
         self._members.append(member)
         return member
+
+    def _has_room(self, kind: Kind) -> bool:
+        """Whether another process of the kind may begin: those that wait and are of another kind give way, the longest unused first."""
+        others = sorted((member for member in self._members if not member.work and member.kind != kind), key=lambda member: member.used_s)
+        taken = {member: max(member.memory_bytes, EXPECTED_BYTES) for member in self._members}
+        free = self.most_bytes - sum(taken.values())
+        if free + sum(taken[member] for member in others) < EXPECTED_BYTES:
+            return False
+        while free < EXPECTED_BYTES:
+            member = others.pop(0)
+            free += taken[member]
+            self._end(member)
+        return True
+
+    def keep_within(self) -> None:
+        """Ends processes that wait, the largest first, as long as all of them take more than the bound. Those that do something go on: a
+        heap that a task has filled is not given back, and its process ends when it waits."""
+        with self._lock:
+            taken = {member: member.memory_bytes for member in self._members}
+            waiting = sorted((member for member in self._members if not member.work), key=lambda member: taken[member])
+            while waiting and sum(taken.values()) > self.most_bytes:
+                member = waiting.pop()
+                del taken[member]
+                self._end(member)
 
     def _put_back(self, member: Member, is_kept: bool) -> None:
         with self._lock:
@@ -176,6 +206,7 @@ class Pool:
             if not is_kept and member in self._members:
                 self._end(member)
             self._begin_timer()
+        self.keep_within()
 
     def _end(self, member: Member) -> None:
         self._members.remove(member)

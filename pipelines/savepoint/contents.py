@@ -139,6 +139,7 @@ def _blank(place: QueryLocation, query_id: str, files: Sequence[StoredFile]) -> 
         location=place.location,
         brokers=place.brokers,
         tables=place.tables,
+        removals=place.removals,
     )
 
 

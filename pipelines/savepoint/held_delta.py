@@ -3,7 +3,7 @@ takes once the table has removed them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from urllib.parse import quote, urlsplit
@@ -12,13 +12,16 @@ from pipelines.checkpoint import delta_log, delta_reading
 from pipelines.checkpoint.delta_log import LogNames
 from pipelines.checkpoint.delta_reading import Needed
 from pipelines.domain import delta
-from pipelines.domain.delta import Position
+from pipelines.domain.delta import Position, Removals
 from pipelines.domain.errors import Corrupt, NotFound, Unsupported
 from pipelines.domain.holdings import MOST_GAPS, Holding, Usable
 from pipelines.domain.ids import QueryName
 from pipelines.savepoint.held_files import Seen
 from pipelines.storage.addresses import open_storage
 from pipelines.words import formats
+
+MOST_NAMED = 5
+"""Versions that are named; the rest is counted."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,8 @@ class Reading:
     folder: str
     begin: Position
     at: Position
+    removals: str = ""
+    """As `QueryImage.removals` has it of this source."""
 
 
 def holding(place: Reading, seen: Seen) -> Holding:
@@ -56,7 +61,7 @@ def holding(place: Reading, seen: Seen) -> Holding:
         which = f"{len(lost):,} of the {len(needed.files):,} files that {name} added from version {place.at.version} on"
         return answer(Usable.NO, f"{which} are gone, as by a vacuum", gone=len(lost), gaps=tuple(lost[:MOST_GAPS]))
     until_ms, keeps_ms = min(_ends(log, place, needed, described.configuration), default=(None, None))
-    return answer(Usable.YES, _whole(name, place.at, needed), until_ms, keeps_ms)
+    return answer(Usable.YES, _whole(name, place.at, needed), until_ms, keeps_ms, stops=_stops(name, place.removals, needed))
 
 
 def _without_commits(answer: partial[Holding], name: str, log: LogNames, needed: Needed) -> Holding:
@@ -85,6 +90,28 @@ def _whole(name: str, at: Position, needed: Needed) -> str:
         return f"{name} has no rows after version {at.version - 1} yet"
     versions = f"it is {formats.plural(behind, 'version')} behind"
     return f"{name} has all {formats.plural(len(needed.files), 'file')} from version {at.version} on: {versions}"
+
+
+def _stops(name: str, removals: str, needed: Needed) -> str:
+    """What the source fails at by its options, or may fail at where they were not noted; empty where it passes over all of that."""
+    if removals in (Removals.SKIP, Removals.IGNORE_CHANGES):
+        return ""
+    deleting = () if removals == Removals.IGNORE_DELETES else needed.deleting
+    kinds = (("delete", deleting), ("rewrite", needed.rewriting))
+    changes = " and ".join(f"{_versions(versions)} {what}{'s' if len(versions) == 1 else ''} rows" for what, versions in kinds if versions)
+    if not changes:
+        return ""
+    other = Removals.SKIP if needed.rewriting else f"{Removals.SKIP} or {Removals.IGNORE_DELETES}"
+    if not removals:
+        return f"of {name} {changes}: a source without {other} fails there, and whether this one has it was not noted"
+    return f"of {name} {changes}: its source fails there, unless the code gives it {other}"
+
+
+def _versions(versions: Sequence[int]) -> str:
+    """`version 7`, `versions 7, 9 and 12 more`."""
+    named = ", ".join(map(str, versions[:MOST_NAMED]))
+    more = f" and {len(versions) - MOST_NAMED:,} more" if len(versions) > MOST_NAMED else ""
+    return f"version{'' if len(versions) == 1 else 's'} {named}{more}"
 
 
 def _url(folder: str, path: str) -> str:

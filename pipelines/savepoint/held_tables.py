@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pipelines.checkpoint import offsets as offset_log
 from pipelines.domain import delta, offsets
 from pipelines.domain.delta import Position
@@ -26,13 +28,18 @@ def reading(image: QueryImage, offset: SourceOffset, checkpoint: Storage) -> Rea
         return held_iceberg.Reading(image.query, offset.source, folder(image, offset), at)
     before = _before(checkpoint, image.batch, offset)
     begin = before if before is not None and before.table == at.table else at
-    return held_delta.Reading(image.query, offset.source, folder(image, offset), begin, at)
+    return held_delta.Reading(image.query, offset.source, folder(image, offset), begin, at, _noted(image, offset, image.removals))
 
 
 def folder(image: QueryImage, offset: SourceOffset) -> str:
     """The folder or URL of the table that the source at `offset` reads; empty where nobody noted it."""
+    return _noted(image, offset, image.tables)
+
+
+def _noted(image: QueryImage, offset: SourceOffset, of_sources: Sequence[str]) -> str:
+    """What of the image's sources, one by one, is noted of the one at `offset`; empty where it is not."""
     places = [source_offset.source for source_offset in image.offsets]
-    return image.tables[places.index(offset.source)] if len(image.tables) == len(places) else ""
+    return of_sources[places.index(offset.source)] if len(of_sources) == len(places) else ""
 
 
 def holding(place: Reading, seen: Seen) -> Holding:

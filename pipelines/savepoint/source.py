@@ -27,6 +27,8 @@ class QueryLocation:
     """As `QueryStarted.brokers`."""
     tables: tuple[str, ...] = ()
     """As `QueryStarted.tables`."""
+    removals: tuple[str, ...] = ()
+    """As `QueryStarted.removals`."""
     operators: int = 0
     """Stateful operators that the query is known to have at least, whatever is left of its checkpoint."""
 
@@ -60,6 +62,7 @@ def job_source(job: JobName, run: RunId | None, version: Version, started: Itera
             record.location,
             record.brokers,
             record.tables,
+            record.removals,
             record.operators,
         )
         for record in newest.values()

@@ -1,7 +1,8 @@
 """Spark processes that are up before the next job begins: which kinds are likely to be needed, and when one is started.
 
 A server begins with some for jobs without confs of their own. A job that has begun, or failed and waits for its restart, has another one of
-its kind follow: the next one to begin is likely to be a fork of it, or itself. The pool ends those that nobody has needed for a while.
+its kind follow: the next one to begin is likely to be a fork of it, or itself. The pool ends those that nobody has needed for a while, and
+is looked after here: a process that has grown beyond the bound on their memory ends, though nobody asks for another one.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pipelines.sandbox.pool import Pool
 
 AFTER_S = 20.0
 """After a job has begun, whose first batches need the processors more."""
+MEASURED_EVERY_S = 5.0
 
 
 class Warmth:
@@ -24,6 +26,7 @@ class Warmth:
         self._pool = pool
         self._after_s = after_s
         self._due: list[tuple[float, Runtime, RunSpec]] = []
+        self._measured_s = 0.0
 
     def begin(self) -> None:
         """Warms up what a server begins with."""
@@ -41,7 +44,10 @@ class Warmth:
             self._pool.expect(runtime, spec.master, spec.conf)
 
     def tick(self) -> None:
-        """Warms up what is due."""
+        """Warms up what is due, and ends what takes too much memory."""
+        if time.monotonic() - self._measured_s >= MEASURED_EVERY_S:
+            self._measured_s = time.monotonic()
+            self._pool.keep_within()
         if self._due and self._due[0][0] <= time.monotonic():
             _, runtime, spec = self._due.pop()
             self._pool.expect(runtime, spec.master, spec.conf)

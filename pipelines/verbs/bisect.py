@@ -19,7 +19,8 @@ from pipelines.verbs.verb import Change, Http, Kind, Question, Works, named, opt
 SQL = "One SELECT over the view 'output' ('state' with --over state): every row that it gives is wrong, none means that all is right."
 SCRIPT = (
     "A Python script that judges instead. Its last argument is a folder with the query's data files in output/ (or state/, in Parquet), as "
-    "of one batch. Exit code 0: right, 125: cannot say, 1 to 127: wrong, else the bisection ends."
+    "of one batch. Exit code 0: right, 125: cannot say, 1 to 127: wrong, else the bisection ends. It names what is wrong by lines of JSON "
+    "(an object for each key or row) in wrong.jsonl in that folder."
 )
 
 

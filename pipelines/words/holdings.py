@@ -45,14 +45,15 @@ def gone(holdings: Holdings) -> str:
 
 
 def why(holdings: Holdings) -> str:
-    """The reason of each source that is not simply usable; of all where none is."""
-    telling = [holding for holding in holdings.sources if holding.usable is not Usable.YES] or holdings.sources
+    """The reason of each source that is not simply usable; of all where each is."""
+    telling = [holding for holding in holdings.sources if holding.usable is not Usable.YES or holding.stops] or holdings.sources
     return "; ".join(dict.fromkeys(_described(holding) for holding in telling))
 
 
 def _described(holding: Holding) -> str:
     named = f", such as {holding.gaps[0]}" if holding.gaps and holding.gaps[0] not in holding.why else ""
-    return f"{holding.query}, source {holding.source}: {holding.why}{named}"
+    stops = f"; {holding.stops}" if holding.stops else ""
+    return f"{holding.query}, source {holding.source}: {holding.why}{named}{stops}"
 
 
 def hint(holdings: Holdings | None, now_ms: float) -> str:

@@ -37,9 +37,10 @@ DRIVER_LOGS = f"jobs/JOB/runs/RUN/{LOG_FILE}"
 @answers(ShowAbout)
 def about(context: Context, question: ShowAbout) -> About:
     """Runtimes, storage and server as of now; the version of a Java is read once."""
+    warm = context.sparks.processes()
     return About(
         *(_runtimes(context), masters.DEFAULT, _storage(context), _server(context)),
-        *(context.sparks.processes(), context.sparks.most, tuple(context.pushes.values())),
+        *(warm, sum(process.memory_bytes for process in warm), context.sparks.most_bytes, tuple(context.pushes.values())),
     )
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from pipelines.sandbox.pool import DRIVERS
 from pipelines.workspace import example
 from tests.browser.conftest import FLAGS
 from tests.browser.serving import Served, served
@@ -36,7 +37,7 @@ STOPWATCH = """() => {
 
 def warm(server: Served) -> bool:
     about = server.ask("/about")
-    return len(about["warm"]) == about["warm_most"] and all(process["is_warm"] for process in about["warm"])
+    return len(about["warm"]) == DRIVERS and all(process["is_warm"] for process in about["warm"])
 
 
 def first_batch_s(page: Page, server: Served) -> float:

@@ -16,7 +16,7 @@ from pipelines.verbs.face import do
 from pipelines.verbs.state_difference import CompareState, ShowStateDifference
 from pipelines.verbs.state_key import LookUpKey
 from tests.savepoint.matrix import FORMAT_2, configured
-from tests.warm import one_environment
+from tests.warm import ONE, one_environment
 from tests.workspace.conftest import House, query_line
 
 pytestmark = [pytest.mark.bench, pytest.mark.spark, pytest.mark.timeout(3600)]
@@ -43,7 +43,7 @@ def test_a_key_and_a_difference(spark: Any, tmp_path: Path, store: str) -> None:
     house.append(run, QUERIES_FILE, query_line(str(at), "").replace('"parquet"', '"noop"'))
     house.see(run, RunState.STOPPED)
     one_environment()
-    house.face.context.sparks.open(tmp_path / "pool", 1)
+    house.face.context.sparks.open(tmp_path / "pool", ONE)
     try:
         took = [_timed(house, key) for key in (5, *range(10, 10 + WARM))]
         began = time.perf_counter()

@@ -90,7 +90,7 @@ def with_token(root: Path, role: Role = Role.OPERATOR) -> str:
 def serving(root: Path, log: Path, *options: str) -> Iterator[int]:
     """The port of a real server of the workspace."""
     command = [sys.executable, "-c", PROGRAM, "--port", "0", "--workspace", str(root), *options]
-    environ = {**os.environ, "PYTHONUNBUFFERED": "1", "TIDEMARK_WARM_PROCESSES": "0"}
+    environ = {**os.environ, "PYTHONUNBUFFERED": "1", "TIDEMARK_WARM_MIB": "0"}
     with log.open("wb") as out, subprocess.Popen(command, cwd=ROOT, env=environ, stdout=out, stderr=subprocess.STDOUT) as server:
         try:
             until(lambda: "serves http" in log.read_text() or server.poll() is not None, 120)

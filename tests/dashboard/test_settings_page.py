@@ -33,6 +33,7 @@ def test_it_says_what_jobs_and_the_workspace_stand_on(opened: Opener) -> None:
         "1a2b3c4d5e6f",
         "this machine alone",
         "<dt>Jobs</dt><dd>3</dd>",
+        "1.06 GiB of at most 3 GiB of memory",
     ):
         assert part in words
     assert tables(app) == {

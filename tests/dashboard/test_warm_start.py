@@ -17,7 +17,7 @@ pytestmark = pytest.mark.spark
 
 def test_the_first_job_begins_in_a_warm_process(tmp_path: Path) -> None:
     root = tmp_path / "ws"
-    with served(root, tmp_path / "log", **{DRIVERS_VARIABLE: "1", MOST_VARIABLE: "1"}) as server:
+    with served(root, tmp_path / "log", **{DRIVERS_VARIABLE: "1", MOST_VARIABLE: "1024"}) as server:
         until(lambda: [process["is_warm"] for process in server.ask("/about")["warm"]] == [True], 200)
         (waiting,) = server.ask("/about")["warm"]
         server.tell("/jobs", {"name": "first", "script": "first.py", "code": "print('up')\n"})

@@ -28,7 +28,7 @@ from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.stop import Stop
-from tests import wheels
+from tests import warm, wheels
 from tests.driver.process import CONF, batches
 from tests.other_user import NAME, passable
 from tests.waiting import until
@@ -145,7 +145,7 @@ def test_a_warm_process_and_rewritten_state_are_the_users(folder: Path, monkeypa
 def warm_up(server: Server, runtime: Runtime) -> int:
     """The pid of the process that waits, warm: the next job begins in it."""
     pool = server.face.context.sparks
-    pool.open(server.face.layout.warm, 1)
+    pool.open(server.face.layout.warm, warm.ONE)
     pool.drivers = 1
     pool.expect(runtime, MASTER, as_another.CONF)
     until(lambda: any(process.is_warm for process in pool.processes()), 200)

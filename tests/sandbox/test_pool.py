@@ -14,11 +14,12 @@ from typing import Any
 import psutil
 import pytest
 
+from pipelines.domain.resources import MIB
 from pipelines.domain.runtimes import OWN
 from pipelines.sandbox import gateway, states
 from pipelines.sandbox.counts import TASK_FORMAT, CountTask, Store
 from pipelines.sandbox.environment import ROOT
-from pipelines.sandbox.pool import Pool, Work
+from pipelines.sandbox.pool import EXPECTED_BYTES, MOST_VARIABLE, Pool, Work
 from tests import java, warm
 from tests.waiting import until
 
@@ -32,7 +33,7 @@ class Asked:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.pool = Pool()
-        self.pool.open(folder / "sandbox", 2)
+        self.pool.open(folder / "sandbox", warm.USUAL)
         self._numbers = count()
 
     def new_folder(self) -> Path:
@@ -104,12 +105,41 @@ def test_a_closed_pool_keeps_nothing(tmp_path: Path) -> None:
 
 def test_a_process_that_nobody_asks_for_ends(tmp_path: Path) -> None:
     pool = Pool(idle_s=0.3)
-    pool.open(tmp_path, 1)
+    pool.open(tmp_path, warm.ONE)
     pool.expect(OWN, "local[2]", {})
     (process,) = pool.processes()
     until(lambda: not pool.processes())
     assert not psutil.pid_exists(process.pid) and not list(tmp_path.iterdir())
     pool.close()
+
+
+def test_together_they_take_no_more_memory_than_the_bound(tmp_path: Path) -> None:
+    """One that has just begun counts as what it is going to take, and gives way to one of another kind; what takes more ends."""
+    pool = Pool()
+    pool.open(tmp_path, 2 * EXPECTED_BYTES)
+    pool.expect(OWN, "local[2]", {}, most=3)
+    first, second = pool.processes()
+    pool.expect(OWN, "local[2]", {"spark.driver.memory": "700m"})
+    assert first.pid not in (pids := [process.pid for process in pool.processes()]) and pids[0] == second.pid and len(pids) == 2
+    pool.keep_within()
+    assert len(pool.processes()) == 2
+    until(lambda: all(process.memory_bytes > 20 * MIB for process in pool.processes()))
+    pool.most_bytes = 25 * MIB
+    pool.keep_within()
+    assert len(pool.processes()) <= 1
+    pool.most_bytes = 1
+    pool.keep_within()
+    assert not pool.processes() and not list(tmp_path.iterdir())
+    pool.expect(OWN, "local[2]", {})
+    assert not pool.processes(), "there is no room for one"
+    pool.close()
+
+
+def test_the_bound_is_one_of_memory_from_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv(MOST_VARIABLE, "2048")
+    pool = Pool()
+    pool.open(tmp_path)
+    assert pool.most_bytes == 2 * 1024**3
 
 
 SERVER = """
@@ -118,7 +148,7 @@ from pathlib import Path
 from pipelines.domain.runtimes import OWN
 from pipelines.sandbox.pool import Pool
 pool = Pool()
-pool.open(Path(sys.argv[1]), 1)
+pool.open(Path(sys.argv[1]), int(sys.argv[2]))
 pool.expect(OWN, "local[2]", {})
 print(pool.processes()[0].pid, flush=True)
 time.sleep(600)
@@ -127,7 +157,9 @@ time.sleep(600)
 
 @pytest.mark.spark
 def test_it_ends_by_itself_when_the_server_is_killed(tmp_path: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", SERVER, str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=ROOT) as server:
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVER, str(tmp_path), str(warm.ONE)], stdout=subprocess.PIPE, text=True, cwd=ROOT
+    ) as server:
         try:
             assert server.stdout is not None
             process = psutil.Process(int(server.stdout.readline()))
@@ -200,6 +232,9 @@ def test_a_task_that_dies_or_is_cancelled_ends_its_process_and_no_other(asked: A
         pass
 
     def cancel() -> None:
+        asked.pool.most_bytes = 1
+        asked.pool.keep_within()
+        assert asked.pids() == [pid], "it does something"
         raise Cancelled
 
     (pid,) = asked.pids()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from pipelines.verbs.bisect import Bisect, ListBisections, ShowBisection
 from pipelines.verbs.face import do
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.take import Take
-from pipelines.workspace.bisections import changes
+from pipelines.workspace.bisections import changes, named_rows
 from pipelines.workspace.compare import batches
 from tests.savepoint.golden import lay_checkpoint, lay_output
 from tests.workspace.conftest import NEWEST, House, query_line
@@ -106,6 +107,42 @@ def test_a_script_that_cannot_say_is_passed_over(house: House, ends: dict[str, A
     bisection = do(house.face, Bisect(script=script, **ends))
     assert (bisection.right, bisection.wrong) == (10, 13)
     assert [step.answer for step in bisection.steps].count(Answer.SKIPPED) == 2
+
+
+NAMING = """
+import json, os, sys
+if int(os.environ["TIDEMARK_BATCH"]) < {wrong}:
+    sys.exit(0)
+with open(os.path.join(sys.argv[-1], "wrong.jsonl"), "w") as file:
+    for at in range(3):
+        file.write(json.dumps({{"post": f"p{{at}}", "views": at, "at": {{"minute": 7}}}} if at else {{"post": "only", "of": 5.5}}) + "\\n")
+sys.exit(1)
+"""
+
+
+def test_a_script_names_what_is_wrong(house: House, ends: dict[str, Any]) -> None:
+    script = NAMING.format(wrong=12)
+    bisection = do(house.face, Bisect(script=script, **ends))
+    assert (bisection.right, bisection.wrong, bisection.columns, bisection.more) == (11, 12, ("post", "of", "views", "at"), False)
+    assert bisection.rows == (("only", 5.5, None, None), ("p1", None, 1, {"minute": 7}), ("p2", None, 2, {"minute": 7}))
+    assert {step.rows for step in bisection.steps if step.answer is Answer.WRONG} == {3}
+    fewer = do(house.face, Bisect(script=script, examples=2, **ends))
+    assert (len(fewer.rows), fewer.more) == (2, True)
+    no_rows = do(house.face, Bisect(script=script.replace("range(3)", "range(0)"), **ends))
+    assert (no_rows.wrong, no_rows.columns, no_rows.rows) == (12, (), ())
+    refused(house, Bisect(script=script.replace("json.dumps(", "str("), **ends), Conflict, "bisect.script", "do")
+
+
+def test_rows_that_a_script_names_have_no_secret_and_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / named_rows.FILE
+    file.write_text('{"key": "hunter22", "n": NaN}\n\n{"key": "b"}\n')
+    assert named_rows.read(tmp_path, 5, (b"hunter22",)) == (("key", "n"), (("*" * 8, "NaN"), ("b", None)), False)
+    monkeypatch.setattr(named_rows, "MOST_BYTES", 40)
+    assert named_rows.read(tmp_path, 5, ()) == (("key", "n"), (("hunter22", "NaN"),), True), "the line that is cut is not read"
+    file.write_text(json.dumps({str(column): 1 for column in range(101)}))
+    monkeypatch.undo()
+    with pytest.raises(Conflict, match="101 columns"):
+        named_rows.read(tmp_path, 5, ())
 
 
 def test_both_ends_are_judged_first(house: House, ends: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.domain.delta import removals as removals_of
 from pipelines.domain.errors import Conflict, Invalid, TidemarkError
 from pipelines.domain.holdings import Usable
 from pipelines.domain.runs import PROGRESS_FILE, QUERIES_FILE, RunState
@@ -20,6 +21,7 @@ from pipelines.verbs.jobs import ListJobs, ListOperators, ShowJob
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.take import Take
+from pipelines.words import holdings as words
 from pipelines.words import offsets
 from tests import delta
 from tests.workspace.conftest import House, progress_line, query_line
@@ -37,7 +39,7 @@ def table(tmp_path: Path) -> Path:
     return tmp_path / "t"
 
 
-def saved(house: House, table: Path, offset: str = delta.offset(3), kind: str = "delta") -> Savepoint:
+def saved(house: House, table: Path, offset: str = delta.offset(3), kind: str = "delta", removals: str = "fail") -> Savepoint:
     """Of a job that has read the table up to version 2."""
     run = house.ran("a")
     checkpoint = Path(run.checkpoints) / "counts"
@@ -47,7 +49,11 @@ def saved(house: House, table: Path, offset: str = delta.offset(3), kind: str = 
             path.write_text("\n".join([*head, offset]))
             path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
     line = json.loads(query_line(str(checkpoint), str(house.face.layout.output(run.job) / "counts")))
-    house.append(run, QUERIES_FILE, json.dumps({**line, "sources": [kind], "tables": [str(table)]}) + "\n")
+    house.append(
+        run,
+        QUERIES_FILE,
+        json.dumps({**line, "sources": [kind], "tables": [str(table)], "removals": [removals] if removals else []}) + "\n",
+    )
     return do(house.face, Take("a"))
 
 
@@ -89,6 +95,54 @@ def test_it_goes_on_elsewhere(house: House, table: Path, position: str, version:
     assert [*moved.examples] == [*skipped, *again] and f"version {version}" in offsets.moved(moved)
     entries = Path(do(house.face, fork).checkpoints) / "counts" / "offsets"
     assert {entry.read_text().splitlines()[-1] for entry in entries.iterdir() if entry.name.isdigit()} == {moved.after}, "both batches"
+
+
+@pytest.mark.parametrize(
+    ("removals", "position", "told"),
+    [
+        ("fail", None, "versions 6, 8 delete rows and version 7 rewrites rows: its source fails there, unless the code gives it {skip}"),
+        (
+            "fail",
+            '{"version":7}',
+            "version 8 deletes rows and version 7 rewrites rows: its source fails there, unless the code gives it {skip}",
+        ),
+        ("fail", '{"version":8}', "version 8 deletes rows: its source fails there, unless the code gives it {skip} or ignoreDeletes"),
+        ("ignoreDeletes", None, "version 7 rewrites rows: its source fails there, unless the code gives it {skip}"),
+        ("ignoreDeletes", '{"version":8}', ""),
+        ("", '{"version":8}', "a source without {skip} or ignoreDeletes fails there, and whether this one has it was not noted"),
+        ("ignoreChanges", None, ""),
+        ("skipChangeCommits", None, ""),
+        ("fail", "latest", ""),
+    ],
+)
+def test_versions_at_which_its_source_fails_are_named(house: House, table: Path, removals: str, position: str | None, told: str) -> None:
+    """A compaction is none."""
+    delta.commit(table, 6, [delta.remove("part-0", dataChange=True)])
+    delta.commit(table, 7, [delta.remove("part-1", dataChange=True), delta.add("part-7", dataChange=True)])
+    delta.commit(table, 8, [delta.remove("part-2")])
+    delta.commit(table, 9, [delta.remove("part-3", dataChange=False), delta.add("part-9", dataChange=False)])
+    savepoint = saved(house, table, removals=removals)
+    plan = house.face.plan(Fork(savepoint.id, name="b", offsets={"0": position} if position else {}))
+    warnings = [warning for warning in plan.warnings if "fails there" in warning]
+    assert plan.refusal is None and len(warnings) == bool(told)
+    assert told.format(skip="skipChangeCommits") in "".join(warnings)
+    if position is None:
+        holdings = do(house.face, AskHoldings(savepoint.id)).holdings
+        assert holdings is not None and told.format(skip="skipChangeCommits") in words.why(holdings)
+
+
+@pytest.mark.parametrize(
+    ("options", "does"),
+    [
+        ({"path": "/t"}, "fail"),
+        ({"ignoredeletes": "TRUE", "skipchangecommits": "false"}, "ignoreDeletes"),
+        ({"ignoredeletes": "true", "ignorechanges": "true"}, "ignoreChanges"),
+        ({"ignorefiledeletion": "true"}, "ignoreChanges"),
+        ({"ignorechanges": "true", "skipchangecommits": "true"}, "skipChangeCommits"),
+    ],
+)
+def test_what_a_source_does_at_removed_rows_is_read_from_its_options(options: dict[str, str], does: str) -> None:
+    assert removals_of(options) == does
 
 
 def test_where_it_cannot_go_on_is_refused(house: House, table: Path) -> None:

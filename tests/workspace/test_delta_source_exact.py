@@ -145,6 +145,15 @@ def goes_on_elsewhere(server: Server, savepoint: Savepoint, table: Path) -> None
     rows = [(key, at, s * 2 if at in (4, 6) else s) for key, at, s in expected(8)]
     await_rows(server, "m", server.face.layout.output(job("m")) / "tables" / "sums", rows)
 
+    do(server.face, SetRestartStrategy("m", Strategy.NONE))
+    gone = delta.remove("part-000.parquet", dataChange=True, deletionTimestamp=1_767_225_600_000)
+    delta.commit(table, 4, [gone], with_data=False)
+    for fork in (Fork(savepoint.id, name="d"), skips):
+        (told,) = (warning for warning in server.face.plan(fork).warnings if "deletes rows" in warning)
+        assert "version 4 deletes rows: its source fails there, unless the code gives it skipChangeCommits or ignoreDeletes" in told
+    until(lambda: server.newest("m").state is RunState.FAILED)
+    assert "skipChangeCommits" in server.face.ask(ReadLog("m")).text, "Delta says the same"
+
 
 def goes_back(server: Server, tmp_path: Path, spark: str) -> Savepoint:
     """On a PySpark: 1. killed; 2. forked with other code; 3. taken back in time, to the savepoint that is returned."""
@@ -157,7 +166,7 @@ def goes_back(server: Server, tmp_path: Path, spark: str) -> Savepoint:
     await_rows(server, "a", into, expected(4))
     savepoint = do(face, Take("a"))
     (image,) = savepoint.queries
-    assert (image.sources, image.tables) == (("delta",), (str(table),))
+    assert (image.sources, image.tables, image.removals) == (("delta",), (str(table),), ("fail",))
     grow(table, 2, 1)
     await_rows(server, "a", into, expected(6))
 

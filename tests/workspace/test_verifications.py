@@ -70,7 +70,7 @@ def test_a_proof_compares_every_store_runs_a_batch_and_touches_nothing(stage: St
     """By a process that has read state before it runs the batch."""
     savepoint = stage.take()
     stage.write(3, 1)
-    stage.face.context.sparks.open(stage.face.layout.warm, 1)
+    stage.face.context.sparks.open(stage.face.layout.warm, warm.ONE)
     kept, marks, before = sorted(stage.taken.iterdir()), stage.marks(), sorted(stage.output.rglob("*"))
     assert [path.name for path in kept] == ["2.json", "3.json"], "the job itself deleted what it had read"
     verification = proved(stage, savepoint)

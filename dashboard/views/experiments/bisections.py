@@ -95,7 +95,9 @@ def _rows(bisection: Bisection) -> None:
     if bisection.sql:
         st.code(bisection.sql, language="sql")
     if not bisection.rows:
-        st.caption("A script judged: it names no rows." if not bisection.sql else "None were kept.")
+        st.caption(
+            "A script judged, and named none: it does by lines of JSON in `wrong.jsonl`." if not bisection.sql else "None were kept."
+        )
         return
     frame = pd.DataFrame([list(row) for row in bisection.rows], columns=list(bisection.columns)).convert_dtypes()
     st.dataframe(frame, hide_index=True, key="bisection_rows", alt="Wrong rows")

@@ -149,7 +149,7 @@ def _bisect(context: Context, asked: Asked, ticket: Ticket) -> Bisection:
     judge = (
         judges.by_sql(context, change.sql, change.examples, ticket)
         if change.sql
-        else judges.by_script(context, change.script, stretch.query, _hidden(stretch), ticket)
+        else judges.by_script(context, change.script, stretch.query, change.examples, _hidden(stretch), ticket)
     )
     try:
         search = Search(stretch, asked.points, judge, ticket)

@@ -20,6 +20,7 @@ from pipelines.sandbox import processes
 from pipelines.sandbox.states import timeout_s
 from pipelines.storage import file_rights, handover, users
 from pipelines.words import states as words
+from pipelines.workspace.bisections import named_rows
 from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
 
@@ -28,7 +29,7 @@ SCRIPT, LOG = "judge.py", "judge.log"
 
 @dataclass(frozen=True)
 class Judged:
-    """What a judge said of one batch; the rows that are wrong where it was SQL."""
+    """What a judge said of one batch, and the rows that are wrong: those of the SQL, or those that the script names."""
 
     answer: Answer
     columns: tuple[str, ...] = ()
@@ -75,14 +76,16 @@ def _light(rows: Rows, folder: Path) -> Rows:
     return light
 
 
-def by_script(context: Context, script: str, query: str, hidden: Sequence[bytes], ticket: Ticket) -> Judge:
-    """As the script's exit code says (`bisections.answer_of`); what it says otherwise is told without what is `hidden`."""
+def by_script(context: Context, script: str, query: str, examples: int, hidden: Sequence[bytes], ticket: Ticket) -> Judge:
+    """As the script's exit code says (`bisections.answer_of`), with the rows that it names; what it says is told without what is
+    `hidden`."""
 
     def judge(rows: Rows, batch: int) -> Judged:
         folder = context.layout.sandbox_folder(ticket.operation)
         folder.mkdir(parents=True)
         try:
-            return Judged(_ran(folder, rows, script, {"TIDEMARK_BATCH": str(batch), "TIDEMARK_QUERY": query}, hidden, ticket))
+            answer = _ran(folder, rows, script, {"TIDEMARK_BATCH": str(batch), "TIDEMARK_QUERY": query}, hidden, ticket)
+            return Judged(answer, *named_rows.read(folder, examples, hidden)) if answer is Answer.WRONG else Judged(answer)
         finally:
             shutil.rmtree(folder)
 

@@ -177,3 +177,5 @@ def _remarks(holding: Holding, since: str) -> Iterator[str]:
         yield f"Query {holding.query}: whether its source still has all rows after {since} is not known: {holding.why}."
     elif holding.usable is Usable.YES and holding.until_ms is not None:
         yield f"Query {holding.query}: {holding.why} after {since}, at least until {formats.exact(holding.until_ms, UTC)}."
+    if holding.stops:
+        yield f"Query {holding.query}: {holding.stops}."
