@@ -16,6 +16,7 @@ from dashboard.views.experiments import begin, bisections, intervals, metrics, o
 from dashboard.views.experiments.comparisons import compared
 from dashboard.views.experiments.sentence import Sentence, drawn, sentence
 from dashboard.views.experiments.shares import Pair, pair
+from dashboard.views.gone import gone_shown
 from dashboard.views.live import live, live_switch
 from dashboard.widgets import chip, errors_shown, message_box, page_header, when
 from pipelines.domain.decisions import Choice
@@ -37,7 +38,7 @@ ADDRESS = {"only": address.YES}
 
 def page() -> None:
     """Draws the experiment or the two jobs that the address names, else the list."""
-    with errors_shown():
+    with errors_shown(), gone_shown("Experiments", "experiments", "All experiments"):
         named, a, b = (session.selected(name) for name in ("experiment", "a", "b"))
         if replay := session.selected("replay"):
             replays.draw(session.workspace().ask(ShowReplay(replay)))
