@@ -120,3 +120,10 @@ def test_both_sides_of_a_comparison_stand_on_a_phone(watched: Watched, fakes: st
     watched.page.set_viewport_size({"width": 390, "height": 844})
     watched.open(f"{fakes}/versions?savepoint=sp-000000000002&with=sp-000000000003", ".tm-both.tm-apart")
     assert watched.page.locator(".tm-wide").first.evaluate("(it) => it.scrollWidth <= it.clientWidth")
+
+
+def test_an_address_has_a_line_of_its_own_on_a_phone(watched: Watched, fakes: str) -> None:
+    watched.page.set_viewport_size({"width": 390, "height": 844})
+    for path, label in (("/new?source=Runs+elsewhere", "Checkpoint"), ("/settings", "Place")):
+        watched.open(f"{fakes}{path}", f'input[aria-label="{label}"]')
+        assert watched.page.get_by_label(label, exact=True).evaluate("(it) => it.getBoundingClientRect().width") > 250
