@@ -54,8 +54,6 @@ def given_query_name(text: str) -> QueryName:
         raise Invalid("query.name", "No name was given", hint)
     if text != text.strip():
         raise Invalid("query.name", f"{text[:LONGEST_QUERY_NAME]!r} begins or ends with a blank", hint)
-    if without_control(text) != text:
-        raise Invalid("query.name", f"{without_control(text[:LONGEST_QUERY_NAME])!r} has a control character", hint)
     if len(text) > LONGEST_QUERY_NAME:
         raise Invalid(
             "query.name", f"The name has {len(text):,} characters, and no folder is called so", f"Use at most {LONGEST_QUERY_NAME}."

@@ -155,7 +155,7 @@ def test_it_is_watched_and_neither_stopped_nor_started(opened: Opener) -> None:
 def test_where_there_is_no_chart_nobody_is_told_to_drag_across_one(opened: Opener) -> None:
     face = FakeFace.busy()
     assert ranges.DRAG in texts(opened(face, "job", job="clicks"))
-    face.answers(ShowSeries, Series(JobName("clicks"), {}))
+    face.answers(ShowSeries, Series(JobName("clicks"), {"t": []}))
     words = texts(opened(face, "job", job="clicks"))
     assert ranges.DRAG not in words and "No batch in this range of time" in words
     face.answers(ListBatches, ())

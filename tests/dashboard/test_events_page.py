@@ -67,7 +67,8 @@ def test_older_ones_are_a_click_away_and_the_address_says_where(opened: Opener, 
     assert tables(clicked(app, "events_first"))["events"] == ["0", "1"]
 
 
-def test_a_stretch_of_time_is_typed_and_left_again(opened: Opener) -> None:
+def test_a_stretch_of_time_is_typed_and_left_again(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "now_ms", lambda: float(NOW_MS))
     app = opened(FakeFace.sample(), "events")
     app.text_input(key="range_words").set_value("2027-01-14 02:10 to 02:30").run()
     assert (selected(app, "from"), selected(app, "to")) == (FROM, TO)

@@ -192,7 +192,7 @@ def test_words_and_confs() -> None:
 @pytest.mark.parametrize(("typed", "says"), [("a/b", "&#x27;a/b&#x27; is not a job name"), ("post_events", "A job post_events exists")])
 def test_a_name_that_no_job_can_have_is_said_before_it_is_started(opened: Opener, typed: str, says: str) -> None:
     app = opened(FakeFace.sample(), "new_job", source="Gallery", script="post_events.py")
-    assert "tm-error" not in texts(app)
+    assert 'class="tm-error"' not in texts(app)
     field = next(field for field in app.text_input if field.label == "Name")
     assert says in texts(field.set_value(typed).run())
 
