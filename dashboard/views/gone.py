@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from types import TracebackType
+from typing import TypeVar
 
-from dashboard import navigation
+from dashboard import navigation, session
 from dashboard.widgets import error_box, page_header
 from pipelines.domain.errors import NotFound
+from pipelines.verbs.verb import Question
+
+A = TypeVar("A")
 
 
-@dataclass(frozen=True)
-class gone_shown(AbstractContextManager[None, bool]):
-    """Shows a NotFound of the block in place of the page `title`, with the link `label` to the page `lists`."""
-
-    title: str
-    lists: str
-    label: str
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool:
-        if not isinstance(error, NotFound):
-            return False
-        with page_header(self.title):
-            navigation.link(self.lists, self.label, icon=":material/arrow_back:")
+def found(question: Question[A], title: str, lists: str, label: str) -> A | None:
+    """The answer to what a page asks first; None where there is no such thing, which is then the page `title`, with the link `label` to the
+    page `lists`."""
+    try:
+        return session.workspace().ask(question)
+    except NotFound as error:
+        with page_header(title):
+            navigation.link(lists, label, icon=":material/arrow_back:")
         error_box(error)
-        return True
+        return None

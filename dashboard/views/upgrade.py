@@ -16,7 +16,7 @@ from dashboard.views.commands import commands
 from dashboard.views.decisions import steps
 from dashboard.views.fork import code_changes, drafts, editor, form, trial
 from dashboard.views.fork.drafts import Variant
-from dashboard.views.gone import gone_shown
+from dashboard.views.gone import found
 from dashboard.views.job import resume
 from dashboard.views.job import watched as watched_jobs
 from dashboard.views.probation import Typed
@@ -63,12 +63,11 @@ def page() -> None:
         with empty_state("No job is chosen", TEACHES, key="upgrade"):
             navigation.link("overview", "Open the overview", icon=":material/monitoring:")
         return
-    with errors_shown(), gone_shown(f"Upgrade {name}", "overview", "All jobs"):
-        detail = session.workspace().ask(ShowJob(name))
-        run = detail.summary.run
-        if detail.summary.job.attached:
-            watched_jobs.instead_of_upgrade(name, detail)
+    with errors_shown():
+        detail = found(ShowJob(name), f"Upgrade {name}", "overview", "All jobs")
+        if detail is None or watched_jobs.instead_of_upgrade(name, detail):
             return
+        run = detail.summary.run
         if run is None:
             raise Invalid("upgrade.never_ran", f"{name} has never run", "Start it as a new job.")
         _draw(name, detail, session.workspace().ask(ShowVersion(run.version)))

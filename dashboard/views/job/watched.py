@@ -41,8 +41,10 @@ def draw(detail: JobDetail) -> None:
         st.html(f'<div class="tm-section"><h2>Watched from outside</h2></div><p class="tm-hint">{KNOWN}</p>{_code(detail)}{table}')
 
 
-def instead_of_upgrade(name: str, detail: JobDetail) -> None:
-    """What can be done instead with a job that is only watched."""
+def instead_of_upgrade(name: str, detail: JobDetail) -> bool:
+    """Draws what can be done instead with a job that is only watched; whether it is."""
+    if not detail.summary.job.attached:
+        return False
     with page_header(f"Upgrade {name}", chips=[health_chip(detail.summary)]):
         pass
     with empty_state(f"{name} runs elsewhere", ELSEWHERE, key="upgrade_elsewhere"), st.container(horizontal=True, width="content"):
@@ -50,6 +52,7 @@ def instead_of_upgrade(name: str, detail: JobDetail) -> None:
             actions.ask_fork(name)
         if st.button("Back to the job", key="upgrade_back"):
             navigation.go("job", job=name)
+    return True
 
 
 def _sink(sink: str, path: str) -> str:
