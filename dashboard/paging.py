@@ -83,8 +83,8 @@ def cut(items: Sequence[T], page: str, order: Order | None = None) -> Cut[T]:
 
 
 def turn(order: str | None, page: int | None, name: str = "") -> None:
-    """Puts what was clicked in that table into the address: another order begins at the first page."""
+    """Puts what was clicked in that table into the address: another order begins at the first page, of the first list."""
     if order is not None:
-        session.select(**{_of_table(name, "sort"): order, _of_table(name, "page"): ""})
+        session.select(**{_of_table(name, "sort"): order, _of_table(name, "page"): "", _of_table(name, "before"): ""})
     elif page is not None:
         session.select(**{_of_table(name, "page"): str(page) if page > 1 else ""})

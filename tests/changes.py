@@ -15,7 +15,7 @@ from pipelines.domain.disposals import Disposal, DisposeOutcome
 from pipelines.domain.errors import NotFound, refusal
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.holdings import HoldingsPlan
-from pipelines.domain.ids import ExperimentId, JobName, OperationId, QueryName, RunId, SavepointId, VersionId
+from pipelines.domain.ids import ExperimentId, JobName, OperationId, QueryName, RunId, SavepointId, VersionId, given_query_name
 from pipelines.domain.job_limits import JobLimits, changed
 from pipelines.domain.job_places import at
 from pipelines.domain.jobs import Job
@@ -228,7 +228,7 @@ PLANS: Told = {
     **logged.PLANS,
     **replayed.PLANS,
     Prune: _pruned,
-    RenameQuery: lambda face, it: RenamePlan(JobName(it.job), QueryName(it.query), QueryName(it.to), "/fake/checkpoint", 2),
+    RenameQuery: lambda face, it: RenamePlan(JobName(it.job), QueryName(it.query), given_query_name(it.to), "/fake/checkpoint", 2),
     Forget: lambda face, it: ForgetPlan(JobName(it.job), (RunId(RUN),), f"/fake/jobs/{it.job}", len(face.ask(ListSavepoints(it.job)))),
     Rescale: lambda face, it: samples.rescale_plan(it.job, it.partitions),
     Upgrade: lambda face, it: samples.upgrade_plan(it.job, _resumption(face, it.resume)),

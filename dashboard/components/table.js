@@ -1,5 +1,5 @@
 // A table of typed cells. Changed in place: only rows that differ are drawn again; the order that somebody chose and the scroll stay.
-import { component, element } from "./elements.js";
+import { component, element, write } from "./elements.js";
 import { saveMenu, saveRows } from "./saving.js";
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -34,7 +34,7 @@ function fill(cell, said, href) {
   const place = said.b && href ? element("a", "", cell) : cell;
   if (place !== cell) place.href = href;
   if (!said.c) {
-    place.append(said.t ?? "");
+    write(said.t ?? "", place);
     return;
   }
   const chip = element("span", `tm-chip ${said.c}${said.mono ? " square mono" : ""}`, place);

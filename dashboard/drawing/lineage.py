@@ -143,7 +143,7 @@ def _labels(row: Placed) -> Iterator[dict[str, Any]]:
     """The job's name at the left edge, and its newest version below it; of a calm one the name alone."""
     newest = row.lane.runs[-1] if row.lane.runs else None
     place = {"xref": "paper", "x": 0, "xanchor": "right", "xshift": -14, "y": row.y, "showarrow": False, "align": "right"}
-    name = row.lane.job if len(row.lane.job) <= 31 else row.lane.job[:30] + "…"
+    name = formats.shortened(row.lane.job, 31)
     if row.calm:
         yield {**place, "text": name, "font": {"size": 12, "color": "$muted"}}
         return

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
-from dashboard import paging, permitted, session
+from dashboard import permitted, session
 from dashboard.components.table import Cell, Column, Row, clock, moment, number, table
 from dashboard.dialogs import dialog
+from dashboard.paging import Key
+from dashboard.views import narrowing, ranges
 from dashboard.views.commands import commands
 from dashboard.views.endings import ending
 from dashboard.widgets import Tone, error_box, message_box, plain_facts, section
@@ -38,6 +41,23 @@ TONES: dict[Result, Tone] = {
     Result.MENDED: "orange",
     Result.REMOVED: "orange",
 }
+TEXTS = {
+    "verb": narrowing.Text("Verb", "savepoint, stop, token create", "A command by its words"),
+    "by": narrowing.Text("By", "a token's name", "Who did it: a token's name, or whom events name"),
+}
+TIMES = (*narrowing.TIMES, "Number")
+KEYS: Mapping[str, Key[AuditLine]] = {
+    "Number": lambda line: line.number,
+    "When": lambda line: line.at_ms,
+    "Time": lambda line: line.at_ms,
+    "By": lambda line: line.by or None,
+    "From": lambda line: line.origin or None,
+    "Verb": lambda line: line.verb,
+    "Subject": lambda line: line.subject or None,
+    "Result": lambda line: line.result,
+    "Code": lambda line: line.code or line.operation or None,
+}
+"""What each column is sorted by."""
 _VERIFIED = "audit_verified"
 
 
@@ -50,31 +70,51 @@ def audit() -> None:
         return
     question = _question()
     lines = session.workspace().ask(question)
-    cut = paging.cut(lines, session.selected("page"))
+    cut, every = narrowing.page(lines, KEYS, narrowing.order(KEYS), TIMES)
     now = session.now_ms()
-
-    def whole() -> list[Row]:
-        return _rows(lines, now)
-
     empty = "Nothing fits. What is changed or refused from now on stands here."
-    table(COLUMNS, _rows(cut.items, now), key="audit", label="Audit", empty=empty, clickable=False, cut=cut, whole=whole, max_height=420)
-    _foot(lines, question.before)
+    table(
+        COLUMNS,
+        _rows(cut.items, now),
+        key="audit",
+        label="Audit",
+        empty=empty,
+        clickable=False,
+        cut=cut,
+        whole=lambda: _rows(every, now),
+        max_height=420,
+    )
+    further = str(lines[-1].number) if len(lines) == LIMIT else ""
+    narrowing.turn([line.at_ms for line in lines], further, question.sort, key="audit")
     _check()
 
 
 def _question() -> ListAudit:
     """The question that the bar selects; all of it is in the address."""
-    chosen: Any = {"label_visibility": "collapsed", "bind": "query-params", "on_change": session.select}
-    chosen["kwargs"] = {"page": "", "before": ""}
+    chosen: Any = {"label_visibility": "collapsed", "bind": "query-params", "on_change": narrowing.begin_anew}
     with st.container(horizontal=True, vertical_alignment="center", key="audit_bar"):
         result = st.pills("Result", [ALL, *Result], default=ALL, required=True, key="result", **chosen)
         st.space("stretch")
-        commands([ListAudit(), VerifyAudit()], key="audit_command")
+        slot = st.container(width="content")
         placeholder = "Filter the audit"
         words = st.text_input(placeholder, key="filter", placeholder=placeholder, type="search", width=220, **chosen)
+        texts = narrowing.more(TEXTS, key="audit_filters")
     before = session.selected("before")
-    kept = None if result in (None, ALL) else Result(result)
-    return ListAudit(LIMIT, result=kept, text=words or "", before=int(before) if before.isdecimal() else 0)
+    begin, end = ranges.ends()
+    question = ListAudit(
+        LIMIT,
+        verb=texts["verb"],
+        result=None if result in (None, ALL) else Result(result),
+        actor=texts["by"],
+        text=words or "",
+        from_ms=None if begin is None else int(begin),
+        to_ms=None if end is None else int(end),
+        before=int(before) if before.isdecimal() else 0,
+        sort=narrowing.sort(narrowing.order(KEYS), TIMES),
+    )
+    with slot:
+        commands([replace(question, limit=ListAudit().limit), VerifyAudit()], key="audit_command")
+    return question
 
 
 def _rows(lines: Sequence[AuditLine], now: float) -> list[Row]:
@@ -94,16 +134,6 @@ def _row(line: AuditLine, now: float) -> Row:
         Cell(line.code or line.operation or formats.MISSING, mono=True, muted=True),
     )
     return Row(str(line.number), cells)
-
-
-def _foot(lines: Sequence[AuditLine], before: int) -> None:
-    """The way to older lines and back; nothing where these are all."""
-    if len(lines) < LIMIT and not before:
-        return
-    with st.container(horizontal=True, horizontal_alignment="right", key="audit_older"):
-        st.button("Newest", key="audit_newest", disabled=not before, on_click=session.select, kwargs={"before": "", "page": ""})
-        place = str(lines[-1].number) if len(lines) == LIMIT else ""
-        st.button("Older", key="audit_next", disabled=not place, on_click=session.select, kwargs={"before": place, "page": ""})
 
 
 def _check() -> None:

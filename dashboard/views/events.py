@@ -1,15 +1,17 @@
-"""The events of the workspace and who caused them, newest first."""
+"""The events of the workspace and who caused them, newest first unless somebody sorts them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
-from dashboard import address, navigation, paging, permitted, session
+from dashboard import address, navigation, permitted, session
 from dashboard.components.table import Cell, Column, Row, clock, moment, table
+from dashboard.paging import Key
+from dashboard.views import narrowing, ranges
 from dashboard.views.live import live, live_switch
 from dashboard.widgets import Tone, command, empty_state, errors_shown, page_header
 from pipelines.domain.access import Role
@@ -33,12 +35,18 @@ BY = {
     DRIVER: "The job's own process",
 }
 SINCE = {ANY_TIME: 0, "Last hour": HOUR_MS, "Last day": DAY_MS, "Last week": 7 * DAY_MS}
-ADDRESS = {
-    "kind": address.one_of(*KINDS),
-    "since": address.one_of(*SINCE),
-    "by": address.one_of(*filter(None, ACTORS)),
-    "page": address.NUMBER,
+ADDRESS = {"kind": address.one_of(*KINDS), "since": address.one_of(*SINCE), "page": address.NUMBER, **narrowing.ADDRESS}
+EXACT = narrowing.Text("Exact kind", "run.failed, or alert", "A kind, or its first word: of all kinds, whatever is chosen in the bar")
+KEYS: Mapping[str, Key[Event]] = {
+    "When": lambda event: event.at_ms,
+    "Time": lambda event: event.at_ms,
+    "Kind": lambda event: event.kind,
+    "Job": lambda event: event.job or None,
+    "What happened": lambda event: event.message,
+    "By": lambda event: event.actor or None,
+    "About": lambda event: event.subject or None,
 }
+"""What each column is sorted by."""
 _TONES: dict[str, Tone] = {
     "started": "green",
     "taken": "blue",
@@ -64,47 +72,45 @@ def _draw() -> None:
         if not session.shared(ListEvents(limit=1)):
             _none()
             return
-        question = _question(now)
-        happened = session.shared(question, by=(replace(question, from_ms=None), now // 1_000))
-        cut = paging.cut(happened, session.selected("page"))
-        rows = [row(event, place, now, with_job=True) for place, event in enumerate(cut.items)]
-        empty = "No event fits. Choose another kind, job or time, or clear the filter."
-
-        def whole() -> list[Row]:
-            return [row(event, place, now, with_job=True) for place, event in enumerate(happened)]
-
-        opened = table(columns(with_job=True), rows, key="events", label="Events", empty=empty, cut=cut, whole=whole)
-        _older(happened, question.before)
+        question, by = _question(now)
+        happened = session.shared(question, by=by)
+        cut, whole = narrowing.page(happened, KEYS, narrowing.order(KEYS))
+        opened = table(
+            columns(with_job=True),
+            _rows(cut.items, now),
+            key="events",
+            label="Events",
+            empty="No event fits. Choose another kind, job, time or actor, or clear the filters.",
+            cut=cut,
+            whole=lambda: _rows(whole, now),
+        )
+        further = happened[-1].cursor if len(happened) == LIMIT else ""
+        narrowing.turn([event.at_ms for event in happened], further, question.sort, key="events")
         if opened:
             open_subject(cut.items[int(opened)])
 
 
-def _older(happened: Sequence[Event], before: str) -> None:
-    """The way to what is older than these, and back; nothing where these are all."""
-    if len(happened) < LIMIT and not before:
-        return
-    which = f"{formats.exact(happened[-1].at_ms, session.zone())} to {formats.exact(happened[0].at_ms, session.zone())}" if happened else ""
-    with st.container(horizontal=True, horizontal_alignment="right", vertical_alignment="center", gap="small", key="events_older"):
-        st.html(f'<div class="tm-stamp">{which}</div>', width="content")
-        st.button("Newest", key="newest", disabled=not before, on_click=session.select, kwargs={"before": "", "page": ""})
-        place = happened[-1].cursor if len(happened) == LIMIT else ""
-        st.button("Older", key="older", disabled=not place, on_click=session.select, kwargs={"before": place, "page": ""})
+def _rows(happened: Sequence[Event], now: float) -> list[Row]:
+    return [row(event, place, now, with_job=True) for place, event in enumerate(happened)]
 
 
-def _question(now: float) -> ListEvents:
-    """The question that the bar above the table selects; all of it is in the address."""
+def _question(now: float) -> tuple[ListEvents, Hashable]:
+    """The question that the bar above the table selects, and what it is shared by; all of it is in the address."""
     jobs = [str(summary.job.name) for summary in session.shared(ListJobs())]
-    chosen: Any = {
-        "bind": "query-params",
-        "label_visibility": "collapsed",
-        "on_change": session.select,
-        "kwargs": {"page": "", "before": ""},
-    }
+    chosen: Any = {"bind": "query-params", "label_visibility": "collapsed", "on_change": narrowing.begin_anew}
     with st.container(horizontal=True, vertical_alignment="center", key="events_bar"):
         kind = st.pills("Kind", list(KINDS), default="All", required=True, key="kind", **chosen)
         st.html(f'<div class="tm-stamp">updated {formats.clock(now, session.zone())}</div>', width="stretch")
-        since = st.selectbox("Time", list(SINCE), key="since", width=130, **chosen)
-        actor = st.selectbox("By", ACTORS, key="by", format_func=lambda name: name or "By anyone", width=140, **chosen)
+        since = st.selectbox("Time", list(SINCE), key="since", width=130, **{**chosen, "on_change": _choose_since})
+        actor = st.selectbox(
+            "By",
+            ACTORS,
+            key="by",
+            format_func=lambda name: name or "By anyone",
+            accept_new_options=True,
+            width=140,
+            **chosen,
+        )
         job = _job(jobs)
         words = st.text_input(
             "Filter events",
@@ -116,9 +122,28 @@ def _question(now: float) -> ListEvents:
             width=200,
             **chosen,
         )
+        exact = narrowing.more({"exact": EXACT}, key="events_filters")["exact"]
     back = SINCE.get(since or ANY_TIME, 0)
-    from_ms = int(now - back) if back else None
-    return ListEvents(job, LIMIT, KINDS.get(kind or "All", ""), words or "", actor or "", from_ms, before=session.selected("before"))
+    begin, end = ranges.ends()
+    if begin is None and end is None and back:
+        begin = now - back
+    question = ListEvents(
+        job,
+        LIMIT,
+        exact or KINDS.get(kind or "All", ""),
+        words or "",
+        actor or "",
+        None if begin is None else int(begin),
+        None if end is None else int(end),
+        before=session.selected("before"),
+        sort=narrowing.sort(narrowing.order(KEYS)),
+    )
+    return question, (replace(question, from_ms=None), back, now // 1_000) if back else question
+
+
+def _choose_since() -> None:
+    """The last hour, day or week: in place of a stretch that was chosen."""
+    ranges.choose(None)
 
 
 def _job(jobs: Sequence[str]) -> str:
@@ -141,7 +166,8 @@ def _job(jobs: Sequence[str]) -> str:
 
 
 def _choose_job() -> None:
-    session.select(job=st.session_state["job"], page="", before="")
+    session.select(job=st.session_state["job"])
+    narrowing.begin_anew()
 
 
 def tone(kind: str) -> Tone:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from dashboard import session
 from dashboard.views.live import range_switch
@@ -44,8 +45,13 @@ class Span:
 
 def chosen() -> Span | None:
     """The stretch in the address; None where there is none, or none that can be read."""
-    begin, end = (_read(session.selected(name)) for name in ("from", "to"))
+    begin, end = ends()
     return Span(begin, end, True) if begin is not None and end is not None and end - begin >= SHORTEST_MS else None
+
+
+def ends() -> tuple[float | None, float | None]:
+    """From when to when the address says, each by itself; None where it says none, or none that can be read."""
+    return _read(session.selected("from")), _read(session.selected("to"))
 
 
 def brushed(ranged: str) -> None:
@@ -55,12 +61,13 @@ def brushed(ranged: str) -> None:
 
 
 def choose(span: Span | None) -> None:
-    """Puts the stretch into the address; None takes it away."""
-    session.select(**{"from": _written(span.from_ms) if span else "", "to": _written(span.to_ms) if span else ""})
+    """Puts the stretch into the address; None takes it away. A list over another stretch begins at its first page."""
+    session.select(**{"from": _written(span.from_ms) if span else "", "to": _written(span.to_ms) if span else "", "page": "", "before": ""})
 
 
-def bar(span: Span) -> bool:
-    """Says which stretch is shown and leads to those around it; whether the day before is to be drawn beside it."""
+def bar(span: Span) -> tuple[bool, DeltaGenerator]:
+    """Says which stretch is shown and leads to those around it; whether the day before is to be drawn beside it, and the place for what
+    can be done with the charts, which are drawn later (`hint`)."""
     with st.container(horizontal=True, vertical_alignment="center", key="span_bar"):
         if not span.chosen:
             range_switch()
@@ -71,12 +78,17 @@ def bar(span: Span) -> bool:
                 there = span.moved(lengths)
                 st.button(label, key=key, icon=f":material/{icon}:", type="tertiary", on_click=choose, args=(there,))
             st.button("Back to now", key="span_now", icon=":material/update:", type="tertiary", on_click=choose, args=(None,))
-        else:
-            st.html(f'<span class="tm-hint">{ENDED if span.ended else DRAG}</span>', width="content")
+        place = st.container(width="content")
         st.space("stretch")
         beside = st.toggle("Beside the day before", key="yesterday", bind="query-params")
     refused()
-    return beside
+    return beside, place
+
+
+def hint(span: Span, place: DeltaGenerator) -> None:
+    """Says there how a chart is used; nothing where a stretch is chosen already."""
+    if not span.chosen:
+        place.html(f'<span class="tm-hint">{ENDED if span.ended else DRAG}</span>', width="content")
 
 
 def field() -> None:
@@ -114,6 +126,13 @@ def words(span: Span, zone: tzinfo) -> str:
     begin, end = formats.exact(span.from_ms, zone), formats.exact(span.to_ms, zone)
     same_day = begin[:10] == end[:10]
     return f"{begin[:19]} – {end[11:] if same_day else end} · {formats.duration(span.to_ms - span.from_ms)}"
+
+
+def said(from_ms: float | None, to_ms: float | None, zone: tzinfo) -> str:
+    """A stretch of which one end may be open: `since 2026-11-21 03:10:00 CET`."""
+    if from_ms is not None and to_ms is not None:
+        return words(Span(from_ms, to_ms), zone)
+    return f"since {formats.exact(from_ms, zone)}" if from_ms is not None else f"until {formats.exact(to_ms, zone)}"
 
 
 def _read(text: str) -> float | None:

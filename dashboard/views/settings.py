@@ -10,6 +10,7 @@ import streamlit as st
 
 from dashboard import address, once, permitted, session
 from dashboard.components.table import Cell, Column, Row, number, table
+from dashboard.views import narrowing
 from dashboard.views.audit import audit
 from dashboard.views.backups import backups
 from dashboard.views.commands import commands
@@ -34,7 +35,7 @@ RUNTIMES = (
 )
 WARM = (Column("Process"), Column("Python", wide=True), Column("Does"), Column("Memory", "right"))
 WORKS = {"pipelines.sandbox": "works on state", "pipelines.driver": "runs a batch", "pipelines.driver.planning": "plans code"}
-ADDRESS = {"result": address.one_of("All", *Result), "page": address.NUMBER}
+ADDRESS = {"result": address.one_of("All", *Result), "page": address.NUMBER, **narrowing.ADDRESS}
 REBUILD = "The index is emptied and filled again from the workspace's files, in one step: until it is whole the pages show the old one."
 
 

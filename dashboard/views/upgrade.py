@@ -16,7 +16,9 @@ from dashboard.views.commands import commands
 from dashboard.views.decisions import steps
 from dashboard.views.fork import code_changes, drafts, editor, form, trial
 from dashboard.views.fork.drafts import Variant
+from dashboard.views.gone import found
 from dashboard.views.job import resume
+from dashboard.views.job import watched as watched_jobs
 from dashboard.views.probation import Typed
 from dashboard.widgets import chip, draw_again, empty_state, error_box, errors_shown, facts, page_header, section
 from pipelines.domain.access import Role
@@ -62,7 +64,9 @@ def page() -> None:
             navigation.link("overview", "Open the overview", icon=":material/monitoring:")
         return
     with errors_shown():
-        detail = session.workspace().ask(ShowJob(name))
+        detail = found(ShowJob(name), f"Upgrade {name}", "overview", "All jobs")
+        if detail is None or watched_jobs.instead_of_upgrade(name, detail):
+            return
         run = detail.summary.run
         if run is None:
             raise Invalid("upgrade.never_ran", f"{name} has never run", "Start it as a new job.")

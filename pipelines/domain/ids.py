@@ -23,6 +23,7 @@ BackupId = NewType("BackupId", str)
 OperationId = NewType("OperationId", str)
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+LONGEST_QUERY_NAME = 200
 _ID = re.compile(r"(sp|v|r)-[0-9a-f]{12}")
 """What ids look like that are named where jobs are, too."""
 
@@ -43,6 +44,21 @@ def job_name(text: str) -> JobName:
 def query_name(text: str) -> QueryName:
     """`text` as a query's name: as it was given, in any script, each control character as '_'."""
     return QueryName(without_control(text) or "query")
+
+
+def given_query_name(text: str) -> QueryName:
+    """`text` as the name that somebody gives a query, as its script has it; raises Invalid (`query.name`) for what is a slip of the hand,
+    or too long for the name of a folder."""
+    hint = "Give it the queryName of its script, letter by letter."
+    if not text.strip():
+        raise Invalid("query.name", "No name was given", hint)
+    if text != text.strip():
+        raise Invalid("query.name", f"{text[:LONGEST_QUERY_NAME]!r} begins or ends with a blank", hint)
+    if len(text) > LONGEST_QUERY_NAME:
+        raise Invalid(
+            "query.name", f"The name has {len(text):,} characters, and no folder is called so", f"Use at most {LONGEST_QUERY_NAME}."
+        )
+    return QueryName(text)
 
 
 def plain_name(text: str) -> str:

@@ -185,6 +185,14 @@ def short_id(text: str) -> str:
     return f"{prefix}-{rest[:8]}" if rest else text[:12]
 
 
+def shortened(name: str, most: int) -> str:
+    """A name of at most so many characters: of a longer one the middle is left out, for its end tells it from others."""
+    if len(name) <= most:
+        return name
+    end = most // 2 - 1
+    return f"{name[: most - 1 - end]}…{name[-end:]}"
+
+
 def _singular(unit: str) -> str:
     return {"batches": "batch"}.get(unit, unit.removesuffix("s"))
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from pipelines.catalog import file_positions as position_rows
 from pipelines.catalog import runs as run_rows
 from pipelines.domain.errors import AlreadyExists, Conflict, NotFound
-from pipelines.domain.ids import QueryName, RunId, query_name
+from pipelines.domain.ids import QueryName, RunId, given_query_name
 from pipelines.domain.jobs import Run, Wanted
 from pipelines.domain.json_text import read_json
 from pipelines.domain.runs import PROGRESS_FILE, QUERIES_FILE, QueryStarted, RunState
@@ -29,8 +29,9 @@ from pipelines.workspace.doers import Planned, plans
 
 @plans(RenameQuery)
 def plan(context: Context, change: RenameQuery) -> Planned[Run, RenamePlan]:
-    """Raises NotFound (`query.not_found`), AlreadyExists (`query.exists`), Conflict (`rename.own`: its script names it)."""
-    name, to = runs.known(context, change.job), query_name(change.to)
+    """Raises NotFound (`query.not_found`), AlreadyExists (`query.exists`), Conflict (`rename.own`: its script names it), Invalid
+    (`query.name`)."""
+    name, to = runs.known(context, change.job), given_query_name(change.to)
     old, queries = _watched(context, change)
     started = next((query for query in queries if query.query == change.query), None)
     if started is None:

@@ -59,6 +59,7 @@ def options() -> argparse.ArgumentParser:
     asked.add_argument("--jobs", type=int, default=0, help="with so many jobs more")
     asked.add_argument("--past", action="store_true", help="those jobs with a day behind them: savepoints, forks, some that ended")
     asked.add_argument("--issuer", default="", help="where people of this provider's group staff sign in as viewers")
+    asked.add_argument("--long", action="store_true", help="with two jobs of long names, which differ in their last letters")
     asked.add_argument("--still", action="store_true", help="pages do not refresh themselves")
     return asked
 
@@ -73,6 +74,8 @@ def arrange(face: FakeFace, given: argparse.Namespace) -> None:
     refuse(face)
     for number in range(given.jobs):
         face.began(f"job_{number}", version("job.py", "print('a')\n"))
+    for name in pasts.LONG_NAMES if given.long else ():
+        face.began(name, version("job.py", "print('a')\n"))
     if given.past:
         pasts.give(face, given.jobs)
     if given.failing:

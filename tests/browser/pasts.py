@@ -19,6 +19,7 @@ from tests.faces import FakeFace
 DAY_MS = 86_400_000
 LARGE = 34
 """Forks of the first job: more than a page of the tree has lanes."""
+LONG_NAMES = [f"orders_enriched_with_customer_segments_and_promotions_per_region_and_hour_v{number:06}" for number in (3, 4)]
 UNSAVED = "daily_totals"
 """A job that runs for days, of whose state nobody ever took a savepoint."""
 BATCHES = range(1, 701)

@@ -81,3 +81,18 @@ def test_sql_is_coloured_as_sql_also_where_it_was_pasted_into_python(watched: Wa
     page.evaluate("() => { shown.host.remove(); shown.leave(); data.language = 'sql'; window.shown = show(); }")
     for word in ("CREATE", "STREAMING", "SELECT", "-- all"):
         expect(words.filter(has_text=word)).to_have_count(1)
+
+
+def test_two_versions_are_read_in_one_column_where_two_have_no_room(watched: Watched, fakes: str) -> None:
+    """Every word of both stands within a phone's width."""
+    page = watched.page
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{fakes}/api/v1/about")
+    page.evaluate(OPEN, [f"counted = events.groupBy({', '.join(map(repr, range(30)))})", "edit"])
+    page.evaluate(
+        "() => { shown.host.remove(); shown.leave(); data.original = 'counted = 1'; data.mode = 'split'; data.readonly = true; show(); }"
+    )
+    expect(page.locator(".cm-mergeView")).to_have_count(0)
+    expect(page.locator(".cm-deletedChunk")).to_contain_text("counted = 1")
+    expect(page.locator(".cm-line").last).to_contain_text("28, 29)")
+    assert page.evaluate("() => { const it = document.querySelector('.cm-scroller'); return it.scrollWidth - it.clientWidth; }") <= 0

@@ -7,7 +7,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.faked import Faked
 from tests.browser.pages import PAGES, opened
+from tests.browser.pasts import LONG_NAMES
 from tests.browser.watching import Watched
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -98,3 +100,30 @@ def test_the_navigation_of_a_phone(watched: Watched, fakes: str) -> None:
     expect(page).to_have_url(re.compile("/events$"))
     expect(page.get_by_role("heading", name="Events")).to_be_in_viewport()
     expect(page.get_by_test_id("stSidebar")).not_to_be_in_viewport()
+
+
+def test_long_names_fit_a_phone_and_are_told_apart_by_their_ends(watched: Watched, faked_server: Faked) -> None:
+    url, page = faked_server.arrange("--long", "--still"), watched.page
+    watched.open(f"{url}/", "[data-testid=table-jobs] tbody tr")
+    for name in LONG_NAMES:
+        link = page.get_by_role("link", name=re.compile(f"{name[:20]}.*{name[-6:]}"))
+        expect(link).to_have_count(1)
+        assert link.evaluate(
+            "(it) => it.querySelector('.end').getBoundingClientRect().right <= it.closest('td').getBoundingClientRect().right"
+        )
+    page.set_viewport_size({"width": 390, "height": 844})
+    watched.open(f"{url}/job?job={LONG_NAMES[0]}", ".tm-head h1")
+    assert page.get_by_test_id("stMain").evaluate("(it) => it.scrollWidth <= it.clientWidth")
+
+
+def test_both_sides_of_a_comparison_stand_on_a_phone(watched: Watched, fakes: str) -> None:
+    watched.page.set_viewport_size({"width": 390, "height": 844})
+    watched.open(f"{fakes}/versions?savepoint=sp-000000000002&with=sp-000000000003", ".tm-both.tm-apart")
+    assert watched.page.locator(".tm-wide").first.evaluate("(it) => it.scrollWidth <= it.clientWidth")
+
+
+def test_an_address_has_a_line_of_its_own_on_a_phone(watched: Watched, fakes: str) -> None:
+    watched.page.set_viewport_size({"width": 390, "height": 844})
+    for path, label in (("/new?source=Runs+elsewhere", "Checkpoint"), ("/settings", "Place")):
+        watched.open(f"{fakes}{path}", f'input[aria-label="{label}"]')
+        assert watched.page.get_by_label(label, exact=True).evaluate("(it) => it.getBoundingClientRect().width") > 250

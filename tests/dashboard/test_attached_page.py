@@ -8,9 +8,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dashboard.views import ranges
 from dashboard.views.new_job import ATTACH, attach
 from pipelines.domain.errors import AlreadyExists, Invalid, NotFound, TidemarkError
+from pipelines.domain.experiments import Series
+from pipelines.domain.ids import JobName
 from pipelines.verbs.attach import Attach
+from pipelines.verbs.jobs import ListBatches, ShowSeries
 from pipelines.verbs.rename_query import RenameQuery
 from pipelines.verbs.savepoints import ListSavepoints
 from tests.afterwards import follow
@@ -148,6 +152,16 @@ def test_it_is_watched_and_neither_stopped_nor_started(opened: Opener) -> None:
     ]
 
 
+def test_where_there_is_no_chart_nobody_is_told_to_drag_across_one(opened: Opener) -> None:
+    face = FakeFace.busy()
+    assert ranges.DRAG in texts(opened(face, "job", job="clicks"))
+    face.answers(ShowSeries, Series(JobName("clicks"), {"t": []}))
+    words = texts(opened(face, "job", job="clicks"))
+    assert ranges.DRAG not in words and "No batch in this range of time" in words
+    face.answers(ListBatches, ())
+    assert "Drag across" not in texts(opened(face, "job", job="clicks", tab="Batches"))
+
+
 def test_only_what_a_checkpoint_says_is_shown_of_it(opened: Opener) -> None:
     words = texts(opened(FakeFace.busy(), "job", job="clicks"))
     assert "Newest batch" in words
@@ -172,6 +186,29 @@ def test_its_query_is_renamed(opened: Opener) -> None:
     answered(app, "rename", "rename_query_yes")
     assert face.begun == [RenameQuery("clicks", "counts", "clicks_per_post")]
     assert "rename" not in {button.key for button in opened(face, "job", job="post_engagement").button}
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("", ""),
+        (" clicks", "begins or ends with a blank"),
+        ("c" * 300, "The name has 300 characters"),
+        ("taken", "has a query taken already"),
+    ],
+    ids=["nothing", "a blank", "too long", "taken"],
+)
+def test_a_name_that_its_query_cannot_have_is_said_as_it_is_typed(opened: Opener, typed: str, says: str) -> None:
+    face = FakeFace.busy()
+    taken = AlreadyExists("query.exists", "Job clicks has a query taken already", "Give it another name.")
+    face.refuses(lambda asked: isinstance(asked, RenameQuery) and asked.to == "taken", taken)
+    app = asked(opened(face, "job", job="clicks"), "rename", renamed_to=typed)
+    assert says in texts(app) and app.button(key="rename_query_yes").disabled
+
+
+def test_a_name_with_a_slash_is_kept_and_its_folder_named(opened: Opener) -> None:
+    app = asked(opened(FakeFace.busy(), "job", job="clicks"), "rename", renamed_to="clicks/eu")
+    assert "clicks_eu-" in texts(app) and not app.button(key="rename_query_yes").disabled
 
 
 def test_forgetting_it_touches_nothing_of_it(opened: Opener) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from dashboard import session
 from dashboard.strangers import Strangers
+from dashboard.views import audit
 from pipelines.domain.access import Caller, Role
 from pipelines.domain.audit import Call, Finding, Removed, Result, Verified
 from pipelines.verbs.audit import ListAudit, PruneAudit, VerifyAudit
@@ -17,11 +18,13 @@ from tests.faces import FakeFace
 
 def test_an_admin_sees_who_did_what(opened: Opener) -> None:
     face = FakeFace.sample()
-    app = opened(face, "settings", result="refused", filter="stop")
+    narrowed = {"verb": "stop", "by": "looker", "from": "2027-01-14T02:10:00Z", "sort": "Number.up"}
+    app = opened(face, "settings", result="refused", filter="stop", **narrowed)
     assert column(app, "audit", "By") == ["looker for alice"] and column(app, "audit", "From") == ["127.0.0.1"]
     assert column(app, "audit", "Code") == ["access.role"]
     (asked,) = [question for question in face.asked if isinstance(question, ListAudit)]
-    assert (asked.result, asked.text) == (Result.REFUSED, "stop")
+    since_ms = 1_799_892_600_000
+    assert asked == ListAudit(audit.LIMIT, verb="stop", result=Result.REFUSED, actor="looker", text="stop", from_ms=since_ms, sort="at_ms")
 
 
 def test_nobody_else_does(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -517,7 +517,15 @@ def test_the_parent_can_be_compared_with(opened: Opener) -> None:
 
 
 def test_a_savepoint_that_is_gone_is_said(opened: Opener) -> None:
-    assert "savepoint.not_found" in texts(opened(FakeFace.sample(), "fork", savepoint="sp-gone"))
+    app = opened(FakeFace.sample(), "fork", savepoint="sp-gone")
+    assert "savepoint.not_found" in texts(app) and "<h1>Fork</h1>" in texts(app)
+    assert "All savepoints" in {link.proto.label for link in app.get("page_link")}
+
+
+@pytest.mark.parametrize(("page", "named"), [("upgrade", {"job": "nope"}), ("experiments", {"experiment": "nope"})])
+def test_a_page_of_what_is_not_there_keeps_its_title_and_leads_to_what_is(opened: Opener, page: str, named: dict[str, str]) -> None:
+    app = opened(FakeFace.sample(), page, **named)
+    assert "not_found" in texts(app) and "<h1>" in texts(app) and app.get("page_link")
 
 
 def test_a_press_with_the_last_letter_counts(opened: Opener, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -426,6 +426,13 @@ def test_the_checkpoint_of_a_failed_job_is_examined(opened: Opener) -> None:
     assert face.begun[-1] == Resume("post_engagement_split", batch=8)
 
 
+def test_a_job_whose_code_does_not_fit_its_state_leads_to_its_upgrade(opened: Opener) -> None:
+    app = opened(FakeFace.sample(), "job", job="post_engagement_split")
+    assert failure.NONE_FITS in texts(app)
+    assert "<h1>Upgrade post_engagement_split</h1>" in texts(clicked(app, "failed_upgrade"))
+    assert "failed_upgrade" not in {button.key for button in opened(FakeFace.sample(), "job", job="post_engagement").button}
+
+
 @pytest.mark.parametrize(
     ("system", "form", "error_class", "says"),
     [

@@ -190,6 +190,21 @@ def test_words_and_confs() -> None:
         form.pairs([("", "1")])
 
 
+@pytest.mark.parametrize(("typed", "says"), [("a/b", "&#x27;a/b&#x27; is not a job name"), ("post_events", "A job post_events exists")])
+def test_a_name_that_no_job_can_have_is_said_before_it_is_started(opened: Opener, typed: str, says: str) -> None:
+    app = opened(FakeFace.sample(), "new_job", source="Gallery", script="post_events.py")
+    assert 'class="tm-error"' not in texts(app)
+    field = next(field for field in app.text_input if field.label == "Name")
+    assert says in texts(field.set_value(typed).run())
+
+
+def test_a_script_that_the_gallery_does_not_have_is_said(opened: Opener) -> None:
+    app = opened(FakeFace(), "new_job", source="Gallery", script="nope.py")
+    assert "The address says script=nope.py" in texts(app) and "There is no such script here" in texts(app)
+    app.selectbox(key="script").select("post_events.py").run()
+    assert "nope.py" not in texts(app)
+
+
 def test_the_gallery_reads_and_refuses(tmp_path: Path) -> None:
     assert "post_engagement.py" in gallery.names()
     assert gallery.from_gallery("post_events.py").title.startswith("The events of a social network")

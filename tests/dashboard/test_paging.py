@@ -34,7 +34,7 @@ def test_each_table_of_a_page_has_its_own_place_in_the_address(monkeypatch: pyte
     turn("N.down", None, name)
     first = chosen(list(range(250)), {"N": float}, name)
     assert (second.items[0], second.page, first.items[0], first.page, first.name) == (100, 2, 249, 1, name)
-    assert set(address) == ({"runs_sort", "runs_page"} if name else {"sort", "page"})
+    assert set(address) == ({"runs_sort", "runs_page", "runs_before"} if name else {"sort", "page", "before"})
 
 
 def test_nothing_is_one_empty_page() -> None:

@@ -235,6 +235,7 @@ def finished(app: AppTest, face: FakeFace) -> AppTest:
 def test_a_savepoint_that_is_gone_leaves_the_list(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "savepoints", savepoint="sp-gone")
     assert tables(app)["savepoints"] == [SECOND, FIRST] and "savepoint-id" not in texts(app)
+    assert "There is no savepoint sp-gone" in texts(app)
 
 
 def test_an_error_is_said(opened: Opener) -> None:

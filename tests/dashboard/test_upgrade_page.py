@@ -53,6 +53,13 @@ def test_no_job_teaches(opened: Opener) -> None:
     assert "No job is chosen" in texts(opened(FakeFace.sample(), "upgrade"))
 
 
+def test_a_job_that_is_only_watched_is_changed_where_it_runs_or_forked(opened: Opener) -> None:
+    app = opened(FakeFace.busy(), "upgrade", job="clicks")
+    assert "clicks runs elsewhere" in texts(app) and "fork it" in texts(app)
+    assert {"fork", "upgrade_back"} <= {button.key for button in app.button} and not app.text_area
+    assert clicked(app, "fork").button(key="fork_now")
+
+
 def test_nothing_changed_is_not_started(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "upgrade", job=JOB)
     assert app.button(key="upgrade_start").disabled

@@ -60,6 +60,7 @@ def test_words() -> None:
     assert [formats.plural(n, "job") for n in (0, 1, 2_000)] == ["0 jobs", "1 job", "2,000 jobs"]
     assert formats.plural(3, "batch", "batches") == "3 batches"
     assert formats.short_id("sp-1a2b3c4d5e6f") == "sp-1a2b3c4d"
+    assert formats.shortened("clicks", 9) == "clicks" and formats.shortened("clicks_of_posts_v03", 9) == "click…v03"
     assert formats.rate(None) == "–"
 
 

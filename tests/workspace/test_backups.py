@@ -264,14 +264,19 @@ def test_a_savepoint_that_is_damaged_after_it_was_sealed_is_named_and_not_listed
     assert set(backup.left) == {taken.id} and backup.savepoints == ()
 
 
-def test_of_a_log_whose_front_was_freed_the_rest_is_kept(lived: House, place: str) -> None:
+def test_of_a_log_whose_front_was_freed_the_rest_is_kept_and_counted(lived: House, place: str) -> None:
     log = lived.folder(lived.face.ask(ShowJob("b")).runs[0]) / LOG_FILE
     log.write_text("".join(f"{number:9}\n" for number in range(100_000)))
     fronts.free(log, 100_000)
+    with log.open("a") as file:
+        file.write("a line under way")
     begin = lived.face.ask(ReadLog("b", offset=0)).begin
-    backed_up(lived, place)
+    planned = lived.face.plan(CreateBackup(place))
+    backup = backed_up(lived, place)
+    assert abs(planned.bytes - backup.bytes) < 50_000, (planned, backup)
+    assert lived.face.plan(CreateBackup(place)).new_bytes < planned.new_bytes - 90_000, "a log that did not grow is not new"
     (kept,) = (file for path, file in files_of(place).items() if path.endswith(log.relative_to(lived.root).as_posix()))
-    assert begin and kept.sha256 == hashlib.sha256(log.read_bytes()[begin:]).hexdigest()
+    assert begin and kept.sha256 == hashlib.sha256(log.read_bytes()[begin : -len("a line under way")]).hexdigest()
     other = restored(lived, place)
     try:
         assert other.face.ask(ReadLog("b", offset=0)).text.startswith(f"{begin // 10:9}\n")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.errors import AlreadyExists, Conflict, NotFound, TidemarkError
+from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, TidemarkError
 from pipelines.domain.jobs import Run
 from pipelines.domain.runs import PROGRESS_FILE, RunState
 from pipelines.verbs.attach import Attach
@@ -72,8 +72,11 @@ def test_a_fork_of_a_new_savepoint_expects_the_new_name(house: House, run: Run) 
         ("theirs", "guessed", "other", AlreadyExists, "query.exists"),
         ("ours", "counts", "x", Conflict, "rename.own"),
         ("nobody's", "counts", "x", NotFound, "job.not_found"),
+        ("theirs", "guessed", "", Invalid, "query.name"),
+        ("theirs", "guessed", "counts ", Invalid, "query.name"),
+        ("theirs", "guessed", "c" * 201, Invalid, "query.name"),
     ],
-    ids=["no such query", "a name in use", "a job that runs here", "no such job"],
+    ids=["no such query", "a name in use", "a job that runs here", "no such job", "none", "a blank", "too long"],
 )
 def test_what_cannot_be_renamed(house: House, run: Run, job: str, query: str, to: str, kind: type[TidemarkError], code: str) -> None:
     house.ran("ours")

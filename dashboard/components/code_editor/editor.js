@@ -15,6 +15,8 @@ import { Kept, living } from "./keeping.js";
 import { themeOf } from "./theme.js";
 
 const COLLAPSE = { margin: 3, minSize: 6 };
+/** Two panes of fewer pixels than this have no room for a line each. */
+const NARROWEST_SPLIT = 600;
 
 /** Spark's SQL, as far as it is coloured: the common words (SQLite has them), names in backquotes, and the words of its streams. */
 const SPARK = SQLDialect.define({
@@ -101,8 +103,6 @@ function splitView(parent, data, extensions, theme, language) {
     collapseUnchanged: COLLAPSE,
     gutter: true,
   });
-  parent.style.maxHeight = `${data.height}px`;
-  parent.classList.add("tm-code-split");
   return { panes: [view.a, view.b], main: view.b, destroy: () => view.destroy() };
 }
 
@@ -129,19 +129,29 @@ function singleView(parent, data, extensions) {
   return { panes: [view], main: view, destroy: () => view.destroy() };
 }
 
+/** `data` as it can be read here: where two panes have no room the difference stands inside the text, whose lines are wrapped. */
+function fitting(host, data) {
+  const narrow = data.mode === "split" && host.clientWidth > 0 && host.clientWidth < NARROWEST_SPLIT;
+  return narrow ? { ...data, mode: "unified", collapse: true, wrap: true } : data;
+}
+
 /** Builds the editor that `data` asks for inside `host`; it follows the page's theme as often as it is shown. */
 function open(host, data, send) {
   const root = document.createElement("div");
   root.className = "tm-code";
   host.appendChild(root);
   const themed = new Compartment();
-  const height = data.mode === "split" ? 0 : data.height;
+  const grows = data.mode === "split" || data.wrap;
+  const height = grows ? 0 : data.height;
+  if (grows) root.style.maxHeight = `${data.height}px`;
+  root.classList.toggle("tm-code-split", Boolean(grows));
   const theme = () => themed.of(themeOf(host, height));
   const reporter = new Reporter(send, data.pauseMs, data.value);
   const label = named(data.label);
   const spoken = new Compartment();
   const language = spoken.of(LANGUAGES[data.language]());
-  const extensions = [reading(language), data.readonly ? locked() : writing(), reporter.extension(), label, theme()];
+  const wrapped = data.wrap ? EditorView.lineWrapping : [];
+  const extensions = [reading(language), data.readonly ? locked() : writing(), reporter.extension(), label, theme(), wrapped];
   const view = data.mode === "split" ? splitView(root, data, extensions, theme, language) : singleView(root, data, extensions);
   const repaint = (place) => {
     const now = themeOf(place, height);
@@ -179,7 +189,8 @@ function showDiagnostics(view, diagnostics) {
 }
 
 /** The component: called again with new data; the editor of a name lives on, in whatever place, unless its mode changed. */
-export default function codeEditor({ data, parentElement: host, setStateValue }) {
+export default function codeEditor({ data: asked, parentElement: host, setStateValue }) {
+  const data = fitting(host, asked);
   const send = (text) => setStateValue("value", text);
   let editor = living(data.name);
   if (editor && editor.mode !== data.mode) {

@@ -16,6 +16,7 @@ from dashboard.views.experiments import begin, bisections, intervals, metrics, o
 from dashboard.views.experiments.comparisons import compared
 from dashboard.views.experiments.sentence import Sentence, drawn, sentence
 from dashboard.views.experiments.shares import Pair, pair
+from dashboard.views.gone import found
 from dashboard.views.live import live, live_switch
 from dashboard.widgets import chip, errors_shown, message_box, page_header, when
 from pipelines.domain.decisions import Choice
@@ -44,7 +45,9 @@ def page() -> None:
         elif bisection := session.selected("bisection"):
             bisections.draw(session.workspace().ask(ShowBisection(bisection)))
         elif named:
-            _experiment(session.workspace().ask(ShowExperiment(named)), a, b)
+            experiment = found(ShowExperiment(named), "Experiments", "experiments", "All experiments")
+            if experiment is not None:
+                _experiment(experiment, a, b)
         elif a and b:
             _any_two(a, b)
         else:

@@ -11,6 +11,7 @@ from dashboard.views import verdicts
 from dashboard.views.acceptance import Accepted
 from dashboard.views.fork import drafts, editor, form, plans, start, trial
 from dashboard.views.fork.drafts import Draft, Variant
+from dashboard.views.gone import found
 from dashboard.views.savepoints import actions
 from dashboard.widgets import chip, command, draw_again, empty_state, errors_shown, message_box, page_header, when
 from pipelines.domain.errors import NotFound
@@ -37,8 +38,9 @@ def page() -> None:
         if not named:
             _choose()
             return
-        savepoint = session.workspace().ask(ShowSavepoint(named))
-        _draw(savepoint, session.workspace().ask(ReadManifest(savepoint.id)))
+        savepoint = found(ShowSavepoint(named), "Fork", "savepoints", "All savepoints")
+        if savepoint is not None:
+            _draw(savepoint, session.workspace().ask(ReadManifest(savepoint.id)))
 
 
 def _choose() -> None:

@@ -8,7 +8,7 @@ from html import escape
 
 import streamlit as st
 
-from dashboard import permitted, session
+from dashboard import navigation, permitted, session
 from dashboard.views import connectors, diagnosis
 from dashboard.views.job import restarts, resume
 from dashboard.widgets import message_box
@@ -24,6 +24,7 @@ NOT_INSTALLED = "|".join((
     "DATA_SOURCE_NOT_(FOUND|ENABLED)", "Failed to find.*data source", "catalog plugin class", "ClassNotFound", "NoClassDef",
     "ModuleNotFoundError", "ImportError",
 ))  # fmt: skip
+CODE_FAILS = "The code itself fails. Upgrade the job with corrected code, or start that as a fork of the last savepoint."
 HINTS = (
     (MISFIT,
      "The code expects another state than the checkpoint holds. Resume with the code it had, "
@@ -45,12 +46,12 @@ HINTS = (
     (r"OutOfMemory|OOM|killed",
      "The driver was killed or ran out of memory. Give it more memory (spark.driver.memory), or let it read less in a batch."),
     (r"SyntaxError|NameError|TypeError|AttributeError|KeyError|ValueError|IndexError|UNRESOLVED_COLUMN|AnalysisException",
-     "The code itself fails. Correct it and start it as a fork of the last savepoint, or resume with changed code."),
+     CODE_FAILS),
     (r"AddressInUse|BindException|PORT", "A port that the driver needs is taken."),
 )  # fmt: skip
 NONE_FITS = (
     "The code expects another state than the checkpoint holds, and the job ran no other code on it. "
-    "Upgrade the job with code that fits (•••), or fork a savepoint whose state does."
+    "Upgrade the job with code that fits, or fork a savepoint whose state does."
 )
 OTHERWISE = "Read the end of the log. Resume the job when the cause is gone: it goes on after its last batch, and nothing is lost."
 
@@ -90,8 +91,14 @@ def draw(name: str, detail: JobDetail) -> None:
     code, message, reason = (ended.error_class, ended.message, ended.reason) if ended else ("", "", "")
     with st.container(key="failed", gap="small"):
         message_box(_title(reason, ended.code if ended else None), message.strip() or "The driver left no message.", tag=code)
+        advice = _advice(detail, run, code, message, reason)
+        st.html(f'<p class="tm-hint">{advice}</p>')
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.html(f'<p class="tm-hint">{_advice(detail, run, code, message, reason)}</p>', width="stretch")
+            st.button("Read the log", icon=":material/article:", key="failed_log", on_click=_read_log)
+            if advice.startswith((NONE_FITS, CODE_FAILS)) and permitted.button(
+                "Upgrade…", Role.AUTHOR, icon=":material/upgrade:", key="failed_upgrade"
+            ):
+                navigation.go("upgrade", job=name)
             permitted.button(
                 "Examine the checkpoint",
                 Role.OPERATOR,
@@ -100,7 +107,6 @@ def draw(name: str, detail: JobDetail) -> None:
                 on_click=_examine,
                 args=("yes",),
             )
-            st.button("Read the log", icon=":material/article:", key="failed_log", on_click=_read_log)
         if re.search(NOT_INSTALLED, f"{code} {reason} {message}", re.IGNORECASE):
             version = session.workspace().ask(ShowVersion(run.version))
             connectors.draw(version.code, version.runtime, version.conf)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import streamlit as st
@@ -54,16 +54,27 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
         st.caption(f"Behind: {catching_up.described(detail.summary.catching_up)}")
     span_ms = range_ms()
     span = ranges.chosen() or _newest(detail, span_ms, now)
-    yesterday = ranges.bar(span)
+    yesterday, place = ranges.bar(span)
     moments.draw(name, detail, now)
     series = _series(name, span, span_ms, yesterday=yesterday)
     taken = session.shared(ListSavepoints(name))
     happened = [*marks_of(detail.runs, taken, span.from_ms), *alerts.marks(name, span.from_ms), *moments.marks()]
     marks = [mark for mark in happened if mark.at_ms <= span.to_ms]
+    charts = _charts(series, marks, span)
+    if attached:
+        charts = {key: chart for key, chart in charts.items() if key in FROM_OUTSIDE and chart.traces}
+    if charts:
+        ranges.hint(span, place)
+        _panels(name, charts, span)
+    else:
+        newest = f"The newest was committed {formats.ago(detail.summary.last_progress_ms, now)}."
+        st.html(f'<div class="tm-quiet">No batch in this range of time. {newest}</div>')
+    observed.without_chart(series)
+
+
+def _panels(name: str, charts: Mapping[str, Chart], span: ranges.Span) -> None:
     grid = st.grid(5, gap=12, min_column_width=380)
-    for key, chart in _charts(series, marks, span).items():
-        if attached and (key not in FROM_OUTSIDE or not chart.traces):
-            continue
+    for key, chart in charts.items():
         with grid.cell():
             clicked = panel(
                 chart,
@@ -76,7 +87,6 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
             )
         if clicked:
             navigation.go("savepoints", savepoint=clicked)
-    observed.without_chart(series)
 
 
 def _series(name: str, span: ranges.Span, span_ms: int, *, yesterday: bool) -> Series:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from dashboard import address, navigation, permitted, session
+from dashboard import address, gallery, navigation, permitted, session
 from dashboard.components.code_editor import Diagnostic, code_editor, syntax_diagnostics
 from dashboard.views import changes, homes, operations
 from dashboard.views.commands import commands
@@ -26,13 +26,16 @@ ADDRESS = {"source": address.one_of(*SOURCES)}
 
 def page() -> None:
     """Draws the form; nothing that was typed is lost by an error."""
-    head = st.container()
+    head, told = st.container(), st.container()
     bar = st.container(horizontal=True, vertical_alignment="center", key="new_bar")
     with bar:
         source = _source()
     if source == ATTACH:
         attach.draw(head)
         return
+    if source == SOURCES[0]:
+        with told:
+            address.check_among("script", gallery.names(), "script")
     code_column, form_column = st.columns([7, 3], gap="medium")
     draft: Draft | None = None
     change: RunScript | None = None

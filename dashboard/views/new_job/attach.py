@@ -10,15 +10,16 @@ from typing import Literal
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from dashboard import navigation, once, permitted
+from dashboard import navigation, once, permitted, session
 from dashboard.typed import words
-from dashboard.views import server_scripts
+from dashboard.views import job_names, server_scripts
 from dashboard.views.commands import commands
 from dashboard.widgets import error_box, errors_shown, page_header, section
 from pipelines.domain.access import Role
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.ids import query_of
 from pipelines.verbs.attach import Attach
+from pipelines.verbs.jobs import ListJobs
 
 SINKS = ("", "parquet", "json", "csv", "orc", "text", "delta", "kafka", "foreachBatch", "foreach", "console", "noop")
 ABOUT = (
@@ -107,6 +108,8 @@ def _form() -> tuple[Attach, str]:
         name = (
             st.text_input("Name", key="attach_name", max_chars=100, placeholder="clicks", help="The job's name in Tidemark") or ""
         ).strip()
+        if error is None:
+            job_names.check(name, {str(summary.job.name) for summary in session.shared(ListJobs())})
         _beside(error, "name")
         section("Checkpoints", "one row for each of its queries: the checkpointLocation that the query was started with")
         places = _places(error)

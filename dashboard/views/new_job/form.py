@@ -13,7 +13,7 @@ import streamlit as st
 from dashboard import gallery, session, undo
 from dashboard.gallery import Script
 from dashboard.typed import Limits, free_name, names, words
-from dashboard.views import connectors, homes, runs_on, server_scripts
+from dashboard.views import connectors, homes, job_names, runs_on, server_scripts
 from dashboard.views.code_rights import code_rights
 from dashboard.views.job import event_log, resources
 from dashboard.views.runs_on import RunsOn
@@ -137,6 +137,7 @@ def draw(draft: Draft) -> RunScript:
         section("Job")
         begins = free_name(PurePath(draft.script).stem, taken) if draft.code or draft.origin != "pasted" else ""
         name = st.text_input("Name", begins, key=f"new_name_{turn}", max_chars=100, placeholder="my_job")
+        job_names.check((name or "").strip(), taken)
         arguments = st.text_area(
             "Arguments",
             shlex.join(resolved(draft)),

@@ -15,7 +15,7 @@ from dashboard.views.live import live, live_switch
 from dashboard.views.savepoints import bulk, exports, figures, filters
 from dashboard.views.savepoints.detail import detail
 from dashboard.views.savepoints.table import savepoint_table
-from dashboard.widgets import command, empty_state, errors_shown, page_header
+from dashboard.widgets import command, empty_state, errors_shown, message_box, page_header
 from pipelines.domain.access import Role
 from pipelines.domain.operations import Operation
 from pipelines.domain.savepoints import Savepoint
@@ -55,6 +55,7 @@ def _draw() -> None:
         return
     st.session_state["savepoints_drawn"] = _chosen()
     chosen = [savepoint for name in _chosen() for savepoint in every if savepoint.id == name]
+    _gone([name for name in _chosen() if name not in {savepoint.id for savepoint in every}])
     if len(chosen) > 1:
         bulk.bulk(chosen)
     if len(chosen) != 1:
@@ -65,6 +66,13 @@ def _draw() -> None:
         live(_catalog, on)
     with right:
         detail(chosen[0], key="catalog")
+
+
+def _gone(names: Sequence[str]) -> None:
+    """Says which of those that the address names are not there."""
+    if names:
+        hint = "It was disposed of, or is of another workspace: the events say which." if len(names) == 1 else "The events say why."
+        message_box(f"There is no savepoint {' or '.join(names)}", hint, tone="orange")
 
 
 def _concerns_savepoints(operation: Operation) -> bool:

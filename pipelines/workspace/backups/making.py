@@ -18,10 +18,9 @@ from pipelines.domain.ids import BackupId, JobName, OperationId, SavepointId
 from pipelines.domain.json_text import read_json
 from pipelines.savepoint import checksums, leases, library
 from pipelines.savepoint.library import Shelf
-from pipelines.storage import contents, documents, fronts, lines, parallel
+from pipelines.storage import contents, documents, parallel
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.contents import Contents
-from pipelines.storage.errors import typed_errors
 from pipelines.storage.protocol import Advance, Storage
 from pipelines.verbs.take import Take
 from pipelines.workspace import savepoints
@@ -196,6 +195,12 @@ class _Making:
             return part
         return replace(part, data=backup_parts.root(self.context).read(part.source))
 
+    def _there(self, part: Part) -> tuple[int, int]:
+        """Where what is kept of it begins, and its bytes: the front of a file that grows may have been freed since it was listed."""
+        if part.reads is not Reads.LINES:
+            return 0, part.bytes
+        return backup_parts.whole_lines(self.context, part.source, part.begin + part.bytes)
+
     def _keep(self, part: Part, advance: Advance) -> BackedFile | None:
         """The file as it is kept; None where it is gone, and nothing rests on it."""
         source = backup_parts.root(self.context)
@@ -204,7 +209,7 @@ class _Making:
                 data = source.read(part.source) if part.data is None else part.data
                 advance(part.bytes)
                 return BackedFile(part.path, len(data), self.kept.keep_bytes(data), part.modified_ms)
-            begin, size = _whole_lines(self.context, part) if part.reads is Reads.LINES else (0, part.bytes)
+            begin, size = self._there(part)
             sha256, is_output = part.sha256, part.reads is Reads.OUTPUT
             if is_output and _is_kept(part, self.kept, self.known):
                 sha256 = self.known[part.path].sha256
@@ -214,14 +219,3 @@ class _Making:
             if part.reads is Reads.CONTENT:
                 raise
             return None
-
-
-def _whole_lines(context: Context, part: Part) -> tuple[int, int]:
-    """Where the lines begin that are there still, and their bytes up to the last end of line as it was listed; all of them where a line is
-    longer than any that we write. NotFound where it is gone."""
-    with typed_errors(part.source), (context.layout.root / part.source).open("rb") as file:
-        first = min(part.bytes, fronts.first_line(file, lines.LONGEST_BYTES))
-        file.seek(max(0, part.bytes - lines.LONGEST_BYTES))
-        begin, tail = file.tell(), file.read(min(part.bytes, lines.LONGEST_BYTES))
-    end = tail.rfind(b"\n") + 1
-    return first, (begin + end if end or not begin else part.bytes) - first

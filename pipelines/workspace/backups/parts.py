@@ -11,6 +11,7 @@ from pathlib import Path
 from pipelines.domain import event_logs
 from pipelines.domain import runs as run_files
 from pipelines.domain.backups import DOCUMENTS, FOLDERS
+from pipelines.domain.errors import NotFound
 from pipelines.domain.home_leases import LOCK_FILE
 from pipelines.domain.ids import JobName, RunId, SavepointId
 from pipelines.domain.jobs import Wanted
@@ -25,8 +26,9 @@ from pipelines.savepoint import layout as inner
 from pipelines.savepoint.checksums import Seal
 from pipelines.savepoint.sink_places import inside, plain
 from pipelines.savepoint.source import JobSource
-from pipelines.storage import documents, paths
+from pipelines.storage import documents, fronts, lines, paths
 from pipelines.storage.addresses import open_storage
+from pipelines.storage.errors import typed_errors
 from pipelines.storage.layout import OUTPUT, WAREHOUSE
 from pipelines.storage.protocol import Entry, Storage
 from pipelines.workspace.context import Context
@@ -52,7 +54,8 @@ class Reads(enum.Enum):
 
 @dataclass(frozen=True)
 class Part:
-    """A file that a backup has at `path`. `source` is where it is read, in the workspace; `data` is its content where that is known."""
+    """A file that a backup has at `path`. `source` is where it is read, in the workspace; `data` is its content where that is known.
+    `bytes` are those that are kept: of a file that grows its whole lines from `begin` on, without a front that was freed."""
 
     path: str
     bytes: int
@@ -61,6 +64,7 @@ class Part:
     modified_ms: int = 0
     sha256: str = ""
     data: builtins.bytes | None = None
+    begin: int = 0
 
 
 def root(context: Context) -> Storage:
@@ -76,9 +80,9 @@ def of_workspace(context: Context) -> Iterator[Part]:
         if path == context.layout.audit_file and path.is_file():
             yield _audit(context)
         elif path.is_file():
-            yield _part(_entry(context, path))
+            yield _part(context, _entry(context, path))
     for folder in FOLDERS[: FOLDERS.index("versions")]:
-        yield from map(_part, storage.list(folder))
+        yield from (_part(context, entry) for entry in storage.list(folder))
 
 
 def _audit(context: Context) -> Part:
@@ -101,7 +105,7 @@ def of_job(context: Context, job: JobName) -> Iterator[Part]:
     """Its documents and runs. In the backup nothing of it is wanted: what runs or is to be restarted has ended there."""
     files = context.files
     if context.layout.job_file(job).is_file():
-        yield _part(_entry(context, context.layout.job_file(job)))
+        yield _part(context, _entry(context, context.layout.job_file(job)))
     yield _made(context, context.layout.wanted_file(job), Wanted(files.wanted(job).run))
     listed = files.job(job)
     for run in files.run_ids(job):
@@ -119,7 +123,7 @@ def _of_run(context: Context, job: JobName, run: RunId) -> Iterator[Part]:
             if decision is not None:
                 yield _made(context, folder / name, replace(decision, at_ms=None, why=decision.why or ENDED))
         elif name not in PASSING and not entry.path.startswith(f"{_name(context, folder)}/{event_logs.FOLDER}/"):
-            yield _part(entry)
+            yield _part(context, entry)
 
 
 def of_outputs(context: Context, job: JobName, but: list[str]) -> Iterator[Part]:
@@ -171,12 +175,29 @@ def of_savepoint(context: Context, savepoint: SavepointId, seal: Seal | None) ->
         if name in sizes:
             yield Part(path, sizes[name], path, Reads.CONTENT, entry.modified_ms, seal.files[name] if seal else "")
         elif name not in (inner.MAKING, inner.DISPOSING) and not name.startswith(f"{inner.LEASES}/"):
-            yield _part(entry, path)
+            yield _part(context, entry, path)
 
 
-def _part(entry: Entry, path: str = "") -> Part:
-    reads = Reads.LINES if entry.path.endswith(GROWING) else Reads.WHOLE
-    return Part(path or entry.path, entry.bytes, path or entry.path, reads, entry.modified_ms)
+def whole_lines(context: Context, source: str, end: int) -> tuple[int, int]:
+    """Where the lines begin that are there still, and their bytes up to the last end of line before `end`; all of them where a line is
+    longer than any that we write. NotFound where the file is gone."""
+    with typed_errors(source), (context.layout.root / source).open("rb") as file:
+        first = min(end, fronts.first_line(file, lines.LONGEST_BYTES))
+        file.seek(max(0, end - lines.LONGEST_BYTES))
+        begin, tail = file.tell(), file.read(min(end, lines.LONGEST_BYTES))
+    last = tail.rfind(b"\n") + 1
+    return first, max(0, (begin + last if last or not begin else end) - first)
+
+
+def _part(context: Context, entry: Entry, path: str = "") -> Part:
+    source = path or entry.path
+    if not entry.path.endswith(GROWING):
+        return Part(source, entry.bytes, source, Reads.WHOLE, entry.modified_ms)
+    try:
+        begin, size = whole_lines(context, source, entry.bytes)
+    except NotFound:  # since it was listed
+        begin, size = 0, 0
+    return Part(source, size, source, Reads.LINES, entry.modified_ms, begin=begin)
 
 
 def _entry(context: Context, path: Path) -> Entry:
