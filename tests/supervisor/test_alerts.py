@@ -354,6 +354,8 @@ def test_no_address_is_stored_or_shown(house: House, hook: Webhook, tmp_path: Pa
         (SilenceAlerts(), "silence.until"),
         (SilenceAlerts(until_ms=1), "silence.until"),
         (SilenceAlerts(end=True), "silence.not_found"),
+        (SilenceAlerts(rule="x", for_ms=HOUR_MS), "alert.not_found"),
+        (SilenceAlerts("a", "x", for_ms=HOUR_MS), "alert.not_found"),
     ],
 )
 def test_refusals(house: House, change: SetAlert | SetChannel | TryChannel | SilenceAlerts, code: str) -> None:
