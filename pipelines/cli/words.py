@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from dataclasses import Field
@@ -85,6 +86,8 @@ def value_of(part: Field[Any], typed: Any, now: datetime) -> Any:
     """The value of a typed field; a usage error, Invalid or NotFound for a word that it cannot have."""
     spelt = spelling(part)
     _refuse_empty(part.name, spelt, typed)
+    if isinstance(typed, float) and not math.isfinite(typed):
+        raise typer.BadParameter(f"'{typed}' is no number", param_hint=spelt.flag or f"--{part.name.replace('_', '-')}")
     if spelt.reads is Reads.PAIRS:
         return pairs(typed, spelt.metavar, spelt.flag or f"--{part.name}")
     if spelt.reads is Reads.KEY:
