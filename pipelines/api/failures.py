@@ -20,10 +20,10 @@ from pipelines.domain.texts import shown_in_line
 
 log = logging.getLogger(__name__)
 UNKNOWN_FIELD = ("unexpected_keyword_argument", "extra_forbidden")
+"""What pydantic calls a field that is not declared."""
 JSON_TYPES = {"dataclass_type": "an object", "dict_type": "an object", "tuple_type": "an array", "list_type": "an array"}
 """Pydantic's error of a value of another type -> what JSON calls the right one."""
 NO_JSON = "its body is no JSON, or nests too deeply"
-"""What pydantic calls a field that is not declared."""
 
 
 def answer_failures(api: FastAPI) -> None:
