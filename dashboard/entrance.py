@@ -75,8 +75,9 @@ class Entrance:
             await self._entered(entering, _origin(scope))
             return await answer(scope, receive, send)
         if caller is None:
-            await self._refused(NOBODY.code, _origin(scope))
-            return await self._refuse(NOBODY, scope, receive, send)
+            nobody = NOBODY if _bearer(Headers(scope=scope)) is None else WRONG
+            await self._refused(nobody.code, _origin(scope))
+            return await self._refuse(nobody, scope, receive, send)
         return await self._app({**scope, CALLER: caller, STILL: partial(self._is_still, scope, caller)}, receive, send)
 
     async def _caller(self, access: Access, scope: Scope) -> Caller | None:
@@ -107,11 +108,9 @@ class Entrance:
         await _answer(error, scope, self._provider())(scope, receive, send)
 
 
-NOBODY = Unauthenticated(
-    "access.token",
-    "This server lets nobody in without a token.",
-    "In a shell of its owner, python -m pipelines address prints the address with one; a call shows it as Authorization: Bearer.",
-)
+_HINT = "In a shell of its owner, python -m pipelines address prints the address with one; a call shows it as Authorization: Bearer."
+NOBODY = Unauthenticated("access.token", "This server lets nobody in without a token.", _HINT)
+WRONG = Unauthenticated("access.token", "The token that was shown lets nobody in: it is unknown, has expired or was revoked.", _HINT)
 
 
 def shown_by(access: Access, headers: Mapping[str, str]) -> Caller | None:

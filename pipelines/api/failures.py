@@ -21,6 +21,9 @@ from pipelines.domain.texts import shown_in_line
 log = logging.getLogger(__name__)
 UNKNOWN_FIELD = ("unexpected_keyword_argument", "extra_forbidden")
 """What pydantic calls a field that is not declared."""
+JSON_TYPES = {"dataclass_type": "an object", "dict_type": "an object", "tuple_type": "an array", "list_type": "an array"}
+"""Pydantic's error of a value of another type -> what JSON calls the right one."""
+NO_JSON = "its body is no JSON, or nests too deeply"
 
 
 def answer_failures(api: FastAPI) -> None:
@@ -72,7 +75,9 @@ async def _malformed(request: Request, error: Exception) -> JSONResponse:
 
 
 def _words(problem: Mapping[str, Any]) -> str:
-    """What is wrong with a value: what our own checks say, without the word that Pydantic puts before it."""
+    """What is wrong with a value: what our own checks say, without the word that Pydantic puts before it, and types by JSON's names."""
+    if problem["type"] in JSON_TYPES:
+        return f"Input should be {JSON_TYPES[problem['type']]}"
     return str(problem["msg"]).removeprefix("Value error, ")
 
 
@@ -91,7 +96,7 @@ async def _no_such_route(request: Request, error: Exception) -> JSONResponse:
     call = f"{request.method} {request.url.path}"
     headers = dict(error.headers or {})
     if error.status_code == 400:  # what FastAPI says of a body that is no JSON
-        return problems.answer(Invalid("request.invalid", f"{call}: {error.detail}", docs), request.scope["path"])
+        return problems.answer(Invalid("request.invalid", f"{call}: {NO_JSON}", docs), request.scope["path"])
     if error.status_code == 404:
         return problems.answer(NotFound("request.no_such_path", f"there is no {call}", docs), request.scope["path"])
     refused = Invalid("request.refused", f"{call}: {error.detail}", docs)

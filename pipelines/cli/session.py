@@ -166,12 +166,12 @@ def _local(path: Path, rebuilding: bool, absent: Absent) -> Iterator[Session]:
     import getpass
 
     from pipelines.verbs.limited import Limited
-    from pipelines.workspace.opening import open_unwritable
+    from pipelines.workspace.opening import is_workspace, open_unwritable
 
     try:
         workspace, tick = _supervised(path, rebuilding, absent)
     except Unavailable as error:
-        if error.code not in UNWRITABLE or rebuilding:
+        if error.code not in UNWRITABLE or rebuilding or not is_workspace(path):
             raise
         output.tell(UNWRITABLE[error.code])
         workspace, tick = open_unwritable(path), lambda: None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from dataclasses import Field
@@ -12,8 +13,9 @@ from typing import Annotated, Any
 import typer
 
 from pipelines.client.scripts import read_code, read_file
+from pipelines.domain.errors import Invalid
 from pipelines.domain.migrations import COLUMNS
-from pipelines.domain.moments import best_before_ms, duration_ms, moment_ms
+from pipelines.domain.moments import best_before_ms, duration_ms, moment_ms, spelt_duration
 from pipelines.domain.resources import size_bytes
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.verb import Shell, Spelling, spelling
@@ -84,6 +86,8 @@ def value_of(part: Field[Any], typed: Any, now: datetime) -> Any:
     """The value of a typed field; a usage error, Invalid or NotFound for a word that it cannot have."""
     spelt = spelling(part)
     _refuse_empty(part.name, spelt, typed)
+    if isinstance(typed, float) and not math.isfinite(typed):
+        raise typer.BadParameter(f"'{typed}' is no number", param_hint=spelt.flag or f"--{part.name.replace('_', '-')}")
     if spelt.reads is Reads.PAIRS:
         return pairs(typed, spelt.metavar, spelt.flag or f"--{part.name}")
     if spelt.reads is Reads.KEY:
@@ -96,7 +100,17 @@ def value_of(part: Field[Any], typed: Any, now: datetime) -> Any:
         return batches(typed, spelt.flag or f"--{part.name}", spelt.least or 0)
     if isinstance(typed, list):
         return tuple(_read(spelt.reads, text, now) for text in typed)
-    return _read(spelt.reads, typed, now)
+    value = _read(spelt.reads, typed, now)
+    if spelt.reads is Reads.DURATION:
+        _refuse_beyond(spelt, typed, value)
+    return value
+
+
+def _refuse_beyond(spelt: Spelling, typed: str, value: int) -> None:
+    """Invalid (`duration.invalid`) for a time beyond what the option takes."""
+    if value < (spelt.least or 0) or (spelt.most is not None and value > spelt.most):
+        at_most = f" of at most {spelt_duration(spelt.most)}" if spelt.most is not None else ""
+        raise Invalid("duration.invalid", f"{spelt.flag} does not take {typed!r}", f"Give a time{at_most}: 90s, 10m, 1h30m or 7d.")
 
 
 def _refuse_empty(name: str, spelt: Spelling, typed: Any) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from pipelines.client.remote import TOKEN_VARIABLE, RemoteFace
 from pipelines.client.wire import bearer, verification
 from pipelines.domain.bounds import Pid, Took
-from pipelines.domain.errors import Corrupt, NotFound, Unavailable
+from pipelines.domain.errors import Corrupt, NotFound, Unavailable, from_json
 from pipelines.domain.hosts import Host, Place
 from pipelines.storage import documents, hosts, keys
 from pipelines.storage.errors import typed_errors
@@ -86,7 +86,7 @@ def not_running(workspace: Path) -> Unavailable:
 
 def running_server(layout: Layout) -> Running | None:
     """The server that serves this workspace: its process lives, as far as this host can tell, and it answers for this very path. None if
-    there is none, or none that this host reaches."""
+    there is none, or none that this host reaches. Raises Unauthenticated where the token that is shown lets nobody in."""
     announced = _reached(_announcement(layout.server_file))
     if announced is None:
         return None
@@ -142,6 +142,8 @@ def _lives(announced: Announcement) -> bool:
 
 
 def _serves(running: Running, workspace: Path) -> bool:
+    """Whether it answers for this very path. Raises Unauthenticated where it does not let the token in: it is the workspace's all the same,
+    for its process lives."""
     import httpx
 
     try:
@@ -155,4 +157,6 @@ def _serves(running: Running, workspace: Path) -> bool:
         body = answer.json()
     except (httpx.HTTPError, ValueError):
         return False
+    if answer.status_code == 401 and isinstance(body.get("error"), dict):
+        raise from_json(body)
     return answer.is_success and body.get("name") == "tidemark" and body.get("workspace") in ("", str(workspace))

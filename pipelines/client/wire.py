@@ -11,7 +11,7 @@ from types import GenericAlias
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args, get_origin
 from urllib.parse import quote
 
-from pipelines.domain.errors import Corrupt, TidemarkError, Unavailable, from_json
+from pipelines.domain.errors import Corrupt, NotFound, TidemarkError, Unavailable, from_json
 from pipelines.domain.events import ACTOR_HEADER
 from pipelines.storage.documents import decode, encode
 from pipelines.verbs.verb import WARNINGS_HEADER
@@ -147,8 +147,13 @@ class Wire:
 
 
 def path_of(template: str, values: Mapping[str, Any]) -> str:
-    """A path with its quoted names: a savepoint's name may be a path itself."""
-    return re.sub(r"\{(\w+)\}", lambda name: quote(str(values[name[1]]), safe=""), template)
+    """A path with its quoted names. NotFound (`request.no_such_name`) for what no path can say, and nothing is called: `.`, and what has a
+    slash, but for a savepoint, whose name may be a path itself."""
+    names = {name: str(value) for name, value in values.items()}
+    for name, value in names.items():
+        if value in (".", "..") or ("/" in value and name != "savepoint"):
+            raise NotFound("request.no_such_name", f"There is no {name} {value!r}", "No name has a '/', or is '.' or '..'.")
+    return re.sub(r"\{(\w+)\}", lambda name: quote(names[name[1]], safe=""), template)
 
 
 def _as_tuple(kind: Any) -> Any:

@@ -97,6 +97,17 @@ def typed_errors(path: str) -> Iterator[None]:
         raise translated(error, path) from error
 
 
+@contextmanager
+def disk_errors(path: str) -> Iterator[None]:
+    """Raises as Unavailable that a disk is full or read-only, of whatever is made on it; `path` is named where the system names no file."""
+    try:
+        yield
+    except OSError as error:
+        if ERRNOS.get(error.errno or 0) not in ("storage.full", "storage.read_only"):
+            raise
+        raise translated(error, path) from error
+
+
 def translated(error: Exception, path: str) -> TidemarkError:
     """The typed error for `error`, which names the file and the next step."""
     answer = _answer(error)

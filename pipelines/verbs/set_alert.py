@@ -37,9 +37,9 @@ class SetAlert(Change[Alerts, SetAlertPlan]):
         metavar="CONDITION",
     )
     clear: str = option("It is over once the figure is at this value; without it at the threshold.", "", metavar="VALUE")
-    for_ms: int | None = duration("It fires once it has held for so long: 5m.", "--for")
-    clear_for_ms: int | None = duration("It is resolved once it has been over for so long.", "--clear-for")
-    repeat_ms: int | None = duration("Say it again every so often until somebody acknowledges it.", "--repeat")
+    for_ms: int | None = duration("It fires once it has held for so long: 5m; 'usual' (0 over REST): at once.", "--for")
+    clear_for_ms: int | None = duration("It is resolved once it has been over for so long; 'usual': at once.", "--clear-for")
+    repeat_ms: int | None = duration("Say it again every so often until somebody acknowledges it; 'usual': once.", "--repeat")
     channels: tuple[str, ...] = option(
         "Send to this channel; again for several; 'all' is every one.", (), flag="--channel", metavar="CHANNEL"
     )  # fmt: skip

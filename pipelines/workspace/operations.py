@@ -19,6 +19,7 @@ from pipelines.domain.applications import UNANSWERED_FILE, Unanswered
 from pipelines.domain.errors import Conflict, NotFound, TidemarkError
 from pipelines.domain.ids import JobName, OperationId
 from pipelines.domain.operations import Amount, Operation, OperationState, sound
+from pipelines.storage.errors import disk_errors
 from pipelines.verbs.declaration import answer_type
 from pipelines.verbs.listing import MOST_ROWS
 from pipelines.verbs.operations import CancelOperation, ListOperations, ReadAnswer, ShowOperation
@@ -100,7 +101,7 @@ def new(context: Context, works: Works) -> Operation:
 def _carry(context: Context, running: Operation, work: Callable[[Ticket], str], ticket: Ticket, is_seen: Callable[[], bool]) -> None:
     """Does the work; saves the ended operation where it `is_seen`."""
     try:
-        ended = _ended(running, work, ticket)
+        ended = _ended(context, running, work, ticket)
         if is_seen() and not ticket.is_left:
             _save_end(context, replace(ended, job=ticket.job or ended.job, ended_ms=context.now_ms(), can_cancel=False))
     finally:
@@ -117,10 +118,11 @@ def _save_end(context: Context, ended: Operation) -> None:
         context.unsaved[ended.id] = ended
 
 
-def _ended(running: Operation, work: Callable[[Ticket], str], ticket: Ticket) -> Operation:
+def _ended(context: Context, running: Operation, work: Callable[[Ticket], str], ticket: Ticket) -> Operation:
     """The ended operation, whatever the work raised; an unexpected error is also logged with its traceback."""
     try:
-        return replace(running, state=OperationState.DONE, result=work(ticket), amount=ticket.amount)
+        with disk_errors(str(context.layout.root)):
+            return replace(running, state=OperationState.DONE, result=work(ticket), amount=ticket.amount)
     except Cancelled:
         return replace(running, state=OperationState.CANCELLED, amount=ticket.amount)
     except TidemarkError as error:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from pipelines.domain.audit import Call
+from pipelines.storage.errors import disk_errors
 from pipelines.storage.layout import Layout
 from pipelines.verbs.listing import Listed, page
 from pipelines.verbs.verb import Begun, Change, Question
@@ -80,11 +82,13 @@ class Workspace:
         audit.record(self.context, call)
 
     def ask(self, question: Question[A]) -> A:
-        answer: A = doers.answerer(type(question))(self.context, question)
+        with self._disk_errors():
+            answer: A = doers.answerer(type(question))(self.context, question)
         return cast(A, page(question, cast(Sequence[Any], answer))) if isinstance(question, Listed) else answer
 
     def plan(self, change: Change[A, P]) -> P:
-        planned = doers.planner(type(change))(self.context, change)
+        with self._disk_errors():
+            planned = doers.planner(type(change))(self.context, change)
         if isinstance(planned, doers.Planned) and planned.begins is not None:
             runtimes.expect(self.context, planned.begins)
         plan: P = planned.plan
@@ -94,8 +98,12 @@ class Workspace:
         """Plans the change, then does it; long work becomes an operation, which is then the answer. Raises Unavailable
         (`workspace.lease_unrenewed`) while the workspace may be another process's."""
         self.context.files.check()
-        planned = doers.planner(type(change))(self.context, change)
-        return replace(self._begun(change, planned), warnings=tuple(change.warns(planned.plan)))
+        with self._disk_errors():
+            planned = doers.planner(type(change))(self.context, change)
+            return replace(self._begun(change, planned), warnings=tuple(change.warns(planned.plan)))
+
+    def _disk_errors(self) -> AbstractContextManager[None]:
+        return disk_errors(str(self.context.layout.root))
 
     def _begun(self, change: Change[A, P], planned: doers.Planned[A, P] | doers.Recorded[P]) -> Begun[A]:
         if isinstance(planned, doers.Recorded):

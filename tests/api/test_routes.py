@@ -171,9 +171,14 @@ def test_what_another_site_could_send_is_refused(
     assert face.begun == []
 
 
-def test_broken_json_is_a_wrong_request(client: httpx.Client) -> None:
-    answer = client.post("/v1/jobs", content=b"{", headers={"content-type": "application/json"})
+BROKEN = {b"{": "no JSON", b"[" * 100_000: "nests too deeply", b"[]": "body: Input should be an object"}
+
+
+@pytest.mark.parametrize("content", BROKEN, ids=["cut", "deep", "a list"])
+def test_broken_json_is_a_wrong_request(client: httpx.Client, content: bytes) -> None:
+    answer = client.post("/v1/jobs", content=content, headers={"content-type": "application/json"})
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "request.invalid")
+    assert BROKEN[content] in answer.json()["error"]["message"]
 
 
 def test_answers_are_the_domain_values(client: httpx.Client, face: FakeFace) -> None:

@@ -38,6 +38,9 @@ def test_it_sets_silences_and_refuses() -> None:
     assert door("alert", "silence", JOB, "--for", "2h").exit_code == 0
     assert face.begun == [SetAlert("lag", JOB, "event_time_lag_seconds > 5m", for_ms=300_000), SilenceAlerts(JOB, for_ms=7_200_000)]
     assert door("alert", "silence", "--for", "2h", "--until", "23:00:00").exit_code == 2
+    for beyond in ("400d", "usual"):
+        refused = door("alert", "silence", JOB, "--for", beyond)
+        assert (refused.exit_code, f"--for does not take '{beyond}'" in refused.stderr) == (2, True)
     assert door("alert", "channel", "c", "--env", "A", "--file", "/b").exit_code == 2
     face.refuses(TryChannel, Unavailable("channel.failed", "its service answered 503", "Look whether it is up."))
     refused = door("alert", "test", "oncall")

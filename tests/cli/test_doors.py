@@ -10,13 +10,15 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import psutil
 import pytest
 
+from pipelines.api import problems
 from pipelines.client.servers import Running, active_address, connect, running_server
-from pipelines.domain.errors import Conflict, Unavailable
+from pipelines.domain.errors import Conflict, Unauthenticated, Unavailable
 from pipelines.domain.operations import OperationState
 from pipelines.storage import hosts, keys
 from pipelines.storage.layout import Layout
@@ -140,6 +142,28 @@ def test_a_server_that_does_not_answer_is_none(layout: Layout) -> None:
         pass
     announce(layout, url)
     assert running_server(layout) is None
+
+
+class Refusing(BaseHTTPRequestHandler):
+    """A server that lets no token in."""
+
+    def do_GET(self) -> None:
+        self.send_response(401)
+        self.end_headers()
+        self.wfile.write(problems.written(Unauthenticated("access.token", "The token has expired."), 401))
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_a_token_that_lets_nobody_in_is_said(layout: Layout) -> None:
+    """The command opens no workspace that the server has."""
+    with HTTPServer(("127.0.0.1", 0), Refusing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        announce(layout, f"http://127.0.0.1:{server.server_port}")
+        done = tidemark(layout, "list")
+        server.shutdown()
+    assert (done.returncode, done.stderr) == (10, "error: The token has expired.\n")
 
 
 def test_the_server_of_another_workspace_is_none(layout: Layout, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ WRONG = {
     ("schedule", "engagement", "--every", "1h", "--cron", "0 * * * *"): "--every",
     ("state", "sp-1", "--limit", "many"): "Invalid value for '--limit'",
     ("savepoints", "--trust", "sure"): "Invalid value for '--trust': 'sure' is not one of 'complete', 'intact', 'proved'.",
+    ("restart-strategy", "engagement", "--backoff-multiplier", "nan"): "Invalid value for --backoff-multiplier: 'nan' is no number",
     ("alert", "nope"): "No such command 'nope'",
 }
 

@@ -32,7 +32,7 @@ from pipelines.verbs.experiments import ShowTree, ShowVersion
 from pipelines.verbs.export import Export
 from pipelines.verbs.face import Face, do
 from pipelines.verbs.forget import Forget
-from pipelines.verbs.jobs import ListJobs, ShowJob
+from pipelines.verbs.jobs import ListJobs, ReadLog, ShowJob
 from pipelines.verbs.operations import CancelOperation, ReadAnswer
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ShowSavepoint
@@ -219,6 +219,14 @@ def test_errors_come_back_as_themselves(face: FakeFace, remote: RemoteFace, grou
         remote.ask(ShowTree())
     assert type(raised.value) is kind
     assert (raised.value.code, raised.value.message, raised.value.hint) == ("some.code", "a message", "a hint")
+
+
+@pytest.mark.parametrize("name", ["a/b", ".", ".."])
+def test_what_no_path_can_say_is_named_by_nothing(remote: RemoteFace, name: str) -> None:
+    for asked in (ShowJob(name), ReadLog(name)):
+        with pytest.raises(NotFound) as raised:
+            remote.ask(asked)
+        assert raised.value.message == f"There is no job {name!r}"
 
 
 STRANGE = [(200, b"{}"), (200, b"<html>"), (500, b"<html>"), (404, b"{}"), (503, b'{"error": 1}')]

@@ -269,6 +269,8 @@ def test_what_is_acknowledged_or_silenced_is_not_said(house: House, hook: Webhoo
     house.ran("a", state=RunState.FAILED)
     do(house.face, SetChannel("oncall", env="TIDEMARK_ONCALL_URL"))
     do(house.face, SetAlert("failed", when="failed", repeat_ms=10 * MINUTE_MS))
+    with pytest.raises(NotFound, match="no alert 'x' of a or the workspace"):
+        do(house.face, SilenceAlerts("a", "x", for_ms=HOUR_MS))
     do(house.face, SilenceAlerts("a", for_ms=HOUR_MS))
     assert states(house.after(0)) == [("failed", "a", AlertState.FIRING)] and hook.asked == 0
     house.after(HOUR_MS)
@@ -354,6 +356,7 @@ def test_no_address_is_stored_or_shown(house: House, hook: Webhook, tmp_path: Pa
         (SilenceAlerts(), "silence.until"),
         (SilenceAlerts(until_ms=1), "silence.until"),
         (SilenceAlerts(end=True), "silence.not_found"),
+        (SilenceAlerts(rule="x", for_ms=HOUR_MS), "alert.not_found"),
     ],
 )
 def test_refusals(house: House, change: SetAlert | SetChannel | TryChannel | SilenceAlerts, code: str) -> None:

@@ -37,12 +37,14 @@ def main(disk: Path) -> None:
     house.face.close()
     annotated = ["annotate", saved.id, "--label", "x"]
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-    read_only = [ended(house, words) for words in (["savepoints"], annotated, ["catalog", "rebuild"])]
+    export = ["export", saved.id, str(disk.with_name(f"{disk.name}-elsewhere"))]
+    read_only = [ended(house.root, words) for words in (["savepoints"], annotated, ["catalog", "rebuild"], export)]
+    read_only.append(ended(disk / "none", ["backup", "restore", str(disk)]))
     subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
     fill(disk / "filler")
     listed = (["list"], ["savepoints"], annotated, ["catalog", "rebuild"])
     full = (*listed, *recording(saved.id, disk), ["dispose", saved.id], ["savepoints", "--json"])
-    print(json.dumps([*read_only, *(ended(house, words) for words in full)]))
+    print(json.dumps([*read_only, *(ended(house.root, words) for words in full)]))
 
 
 def recording(savepoint: str, disk: Path) -> list[list[str]]:
@@ -52,9 +54,9 @@ def recording(savepoint: str, disk: Path) -> list[list[str]]:
     return [*verify, ["export", savepoint, str(elsewhere)], ["export", savepoint, str(elsewhere), "--then-dispose"]]
 
 
-def ended(house: House, words: list[str]) -> dict[str, object]:
+def ended(root: Path, words: list[str]) -> dict[str, object]:
     """What the command ended with."""
-    done = CliRunner().invoke(app, [*words, "--workspace", str(house.root)])
+    done = CliRunner().invoke(app, [*words, "--workspace", str(root)])
     failed = repr(done.exception) if done.exception and not isinstance(done.exception, SystemExit) else ""
     return {"code": done.exit_code, "out": done.stdout, "err": done.stderr, "failed": failed}
 

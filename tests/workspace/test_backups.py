@@ -40,6 +40,7 @@ from pipelines.workspace.backups import making, parts, restores
 from pipelines.workspace.backups.parts import Part
 from pipelines.workspace.context import Context
 from pipelines.workspace.files import AUDIT_VARIABLE
+from pipelines.workspace.opening import open_unwritable
 from tests.workspace import process_forks
 from tests.workspace.conftest import CODE, NEWEST, House
 
@@ -212,6 +213,13 @@ def test_only_an_empty_workspace_takes_one_and_none_goes_into_it(lived: House, p
             lived.face.plan(change)
     with pytest.raises(Invalid, match="no whole path"):
         lived.face.ask(ListBackups("backups"))
+
+
+def test_a_restore_is_planned_where_no_workspace_is_yet(lived: House, place: str, tmp_path: Path) -> None:
+    made, root = backed_up(lived, place), tmp_path / "none"
+    absent = open_unwritable(root)
+    assert (absent.plan(RestoreBackup(place)).backup, root.exists()) == (made.id, False)
+    absent.close()
 
 
 def test_what_is_begun_meanwhile_refuses_a_restore(lived: House, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -399,6 +407,8 @@ def test_a_damaged_document_keeps_no_other_backup_from_being_restored(lived: Hou
     assert (damaged.id, other_one.id, other_one.damage) == (second.id, first.id, "") and second.id in damaged.damage
     assert words.row(damaged, 0)[4].startswith("cannot be read: ")
     assert do(lived.face, CheckBackup(place, first.id)).result == first.id
+    unnamed = do_failing(lived, CheckBackup(place))
+    assert second.id in unnamed.message and "--backup" in unnamed.hint, "it may be the newest"
     other = restored(lived, place, first.id)
     other.face.close()
 

@@ -197,9 +197,9 @@ def test_on_a_disk_that_takes_nothing_savepoints_are_listed_and_on_a_full_one_di
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     answered = json.loads(done.stdout)
-    assert [ended["failed"] for ended in answered] == [""] * 13
-    read_only, (jobs, savepoints, annotated, rebuilt, *recording, disposed, left) = answered[:3], answered[3:]
-    assert [ended["code"] for ended in read_only] == [0, 9, 9] and "large" in read_only[0]["out"]
+    assert [ended["failed"] for ended in answered] == [""] * 15
+    read_only, (jobs, savepoints, annotated, rebuilt, *recording, disposed, left) = answered[:5], answered[5:]
+    assert [ended["code"] for ended in read_only] == [0, 9, 9, 9, 9] and "large" in read_only[0]["out"]
     assert all("read-only" in ended["err"] for ended in read_only)
     assert rebuilt["code"] == 9 and "no space left" in rebuilt["err"]
     assert (jobs["code"], savepoints["code"]) == (0, 0) and "large" in savepoints["out"] and "the disk is full" in savepoints["err"]

@@ -32,6 +32,11 @@ def cron(expression: str, zone: str = BERLIN, blackouts: tuple[str, ...] = ()) -
 TIMES = {
     "an hour that the clock skips: at once after it": (cron("30 2 * * *"), "2027-03-27T12:00", ["28 01:00", "29 00:30", "30 00:30"]),
     "an hour that comes twice: once": (cron("30 2 * * *"), "2026-10-24T12:00", ["25 00:30", "26 01:30", "27 01:30"]),
+    "in its second pass it is over": (cron("30 2 * * *"), "2026-10-25T01:05", ["26 01:30", "27 01:30", "28 01:30"]),
+    "every so many minutes of an hour that the clock skips": (
+        cron("*/30 2 * * *"), "2027-03-27T12:00", ["28 01:00", "29 00:00", "29 00:30"],
+    ),
+    "every so many minutes of an hour that comes twice": (cron("*/30 2 * * *"), "2026-10-24T12:00", ["25 00:00", "25 00:30", "26 01:00"]),
     "every hour has that hour twice": (cron("0 * * * *"), "2026-10-24T23:30", ["25 00:00", "25 01:00", "25 02:00"]),
     "every hour has no hour that is skipped": (cron("0 * * * *"), "2027-03-28T00:30", ["28 01:00", "28 02:00", "28 03:00"]),
     "an interval knows no clock change": (
@@ -71,7 +76,9 @@ def test_times_that_passed_are_counted() -> None:
 @given(
     st.integers(0, 4 * 366 * 1_440), st.sampled_from(["UTC", BERLIN, "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe"]),
     st.sampled_from([(), ("22:00-06:00",), ("Mon-Fri 08:00-10:00", "Sat,Sun 00:00-24:00")]),
-    st.sampled_from([Times(cron="*/17 * * * *"), Times(cron="30 2 * * *"), Times(every_ms=600_000), Times(every_ms=86_400_000)]),
+    st.sampled_from(
+        [*(Times(cron=text) for text in ("*/17 * * * *", "30 2 * * *", "* 1-3 * * *")), Times(every_ms=600_000), Times(every_ms=86_400_000)]
+    ),
 )  # fmt: skip
 def test_they_go_on_and_are_in_no_window(minute: int, zone: str, blackouts: tuple[str, ...], times: Times) -> None:
     from zoneinfo import ZoneInfo

@@ -74,7 +74,7 @@ def plan_try(context: Context, change: TryChannel) -> Planned[None, TryChannelPl
 
 @plans(SilenceAlerts)
 def plan_silence(context: Context, change: SilenceAlerts) -> Planned[Alerts, SilencePlan]:
-    """Raises NotFound (`job.not_found`, `silence.not_found`), Invalid (`silence.until`)."""
+    """Raises NotFound (`job.not_found`, `alert.not_found`, `silence.not_found`), Invalid (`silence.until`)."""
     name = runs.known(context, change.job) if change.job else JobName("")
     now_ms = context.now_ms()
     until_ms = 0 if change.end else change.until_ms if change.until_ms is not None else now_ms + (change.for_ms or 0)
@@ -82,6 +82,8 @@ def plan_silence(context: Context, change: SilenceAlerts) -> Planned[Alerts, Sil
         raise Invalid(
             "silence.until", "A silence lasts until a time to come, at most 366 days", "Give --for 2h or --until 2027-01-15T08:00."
         )
+    if change.rule and not change.end:
+        rules.refuse_unknown(context, name, change.rule)
     silence = Silence(name, change.rule and alert_name(change.rule), until_ms, context.actor, now_ms)
     _silenced(context.files.alert_settings(), silence)
     return Planned(SilencePlan(silence), lambda _: _silence(context, silence))

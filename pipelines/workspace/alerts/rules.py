@@ -73,7 +73,7 @@ def _changed(context: Context, name: JobName, before: tuple[Rule, ...], change: 
     others = tuple(rule for rule in before if rule.name != change.alert)
     if change.remove:
         if old is None:
-            raise NotFound("alert.not_found", f"There is no alert {change.alert!r} of {name or 'the workspace'}", "See them with `alerts`.")
+            raise _unknown(change.alert, f"of {name or 'the workspace'}")
         return others
     if len(others) >= MOST_RULES:
         raise Invalid("alert.many", f"There are {MOST_RULES} alerts already", "Remove one first.")
@@ -93,6 +93,13 @@ def _given(old: Rule | None, change: SetAlert) -> Rule:
     times = {name: value for name in ("for_ms", "clear_for_ms", "repeat_ms") if (value := getattr(change, name)) is not None}
     rule = replace(rule, clear=change.clear or rule.clear, off=rule.off if change.off is None else change.off, **times)
     return replace(rule, channels=() if change.channels == (ALL,) else tuple(dict.fromkeys(change.channels))) if change.channels else rule
+
+
+def refuse_unknown(context: Context, name: JobName, alert: str) -> None:
+    """Raises NotFound (`alert.not_found`) for an alert that neither the job (without one: no job) nor the workspace has."""
+    jobs = [repairs.known_job(context, name)] if name else _jobs(context)
+    if _named([*context.files.alert_settings().rules, *(rule for job in jobs for rule in job.alerts)], alert) is None:
+        raise _unknown(alert, f"of {name or 'any job'} or the workspace")
 
 
 def check_figure(rule: Rule) -> None:
@@ -120,6 +127,10 @@ def _of(context: Context, name: JobName) -> tuple[Rule, ...]:
 
 def _named(rules: Sequence[Rule], name: str) -> Rule | None:
     return next((rule for rule in rules if rule.name == name), None)
+
+
+def _unknown(alert: str, of: str) -> NotFound:
+    return NotFound("alert.not_found", f"There is no alert {alert!r} {of}", "See them with `alerts`.")
 
 
 def _jobs(context: Context) -> list[Job]:

@@ -64,8 +64,14 @@ def newest_first(storage: Storage) -> list[Backup]:
 
 def chosen(storage: Storage, backup: str) -> Backup:
     """The backup of this id, whatever the documents of others are; the newest where that is empty. NotFound (`backup.not_found`) where
-    there is none."""
-    document = next(iter(_read(storage, backup) if backup else newest_first(storage)), None)
+    there is none, Corrupt for a damaged document, which may be that of the newest."""
+    try:
+        document = next(iter(_read(storage, backup) if backup else newest_first(storage)), None)
+    except Corrupt as error:
+        if backup:
+            raise
+        hint = "'backups URL' lists those that can be read: name one with --backup, or remove that document."
+        raise Corrupt(error.code, f"{error.message}. It may be the newest", hint) from error
     if document is None:
         what = f"backup {backup}" if backup else "backup"
         raise NotFound("backup.not_found", f"There is no {what} at {storage.url}", "'backups URL' lists them.")

@@ -75,8 +75,8 @@ def refuse_not_empty(context: Context) -> None:
     """Raises Conflict (`backup.not_empty`) for a workspace that has anything."""
     layout, files = context.layout, context.files
     there = [
-        *(f"job {path.name}" for path in sorted(layout.jobs.iterdir())),
-        *(f"savepoint {path.name}" for path in sorted(layout.savepoints.iterdir())),
+        *(f"job {path.name}" for path in _there(layout.jobs)),
+        *(f"savepoint {path.name}" for path in _there(layout.savepoints)),
         *(f"version {version}" for version in files.version_ids()),
         *(f"savepoint {savepoint}" for savepoint in files.home_ids()),
         *(f"experiment {experiment}" for experiment in files.experiment_ids()),
@@ -84,6 +84,11 @@ def refuse_not_empty(context: Context) -> None:
     if there:
         message = f"The workspace {layout.root} is not empty: it has {there[0]}" + (f" and {len(there) - 1} more" if there[1:] else "")
         raise Conflict("backup.not_empty", message, "Name another folder: --workspace DIR, which need not exist.")
+
+
+def _there(folder: Path) -> list[Path]:
+    """What a folder has; nothing where it is not made yet, as in a plan."""
+    return sorted(folder.iterdir()) if folder.exists() else []
 
 
 def _whole(storage: Storage, backup: Backup) -> Sequence[BackedFile]:

@@ -105,16 +105,20 @@ def _next(schedule: Schedule, after_ms: int) -> int | None:
         return None
     if times.every_ms:
         return (after_ms // times.every_ms + 1) * times.every_ms
-    at = next(_cron(times.cron, datetime.fromtimestamp(after_ms / 1_000, _zone(schedule))), None)
-    return None if at is None else round(at.timestamp() * 1_000)
+    coming = (round(at.timestamp() * 1_000) for at in _cron(times.cron, datetime.fromtimestamp(after_ms / 1_000, _zone(schedule))))
+    return next((at_ms for at_ms in coming if at_ms > after_ms), None)
 
 
 def _cron(expression: str, since: datetime) -> CronSim:
+    """In the second pass of an hour that comes twice it begins with the times of the first. An expression that names hours is for
+    `cronsim` one of set times, also where its minutes are every so many: it takes it for one where neither field begins with a star."""
     hint = "Write five fields, minute hour day month weekday: '0 * * * *', '30 3 * * mon-fri'."
     if len(expression.split()) != 5:
         raise Invalid("schedule.cron", f"{expression!r} is no cron expression of five fields", hint)
+    minute, hour, *days = expression.split()
+    minutes = minute if hour.startswith("*") else minute.replace("*", "0-59")
     try:
-        return CronSim(expression, since)
+        return CronSim(" ".join([minutes, hour, *days]), since)
     except CronSimError as error:
         raise Invalid("schedule.cron", f"{expression!r} is no cron expression: {str(error).lower()}", hint) from error
 
