@@ -1,5 +1,5 @@
-"""What code runs on beside itself: the interpreter, its Java, the installed packages, the time zone. Noted by the driver, kept with each
-savepoint, and compared where changed code, or the same on another day, is to be called the same."""
+"""What code runs on beside itself: the interpreter, its Java, the installed packages, files that it reads, the time zone. Noted by the
+driver, kept with each savepoint, and compared where changed code, or the same on another day, is to be called the same."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ class Installed:
     """`17.0.13`; empty where no Java was asked."""
     packages: Mapping[str, str] = field(default_factory=dict)
     """Distribution, as package indexes write it (`scikit-learn`) -> version; with a digest of its files where no index gave it."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Path of a file outside of the version that the script had opened to read it when its newest query started -> SHA-256, empty where
+    it was too large to be read."""
     time_zone: str = ""
     """Of the machine or the environment: `Europe/Berlin`; empty where it was not noted."""
 
@@ -54,6 +57,15 @@ def other_packages(then: Installed | None, now: Mapping[str, str]) -> Iterator[s
             yield f"It uses {_named(name)}, whose version {'is not known' if was else 'was not noted'}{_of(version)}."
         elif version != was:
             yield f"It uses {_named(name)}, which was {_short(was)} and is {_short(version)}."
+
+
+def other_files(then: Installed | None, now: Mapping[str, str]) -> Iterator[str]:
+    """Files that the script read, and that may not be what they were. `now` is as `Installed.files`; empty where one is not there."""
+    for path, was in sorted(then.files.items()) if then is not None else ():
+        if not was:
+            yield f"The script read {path}, whose bytes were not noted."
+        elif was != now.get(path):
+            yield f"The script read {path}, which {'is another now' if now.get(path) else 'is not there now'}."
 
 
 def is_same(then: Installed | None, now: Installed | None) -> bool:

@@ -174,7 +174,7 @@ def _meant(pair: Pair, doubts: tuple[str, ...]) -> Part:
     if then is None or not pair.is_explained:
         return Part(query, id, now.name, Outcome.CANNOT_TELL, doubts or ("The code it had does not keep what the savepoint holds.",), LOOK)
     if then.digest != now.digest:
-        return Part(query, id, now.name, Outcome.CHANGED_MEANING, tuple(_changes(then, now)), _meant_hint(now))
+        return Part(query, id, now.name, Outcome.CHANGED_MEANING, (*_changes(then, now), *doubts), _meant_hint(now))
     unproved = (*doubts, *then.gaps, *now.gaps)
     if unproved:
         return Part(query, id, now.name, Outcome.CANNOT_TELL, tuple(dict.fromkeys(unproved)), LOOK)

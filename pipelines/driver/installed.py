@@ -36,7 +36,7 @@ OURS = str(Path(__file__).parents[1]) + os.sep
 def of(spark: Any, version: Path) -> Installed:
     """What this process, its JVM and what a script has imported stand on; the version's own files lie in the folder `version`."""
     java = str(spark.sparkContext._jvm.java.lang.System.getProperty("java.version"))
-    return Installed(platform.python_version(), java, {**packages(sys.path), **modules(version)}, time_zone())
+    return Installed(platform.python_version(), java, {**packages(sys.path), **modules(version)}, time_zone=time_zone())
 
 
 def time_zone() -> str:
@@ -110,7 +110,11 @@ def is_users(place: str) -> bool:
 @cache
 def digest(place: str) -> str:
     """SHA-256 of a file, or of the archive that it lies in; empty where that is not to be read, or would hold up the start of a driver."""
-    file = _file(place)
+    return sha256(_file(place))
+
+
+def sha256(file: str) -> str:
+    """SHA-256 of a file as of now; empty as for `digest`."""
     is_read = file and os.access(file, os.R_OK) and os.path.getsize(file) <= MOST_BYTES
     return hashlib.sha256(Path(file).read_bytes()).hexdigest() if is_read else ""
 

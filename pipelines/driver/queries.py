@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from pipelines.domain.delta import DELTA
@@ -20,7 +19,7 @@ from pipelines.driver import (
     destinations,
     iceberg_tables,
     inputs,
-    installed,
+    opened,
     shared_tables,
     sinks,
     sources,
@@ -137,8 +136,8 @@ class Queries:
         if self._following is not None:
             self._following.prepare(writer, request, name, live)
         self._listening.attach(spark)
+        self._records.installed(opened.stands(spark, self._spec))
         if not self.are_any:
-            self._records.installed(installed.of(spark, Path(self._spec.script).parent))
             self._executors.watch(spark)
         query = launch()
         if self._following is not None:

@@ -39,6 +39,7 @@ class Records:
         self.now_ms = now_ms
         self._last = threading.RLock()
         self._started: dict[str, QueryStarted] = {}
+        self._installed: Installed | None = None
 
     def query(self, started: QueryStarted, *, goes_on: bool) -> None:
         """A query that a script starts again and again is noted once, but where it `goes_on` with a batch that was planned before: how long
@@ -77,7 +78,10 @@ class Records:
         replace_whole(self.folder / PLANS_FOLDER / f"{folder_of(plan.query)}.json", _line(plan.as_json()))
 
     def installed(self, installed: Installed) -> None:
-        """What the run stands on, once its Java is known."""
+        """Replaces what is known of what the run stands on."""
+        if installed == self._installed:
+            return
+        self._installed = installed
         replace_whole(self.folder / INSTALLED_FILE, _line(asdict(installed)))
 
     def cluster(self, cluster: Cluster) -> None:

@@ -11,7 +11,7 @@ from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Conflict, Unsupported
 from pipelines.domain.plain_json import rebuilt
 from pipelines.domain.run_specs import SPEC_FILE, SPEC_FORMAT, RunSpec
 from pipelines.domain.runs import Exit
-from pipelines.driver import failures, intercept, jvm, lease, missing_paths, outside, own_logging, secret_values, sql_script, submit
+from pipelines.driver import failures, intercept, jvm, lease, missing_paths, opened, outside, own_logging, secret_values, sql_script, submit
 from pipelines.driver.beside import Beside
 from pipelines.driver.boundary import stop_at_boundary
 from pipelines.driver.connect import importing
@@ -88,6 +88,7 @@ class Conductor:
         intercept.install(self._queries.start)
         importing.install(self._queries.start_connected)
         self._beside.start()
+        opened.note(self._spec)
         error = self._script()
         self._stop.script_over()
         if self._rehearsal is not None:

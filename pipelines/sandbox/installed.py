@@ -51,7 +51,7 @@ def _ask(runtime: Runtime) -> _Answer | None:
         return None
     raw = json.loads(told.stdout)
     folders = tuple(raw["folders"])
-    installed = Installed(raw["python"], environment.java_of(runtime).version, raw["packages"], raw["time_zone"])
+    installed = Installed(raw["python"], environment.java_of(runtime).version, raw["packages"], time_zone=raw["time_zone"])
     return _Answer(installed, folders, _marks(runtime.python, folders))
 
 

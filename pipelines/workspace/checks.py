@@ -80,7 +80,7 @@ def judged(
     varies = [word for planned in planning.side(NEW).queries for word in planned.varies]
     verdict = verdicts.of(manifest.id, version.id, parts, tuple(dict.fromkeys(varies)))
     verdict = replace(verdict, spark_version=planning.spark_version, took_ms=(time.monotonic() - began) * 1000, operators=pairs, told=told)
-    files = {path: digest for side in planning.sides.values() for path, digest in side.files.items()}
+    files = {path: digest for side in planning.sides.values() for path, digest in side.files.items()} | known_verdicts.read_now(manifest)
     if not any(operator.reads for query in planning.side(NEW).queries for operator in query.operators):
         known_verdicts.keep(context, manifest, version, new_queries, verdict, files)  # 4
     return verdict
@@ -145,5 +145,5 @@ def known(manifest: Manifest, version: Version, image: QueryImage, folder: Path)
         new=plannings.contract(folder / NEW / CONTRACT / name, 0),
         installed=manifest.installed,
         spark_version=manifest.spark_version,
-        doubts=tuple(doubts.of(manifest.version, version)),
+        doubts=known_verdicts.doubted(manifest, version),
     )

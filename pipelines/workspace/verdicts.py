@@ -7,15 +7,15 @@ stood on), the changed version, what that would stand on now, and the judge. So 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 
 from pipelines import __version__
 from pipelines.domain import doubts, dropping, errors, verdicts
 from pipelines.domain.errors import Corrupt, Incompatible, NotFound, Refusal, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, content_id
-from pipelines.domain.installed import Installed, is_same
+from pipelines.domain.installed import Installed, is_same, other_files
 from pipelines.domain.runs import QUERIES_FILE
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.verdicts import Outcome, Verdict
@@ -55,10 +55,20 @@ def known(
     now = _installed(context, version)
     if now is None:
         return None
-    if version.id == manifest.version.id and _is_beneath(manifest, now) and not any(doubts.of(manifest.version, version)):
+    if version.id == manifest.version.id and _is_beneath(manifest, now) and not doubted(manifest, version):
         return verdicts.unchanged(manifest.id, version.id, [image.query for image in manifest.begun])
     kept = _find(context, _key(manifest, version, new_queries, now, told or {}))
     return kept.verdict if kept is not None and are_same(kept.files) else None
+
+
+def doubted(manifest: Manifest, version: Version) -> tuple[str, ...]:
+    """Why nothing can be called the same, whatever is planned: what the versions have beside their scripts, and what the script read."""
+    return (*doubts.of(manifest.version, version), *other_files(manifest.installed, read_now(manifest)))
+
+
+def read_now(manifest: Manifest) -> dict[str, str]:
+    """The files that the script had read -> SHA-256 now, empty where one is not there."""
+    return {path: _digest(path) for path in manifest.installed.files} if manifest.installed is not None else {}
 
 
 def _is_beneath(manifest: Manifest, now: Installed) -> bool:
@@ -146,7 +156,10 @@ def are_same(files: Mapping[str, str]) -> bool:
 
 
 def _digest(path: str) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest() if Path(path).is_file() else ""
+    if not os.access(path, os.R_OK) or not os.path.isfile(path):
+        return ""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def bound(context: Context) -> None:

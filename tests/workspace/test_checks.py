@@ -60,15 +60,16 @@ def thirds(rows, schema):
 RATES = {"rates.py": "RATE = 1\n"}
 
 
-def saved(house: House, tmp_path: Path, **others: str) -> Savepoint:
-    """A savepoint of that code on a golden checkpoint, which the same query wrote on what is installed here, but for `others`."""
+def saved(house: House, tmp_path: Path, files: Mapping[str, str] | None = None, **others: str) -> Savepoint:
+    """A savepoint of that code on a golden checkpoint, which the same query wrote on what is installed here, but for `others`, once it
+    had read `files`."""
     (tmp_path / "input").mkdir(exist_ok=True)
     run = do(house.face, RunScript(name="a", script="job.py", code=CODE, args=(str(tmp_path / "input"), "{output}/counts"), files=RATES))
     checkpoint, sink = Path(run.checkpoints) / "counts", house.face.layout.output(JobName("a")) / "counts"
     lay_checkpoint("rocksdb_format2", checkpoint)
     lay_output("rocksdb_format2", sink)
     house.append(run, "queries.jsonl", query_line(str(checkpoint), str(sink)))
-    house.stands(run, **others)
+    house.stands(run, files, **others)
     house.see(run, RunState.STOPPED)
     return do(house.face, Take("a"))
 
@@ -80,6 +81,13 @@ def keep(house: House, savepoint: Savepoint, code: str, verdict: Verdict, files:
     known.keep(house.face.context, manifest, version, (), verdict, files or {})
 
 
+def rules(tmp_path: Path) -> tuple[Path, dict[str, str]]:
+    """A file that a script reads, and what a run notes of it."""
+    path = tmp_path / "rules.json"
+    path.write_text("2")
+    return path, {str(path): hashlib.sha256(b"2").hexdigest()}
+
+
 def files(folder: str) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in sorted(Path(folder).rglob("*")) if path.is_file()}
 
@@ -87,7 +95,8 @@ def files(folder: str) -> dict[str, bytes]:
 @pytest.mark.spark
 @pytest.mark.timeout(300)
 def test_changed_code_is_judged_in_the_sandbox_and_the_forks_plan_says_it(kept_jvms: None, house: House, tmp_path: Path) -> None:
-    savepoint = saved(house, tmp_path, numpy="0.1")
+    path, noted = rules(tmp_path)
+    savepoint = saved(house, tmp_path, noted, numpy="0.1")
     before = files(savepoint.path)
     counts = CODE.replace('F.sum("n")', 'F.count("n")')
     verdict = do(house.face, Check(savepoint.id, code=counts))
@@ -108,6 +117,18 @@ def test_changed_code_is_judged_in_the_sandbox_and_the_forks_plan_says_it(kept_j
     shows_a_key(house, savepoint, counts, tmp_path / "input")
     house.face.context.sparks.open(house.face.layout.warm, USUAL)  # from here on by processes that have done something before
     assert do(house.face, Check(savepoint.id)).outcome is Outcome.SAME, "of another version is only a package that it does not use"
+    times = CODE.replace('F.sum("n")', f'F.sum(F.col("n") * int(open({str(path)!r}).read()))')
+    assert do(house.face, Check(savepoint.id, code=times)).parts[0].reasons == (
+        "computes: sum(n) AS total before, sum((n * 2)) AS total now",
+    )
+    assert not house.face.plan(Check(savepoint.id, code=times)).starts_spark
+    path.write_text("3")
+    reason = f"The script read {path}, which is another now."
+    assert house.face.plan(Check(savepoint.id, code=times)).starts_spark, "the changed code reads it, too"
+    unchanged = do(house.face, Check(savepoint.id))
+    assert (unchanged.outcome, unchanged.parts[0].reasons) == (Outcome.CANNOT_TELL, (reason,))
+    assert reason in do(house.face, Check(savepoint.id, code=counts)).parts[0].reasons
+    path.write_text("2")
     uses = do(house.face, Check(savepoint.id, code=f"import numpy\n{CODE}"))
     assert uses.outcome is Outcome.CANNOT_TELL and "numpy, which was 0.1 and is" in uses.parts[0].reasons[0]
     greatest = do(house.face, Check(savepoint.id, code=CODE.replace('F.sum("n")', 'F.max("n")')))
@@ -241,9 +262,21 @@ def edges_of(house: House) -> dict[str, list[Edge | None]]:
 
 @pytest.mark.parametrize("others", [{"numpy": "0.1"}, {"gone": "1.0"}])
 def test_unchanged_code_on_other_packages_is_not_called_the_same_unseen(house: House, tmp_path: Path, others: dict[str, str]) -> None:
-    savepoint = saved(house, tmp_path, **others)
+    savepoint = saved(house, tmp_path, None, **others)
     assert house.face.plan(Check(savepoint.id)).starts_spark
     assert house.face.plan(Fork(savepoint.id, name="b")).verdict is None
+
+
+def test_unchanged_code_is_the_same_only_while_the_files_that_its_script_read_are(house: House, tmp_path: Path) -> None:
+    path, noted = rules(tmp_path)
+    savepoint = saved(house, tmp_path, noted)
+    assert not house.face.plan(Check(savepoint.id)).starts_spark
+    path.write_text("3")
+    assert house.face.plan(Check(savepoint.id)).starts_spark
+    path.write_text("2")
+    assert not house.face.plan(Check(savepoint.id)).starts_spark
+    path.unlink()
+    assert house.face.plan(Check(savepoint.id)).starts_spark
 
 
 def test_unchanged_code_of_which_nothing_was_noted_is_not_called_the_same_unseen(house: House) -> None:

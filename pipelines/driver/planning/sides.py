@@ -18,7 +18,7 @@ from typing import Any
 from pipelines.domain.plain_json import rebuilt
 from pipelines.domain.plannings import NEW, RESULT_FILE, TASK_FILE, Failure, Planned, Planning, PlanTask
 from pipelines.domain.run_specs import RunSpec
-from pipelines.driver import failures, installed, intercept, outside, records, rehearsal, run, secret_values, sql_script, submit
+from pipelines.driver import failures, installed, intercept, opened, outside, records, rehearsal, run, secret_values, sql_script, submit
 from pipelines.driver.connect import importing
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.planning.planner import Planner, Unknown
@@ -121,8 +121,9 @@ class Stage:
         """Runs one script to its end, or until its queries are planned."""
         self._spec, self._planner = spec, planner
         with _alone(spec, self._told), Uses(Path(spec.script).parent) as uses:
+            opened.note(spec)
             failure = self._played(spec)
-            return Planned(tuple(planner.planned), failure, uses.packages(), uses.files())
+            return Planned(tuple(planner.planned), failure, uses.packages(), {**uses.files(), **opened.files()})
 
     def _played(self, spec: RunSpec) -> Failure | None:
         try:
