@@ -21,8 +21,6 @@ AS_A_PROGRAM = "__name__ == '__main__'"
 """The condition of what is not done where a module is imported."""
 PATHS = "sys.path"
 """Where modules are looked for: those that are found are compared themselves."""
-
-
 CONSTRUCTORS = ("__new__", "__init__", "__post_init__")
 ACTS = re.compile(r"(set|del|seed|register|patch|config|install|enable|disable|init|filter|use|basicConfig)\w*")
 """Names of functions that change something."""
@@ -35,7 +33,7 @@ def of(module: types.ModuleType) -> types.FunctionType | None:
     statements = list(_acting(tree.body, vars(module))) if tree is not None else []
     if not statements:
         return None
-    return types.FunctionType(compile(ast.Module(statements, []), f"{module.__name__}.py", "exec"), vars(module))
+    return types.FunctionType(compile(ast.Module(statements, []), f"{module.__name__}.py", "exec", dont_inherit=True), vars(module))
 
 
 def imported(module: types.ModuleType) -> Iterator[types.ModuleType]:

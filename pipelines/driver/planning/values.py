@@ -37,7 +37,9 @@ def plain(thing: Any) -> str:
 
 def is_open(base: type) -> bool:
     """Whether objects of the class `base` keep all they have in fields that can be seen."""
-    return base in BASES or base.__module__ in WITHOUT_FIELDS or origins.of_module(base.__module__) in (Origin.OWN, Origin.SPARK)
+    if base in BASES or base.__module__ in WITHOUT_FIELDS:
+        return True
+    return origins.of_module(base.__module__) in (Origin.OWN, Origin.SPARK) and not origins.is_compiled(base.__module__)
 
 
 def is_path(thing: Any) -> bool:

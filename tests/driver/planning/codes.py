@@ -170,7 +170,7 @@ df = counts.union(other)
         variant("nothing", SAME),
         variant("its watermark", CHANGED, "1 hour", "1 second", says="watermark beside it: t, 1 hours before"),
         variant("what its watermark is of", CHANGED, "other = source()", "other = source().where('v < 0')"),
-        variant("what it puts out", SAME, "#end", "df = df.where('s > -1')"),
+        variant("what it puts out", SAME, "#end", "df = df.withColumnRenamed('s', 'total')"),
     ),
 )
 FILES = Case(
