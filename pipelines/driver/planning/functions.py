@@ -21,7 +21,7 @@ from pipelines.driver.planning import code as codes
 from pipelines.driver.planning import effects, imports, origins
 from pipelines.driver.planning.notes import Notes
 from pipelines.driver.planning.origins import Origin
-from pipelines.driver.planning.values import CONTAINERS, MOMENTS, PLAIN, is_open, plain, whole
+from pipelines.driver.planning.values import CONTAINERS, MOMENTS, PLAIN, is_open, plain, recreated, whole
 
 MOST_THINGS = 50_000
 SHOWN_CHARS = 60
@@ -89,6 +89,9 @@ class Reading(Notes):
             return ["enum", self.form(kind, path), thing.name, self._forms(vars(thing) if is_own else {}, path)]
         if kind.__module__ == Logger.__module__ and isinstance(thing, Logger):
             return ["logger"]
+        parts = recreated(thing)
+        if parts is not None:
+            return [kind.__qualname__, [self.form(part, path) for part in parts]]
         self._names_file(thing, path)
         return whole(thing) or self._object(thing, path)
 

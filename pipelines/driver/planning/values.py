@@ -25,6 +25,11 @@ OF_NUMBERS = "biufcSUmM"
 CONTAINERS = (list, tuple, dict, set, frozenset, str, bytes, int, float)
 BASES = (object, *CONTAINERS)
 WITHOUT_FIELDS = ("abc", "typing", "collections.abc", "dataclasses")
+RECREATED = {
+    *("builtins.bytearray", "builtins.slice", "types.SimpleNamespace"),
+    *("collections.Counter", "collections.OrderedDict", "collections.defaultdict"),
+    *("operator.attrgetter", "operator.itemgetter", "operator.methodcaller"),
+}
 MARKS = {"_HAS_DEFAULT_FACTORY_CLASS", "_MISSING_TYPE"}
 """Classes of dataclasses with one object, which says nothing but that it is there."""
 
@@ -45,6 +50,15 @@ def is_open(base: type) -> bool:
 def is_path(thing: Any) -> bool:
     """Whether it is a path of Python's own classes."""
     return isinstance(thing, PurePath) and type(thing).__module__.partition(".")[0] == "pathlib"
+
+
+def recreated(thing: Any) -> list[Any] | None:
+    """What Python makes an equal object of (`object.__reduce_ex__`), of classes that say all by that; None of any other."""
+    kind = type(thing)
+    if f"{kind.__module__}.{kind.__qualname__}" not in RECREATED:
+        return None
+    _, arguments, *rest = thing.__reduce_ex__(4)
+    return [arguments, *(part if part is None or type(part) in CONTAINERS else list(part) for part in rest)]
 
 
 def whole(thing: Any) -> list[Any] | None:

@@ -125,6 +125,30 @@ def test_an_object_is_seen_with_all_that_its_class_makes_of_it(head: str, body: 
     assert was in code and before == commented and (before != after or reading.gaps)
 
 
+@pytest.mark.parametrize(
+    ("made", "other"),
+    [
+        ("collections.Counter(a=2)", "collections.Counter(a=3)"),
+        ("collections.OrderedDict(a=1, b=2)", "collections.OrderedDict(b=2, a=1)"),
+        ("collections.defaultdict(int, a=1)", "collections.defaultdict(float, a=1)"),
+        ("operator.itemgetter(0)", "operator.itemgetter(1)"),
+        ("operator.methodcaller('a', 1)", "operator.methodcaller('a', 2)"),
+        ("types.SimpleNamespace(a=1)", "types.SimpleNamespace(a=2)"),
+        ("bytearray(b'a')", "bytearray(b'b')"),
+        ("slice(1, 2)", "slice(1, 3)"),
+        ("functools.lru_cache(helper)", "functools.lru_cache(len)"),
+        ("collections.namedtuple('P', 'a b')(1, 2)", "collections.namedtuple('P', 'b a')(1, 2)"),
+        ("P()", "P([1])"),
+    ],
+)
+def test_objects_of_pythons_own_classes_are_compared_whole(made: str, other: str) -> None:
+    head = "import collections, functools, operator, types\nfrom dataclasses import dataclass, field\n"
+    head += "@dataclass\nclass P:\n    a: list = field(default_factory=list)\ndef helper(x): return x\n"
+    code = f"{head}M = {made}\ndef f(x):\n    return M\n"
+    (before, reading), (again, _), (after, _) = (read(text) for text in (code, code, code.replace(made, other)))
+    assert before == again != after and not reading.gaps, reading.gaps
+
+
 HELPED = "from shop.helper import g\ndef f(x):\n    return g(x)\n"
 ON_IMPORT = {
     "shop/__init__.py": "",
