@@ -16,7 +16,11 @@ from pipelines.driver.planning.functions import Reading
 
 SPARK = "org.apache.spark."
 NAMED = {"AttributeReference", "Alias", "PythonUDF", "PythonUDAF", "GetStructField"}
-BY_REFLECTION = "CallMethodViaReflection"
+REACHING = {
+    "CallMethodViaReflection": "a method of Java is called by its name (reflect), whose answer is not in the code",
+    "ScriptTransformation": "rows go through a program (TRANSFORM), of which the name alone is in the code",
+    "SparkScriptTransformationExec": "rows go through a program (TRANSFORM), of which the name alone is in the code",
+}
 BY_POSITION = {100, 101, 200, 202, 204, 250, 252, 253}
 """Kinds of Python functions (PythonEvalType) whose arguments come one by one; others see the columns' names."""
 
@@ -96,8 +100,8 @@ class Form:
         if not name.startswith(SPARK):
             self._gap(f"{name} comes from a jar")
         short = name.rpartition(".")[2]
-        if short == BY_REFLECTION:
-            self._gap("a method of Java is called by its name (reflect), whose answer is not in the code")
+        if short in REACHING:
+            self._gap(REACHING[short])
         return short
 
     def _class(self, name: str) -> str:

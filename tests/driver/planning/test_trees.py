@@ -57,10 +57,18 @@ def test_values_are_told_whole(spark: Any, made: str, form: Any) -> None:
     assert arguments["child"][1]["value"] == form
 
 
-def test_a_method_of_java_that_is_called_by_its_name_is_a_gap(spark: Any) -> None:
-    form = Form(spark._jvm, {}, False)
-    form.of(spark.range(1).selectExpr("reflect('java.lang.System', 'getProperty', 'rate')")._jdf.queryExecution().analyzed())
-    assert any("reflect" in gap for gap in form.reading.gaps)
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ("SELECT reflect('java.lang.System', 'getProperty', 'rate')", "reflect"),
+        ("SELECT TRANSFORM (id) USING 'sh rates.sh' AS (id STRING) FROM range(1)", "TRANSFORM"),
+    ],
+)
+def test_what_is_outside_of_spark_is_a_gap(spark: Any, query: str, says: str) -> None:
+    for name in ("optimizedPlan", "executedPlan"):
+        form = Form(spark._jvm, {}, False)
+        form.of(getattr(spark.sql(query)._jdf.queryExecution(), name)())
+        assert any(says in gap for gap in form.reading.gaps), form.reading.gaps
 
 
 def test_of_files_that_a_batch_reads_it_is_told_when_they_changed(spark: Any, tmp_path: Path) -> None:
