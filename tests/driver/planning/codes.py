@@ -177,20 +177,20 @@ FILES = Case(
     "joined to files",
     HEAD
     + """
-import os
-dims = "{input}-dims"
-if not os.path.exists(dims):
-    os.mkdir(dims)
-    open(dims + "/1.csv", "w").write("a,2\\nb,3\\nc,4\\n")
+from pathlib import Path
+dims = Path("{input}-dims")
+if not dims.exists():
+    dims.mkdir()
+    (dims / "1.csv").write_text("a,2\\nb,3\\nc,4\\n")
 #changed
-rates = spark.read.schema("k string, rate int").csv(dims)
+rates = spark.read.schema("k string, rate int").csv(str(dims))
 df = events.join(rates, "k").groupBy("k").agg(F.sum(F.expr("v * rate")).alias("s"))
 #end""",
     "Update",
     (
         variant("nothing", SAME),
-        variant("how they are read", CHANGED, ".csv(dims)", '.option("header", True).csv(dims)'),
-        variant("a file changed", TELL, "#changed", 'open(dims + "/2.csv", "w").write("z,1")', says="files at file:"),
+        variant("how they are read", CHANGED, ".csv(", '.option("header", True).csv('),
+        variant("a file changed", TELL, "#changed", '(dims / "2.csv").write_text("z,1")', says="files at file:"),
     ),
 )
 JOIN = Case(

@@ -184,7 +184,7 @@ def other():
         ("helper", "*parts: 1", "*parts: 2", True),
         ("helper", "x * 2", "x * 3", True),
         ("settings", "prec = 7", "prec = 5", True),
-        ("settings", "import decimal", "import decimal, locale\nlocale.setlocale(0, 'C')", True),
+        ("settings", "import decimal", "import decimal\ndecimal.getcontext().Emin = -9", True),
         ("helper", "from . import settings", "from . import settings, third", True),
         ("helper", '"b"] = 2', '"b"] = 3', False),
         ("helper", "return TABLE", "return 1, TABLE", False),
