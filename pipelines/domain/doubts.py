@@ -19,6 +19,8 @@ CLASS_PATH = re.compile(r"spark\.(driver|executor)\.(extraClassPath|extraLibrary
 OPTIONS = re.compile(r"spark\.(driver|executor)\.(extra|default)JavaOptions")
 AGENT = re.compile(r"-(javaagent|agentpath|agentlib|Xbootclasspath|-patch-module)\b|@")
 """Begins an option that brings code along, or more options."""
+HADOOP = "spark.hadoop."
+"""Begins confs of Hadoop: where files lie, and how long a line of text may be."""
 USER_FIRST = re.compile(r"spark\.(driver|executor)\.userClassPathFirst")
 ENVIRONMENT = ("spark.executorEnv.", "spark.yarn.appMasterEnv.", "spark.kubernetes.driverEnv.", "spark.pyspark.")
 
@@ -46,7 +48,7 @@ def of(old: Version, new: Version) -> Iterator[str]:
             yield from _brought(old, new, key, new.conf.get(key, "").split(":"))
         elif OPTIONS.fullmatch(key):
             yield from _brought(old, new, key, [option for option in new.conf.get(key, "").split() if AGENT.match(option)])
-        elif (key.startswith(ENVIRONMENT) or USER_FIRST.fullmatch(key)) and old.conf.get(key) != new.conf.get(key):
+        elif (key.startswith((*ENVIRONMENT, HADOOP)) or USER_FIRST.fullmatch(key)) and old.conf.get(key) != new.conf.get(key):
             yield _other(key, old, new)
     for path in sorted({**old.files, **new.files}):
         if not is_module(path) and old.files.get(path) != new.files.get(path):

@@ -1,5 +1,5 @@
-"""What code runs on beside itself: the interpreter, its Java, the installed packages, files that it reads. Noted by the driver, kept with
-each savepoint, and compared where changed code, or the same on another day, is to be called the same."""
+"""What code runs on beside itself: the interpreter, its Java, the installed packages, files that it reads, the time zone. Noted by the
+driver, kept with each savepoint, and compared where changed code, or the same on another day, is to be called the same."""
 
 from __future__ import annotations
 
@@ -25,12 +25,20 @@ class Installed:
     """Distribution, as package indexes write it (`scikit-learn`) -> version; with a digest of its files where no index gave it."""
     files: Mapping[str, str] = field(default_factory=dict)
     """Path of a file outside of the version that the script had opened to read it when its newest query started -> SHA-256, or `unread`."""
+    time_zone: str = ""
+    """Of the machine or the environment: `Europe/Berlin`; empty where it was not noted."""
 
 
 def other_java(then: Installed | None, java: str) -> Iterator[str]:
     """That Spark runs on another release of Java, whose calendars, collations and texts may differ."""
     if then is not None and then.java and java and _release(then.java) != _release(java):
         yield f"It ran on Java {then.java}, and this is Java {java}."
+
+
+def other_zone(then: Installed | None, zone: str) -> Iterator[str]:
+    """That times without a zone are read in another one."""
+    if then is not None and then.time_zone and zone and then.time_zone != zone:
+        yield f"It ran in the time zone {then.time_zone}, and this is {zone}."
 
 
 def other_python(then: Installed | None, python: str) -> Iterator[str]:
@@ -75,6 +83,7 @@ def is_same(then: Installed | None, now: Installed | None) -> bool:
 def _others(then: Installed, now: Installed) -> Iterable[str]:
     yield from other_python(then, now.python)
     yield from other_java(then, now.java)
+    yield from other_zone(then, now.time_zone)
 
 
 def _release(java: str) -> str:

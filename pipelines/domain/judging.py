@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pipelines.domain import contracts, judged_operators, operator_places, secrets
 from pipelines.domain.contracts import Contract, Keeps
 from pipelines.domain.ids import query_name
-from pipelines.domain.installed import Installed, other_java, other_packages, other_python
+from pipelines.domain.installed import Installed, other_java, other_packages, other_python, other_zone
 from pipelines.domain.judged_operators import ACCEPT, LOOK, REWRITE, Pair
 from pipelines.domain.judged_sources import judged as judged_sources
 from pipelines.domain.operator_places import Places
@@ -147,7 +147,7 @@ def _placed(
     """The verdict on operators of which some are new, gone or in another place."""
     query = known.image.query
     for at, old in sorted(places.pairs.items()):
-        beneath = _beneath(known.installed, then.get(old), now[at], python)
+        beneath = _beneath(known, then.get(old), now[at], python)
         part = judged_operators.judged(_pair(known, old, at, then.get(old), now[at]), (*doubts, *beneath))
         yield part if old == at else _moved_from(old, part, is_whole=not places.dropped)
     for at in places.added:
@@ -198,7 +198,7 @@ def _operator(
         if changed or len(known.kept) == 1:
             reasons = changed or (after.refusal.message,)
             return judged_operators.rewritten(pair, reasons)
-    return judged_operators.compared(pair, (*doubts, *_beneath(known.installed, then, now, python)))
+    return judged_operators.compared(pair, (*doubts, *_beneath(known, then, now, python)))
 
 
 def _doubts(known: Known, before: PlannedQuery | None, after: PlannedQuery, old: Planned, planning: Planning) -> Iterator[str]:
@@ -215,6 +215,7 @@ def _doubts(known: Known, before: PlannedQuery | None, after: PlannedQuery, old:
     if known.installed is not None:
         yield from other_packages(known.installed, {**old.uses, **planning.sides[NEW].uses})
     yield from other_java(known.installed, planning.java_version)
+    yield from other_zone(known.installed, planning.time_zone)
     for key in sorted({**before.conf, **after.conf}):
         was, now = before.conf.get(key), after.conf.get(key)
         if was != now and key not in known.image.conf and not key.startswith(WITHOUT_MEANING):
@@ -222,11 +223,14 @@ def _doubts(known: Known, before: PlannedQuery | None, after: PlannedQuery, old:
             yield f"The conf {key} was {shown[0]}, is {shown[1]}."
 
 
-def _beneath(installed: Installed | None, then: PlannedOperator | None, now: PlannedOperator, python: str) -> Iterator[str]:
-    """What Python functions stand on beside the code that was compared."""
+def _beneath(known: Known, then: PlannedOperator | None, now: PlannedOperator, python: str) -> Iterator[str]:
+    """What Python functions stand on beside the code that was compared, and files that are joined to what streams."""
     if now.has_functions:
-        yield from other_python(installed, python)
-    yield from other_packages(installed, {**(then.packages if then is not None else {}), **now.packages})
+        yield from other_python(known.installed, python)
+    yield from other_packages(known.installed, {**(then.packages if then is not None else {}), **now.packages})
+    for place, changed_ms in now.reads.items():
+        if not 0 <= changed_ms < known.image.batch_timestamp_ms:
+            yield f"It reads files at {place} that were changed after the savepoint's batch, or may have been."
 
 
 def _moved(kept: Keeps | None, now: PlannedOperator | None) -> str:

@@ -61,6 +61,9 @@ class PlannedOperator:
     """The same of a join."""
     alias: str = ""
     """What the code calls it (`df.alias`); empty where it does not."""
+    reads: Mapping[str, int] = field(default_factory=dict)
+    """Place of files that are joined to what streams, and read anew in each batch -> when one last changed, came or went (epoch ms); -1
+    where nobody knows."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,8 @@ class Planning:
     java_version: str = ""
     sides: Mapping[str, Planned] = field(default_factory=dict)
     unsupported: str = ""
+    time_zone: str = ""
+    """Where it was planned, as `Installed.time_zone`."""
 
     def side(self, name: str) -> Planned:
         """What one code starts; nothing where it was not planned."""

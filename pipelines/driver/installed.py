@@ -27,6 +27,7 @@ FOLDERS = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 _PLACES = sysconfig.get_paths()
 STANDARD = tuple({_PLACES[name] + os.sep for name in ("stdlib", "platstdlib")})
 MOST_BYTES = 20_000_000
+CLOCK = "/etc/localtime"
 SPARK = ("pyspark", "py4j")
 """Modules of Spark, whose version is noted by itself."""
 OURS = str(Path(__file__).parents[1]) + os.sep
@@ -35,7 +36,14 @@ OURS = str(Path(__file__).parents[1]) + os.sep
 def of(spark: Any, version: Path) -> Installed:
     """What this process, its JVM and what a script has imported stand on; the version's own files lie in the folder `version`."""
     java = str(spark.sparkContext._jvm.java.lang.System.getProperty("java.version"))
-    return Installed(platform.python_version(), java, {**packages(sys.path), **modules(version)})
+    return Installed(platform.python_version(), java, {**packages(sys.path), **modules(version)}, time_zone=time_zone())
+
+
+def time_zone() -> str:
+    """The zone that Python and Java read times in, as the environment says it, or else the system."""
+    place = os.path.realpath(CLOCK)
+    known = os.environ.get("TZ", "").removeprefix(":") or place.partition("zoneinfo/")[2]
+    return known or (f"of {CLOCK} {digest(place)[:12]}" if os.path.isfile(place) else "UTC")
 
 
 def packages(paths: Iterable[str]) -> dict[str, str]:
@@ -117,4 +125,5 @@ def _file(place: str) -> str:
 
 if __name__ == "__main__":
     folders = sys.path[1:]
-    print(json.dumps({"python": platform.python_version(), "packages": packages(folders), "folders": folders}))
+    told = {"python": platform.python_version(), "packages": packages(folders), "folders": folders, "time_zone": time_zone()}
+    print(json.dumps(told))

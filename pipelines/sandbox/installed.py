@@ -51,9 +51,8 @@ def _ask(runtime: Runtime) -> _Answer | None:
         return None
     raw = json.loads(told.stdout)
     folders = tuple(raw["folders"])
-    return _Answer(
-        Installed(raw["python"], environment.java_of(runtime).version, raw["packages"]), folders, _marks(runtime.python, folders)
-    )
+    installed = Installed(raw["python"], environment.java_of(runtime).version, raw["packages"], time_zone=raw["time_zone"])
+    return _Answer(installed, folders, _marks(runtime.python, folders))
 
 
 def _marks(python: str, folders: Sequence[str]) -> tuple[int, ...]:

@@ -67,7 +67,8 @@ def judged(
     folder: Path,
     ticket: Ticket,
 ) -> Verdict:
-    """1. The checkpoints are linked into the empty `folder`; 2. Spark plans there; 3. the judge decides; 4. the verdict is kept.
+    """1. The checkpoints are linked into the empty `folder`; 2. Spark plans there; 3. the judge decides; 4. the verdict is kept, unless
+    files beside the streams are read, which may change at any time.
 
     For who has the turn, and a lease of the savepoint; the folder is the caller's to remove."""
     began = time.monotonic()
@@ -80,7 +81,8 @@ def judged(
     verdict = verdicts.of(manifest.id, version.id, parts, tuple(dict.fromkeys(varies)))
     verdict = replace(verdict, spark_version=planning.spark_version, took_ms=(time.monotonic() - began) * 1000, operators=pairs, told=told)
     files = {path: digest for side in planning.sides.values() for path, digest in side.files.items()} | known_verdicts.read_now(manifest)
-    known_verdicts.keep(context, manifest, version, new_queries, verdict, files)  # 4
+    if not any(operator.reads for query in planning.side(NEW).queries for operator in query.operators):
+        known_verdicts.keep(context, manifest, version, new_queries, verdict, files)  # 4
     return verdict
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
 
@@ -44,6 +45,23 @@ def test_another_interpreters_packages_are_asked_for_anew_when_they_have_changed
     after = installed.of(Runtime(sys.executable))
     assert after is not None and after.packages["rates"] == "1.0" and not is_same(before, after)
     assert installed.of(Runtime(str(tmp_path / "no-python"))) is None
+
+
+def test_the_time_zone_is_that_of_the_environment_and_else_of_the_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    zone, clock = tmp_path / "zoneinfo" / "Europe" / "Berlin", tmp_path / "localtime"
+    zone.parent.mkdir(parents=True)
+    zone.write_bytes(b"TZif")
+    clock.symlink_to(zone)
+    monkeypatch.setattr(installed, "_ANSWERS", {})
+    monkeypatch.setattr(driver, "CLOCK", str(clock))
+    before = installed.of(Runtime(sys.executable))
+    monkeypatch.setenv("TZ", ":Asia/Tokyo")
+    monkeypatch.setattr(installed, "_ANSWERS", {})
+    after = installed.of(Runtime(sys.executable))
+    assert before is not None and after is not None and driver.time_zone() == after.time_zone == "Asia/Tokyo"
+    assert is_same(before, replace(before, time_zone="")) and not is_same(before, after)
+    monkeypatch.delenv("TZ")
+    assert driver.time_zone() == "Europe/Berlin"
 
 
 def test_a_module_of_elsewhere_is_noted_by_its_bytes_and_one_of_the_version_is_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

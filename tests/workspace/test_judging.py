@@ -33,7 +33,7 @@ NOTED = replace(KNOWN, installed=NUMPY)
 
 
 def judgement(known: Known, old: Planned, new: Planned, spark: str = "4.3.0", unsupported: str = "") -> tuple[Outcome, str]:
-    parts = judge(known, Planning(spark, "3.11", "17.0.2", {OLD: old, NEW: new}, unsupported))
+    parts = judge(known, Planning(spark, "3.11", "17.0.2", {OLD: old, NEW: new}, unsupported, "UTC"))
     return verdicts.worst(part.outcome for part in parts), " | ".join(reason for part in parts for reason in part.reasons)
 
 
@@ -41,8 +41,15 @@ def changed(known: Known = KNOWN, *, old: PlannedQuery = QUERY, **after: object)
     return judgement(known, Planned((old,)), Planned((replace(QUERY, **after),)))  # type: ignore[arg-type]
 
 
+def at(batch_ms: int) -> Known:
+    """A savepoint of a batch of that moment."""
+    return replace(KNOWN, image=replace(IMAGE, batch_timestamp_ms=batch_ms))
+
+
 def test_the_same_plan_is_the_same() -> None:
     assert changed()[0] is Outcome.SAME
+    assert changed(replace(KNOWN, installed=replace(NUMPY, time_zone="UTC")))[0] is Outcome.SAME
+    assert changed(at(6), operators=(replace(SUM, reads={"/dims": 5}),))[0] is Outcome.SAME
 
 
 @pytest.mark.parametrize(
@@ -81,6 +88,10 @@ def test_what_functions_stand_on_is_compared_by_version_and_what_they_do_not_use
         ),
         (replace(KNOWN, installed=Installed("3.10", "17.0.1")), {"operators": (replace(SUM, has_functions=True),)}, "Python 3.10, and"),
         (replace(KNOWN, installed=Installed("3.11", "21.0.1")), {}, "Java 21.0.1, and this is Java 17.0.2"),
+        (replace(KNOWN, installed=replace(NUMPY, time_zone="Europe/Berlin")), {}, "the time zone Europe/Berlin, and this is UTC"),
+        (KNOWN, {"operators": (replace(SUM, reads={"/dims": 5}),)}, "files at /dims that were changed after"),
+        (at(5), {"operators": (replace(SUM, reads={"/dims": 5}),)}, "files at /dims that were changed after"),
+        (at(5), {"operators": (replace(SUM, reads={"/dims": -1}),)}, "files at /dims that were changed after"),
         (KNOWN, {"conf": {"spark.sql.session.timeZone": "CET"}}, "session.timeZone was UTC, is CET"),
         (replace(KNOWN, spark_version="4.2.0"), {}, "written by Spark 4.2.0"),
         (replace(KNOWN, old={0: replace(KEEPS, columns={"default key": "k int"})}), {}, "does not keep what the savepoint holds"),
@@ -248,6 +259,7 @@ def test_what_a_version_has_beside_its_script_is_doubted() -> None:
         ("spark.executor.extraJavaOptions", "", "-Duser.language=tr"),
         ("spark.executor.defaultJavaOptions", "-Xss4m -javaagent:/a.jar=x", "-Xss4m -javaagent:/a.jar=x"),
         ("spark.driver.userClassPathFirst", "false", "true"),
+        ("spark.hadoop.mapreduce.input.linerecordreader.line.maxlength", "100", "200"),
     ):
         both = [version("a.py", code, conf={key: value}, outside={"/lib/b.jar": "1"}) for code, value in (("x", was), ("y", now))]
         assert len(list(doubts.of(*both))) == 1, (key, was, now)

@@ -6,6 +6,9 @@ import java.util.HashSet;
 import java.util.Set;
 
 import com.fasterxml.jackson.core.io.JsonStringEncoder;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.SparkContext;
 import org.apache.spark.api.python.PythonFunction;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
@@ -94,7 +97,7 @@ public final class Trees {
     } else if (value instanceof InMemoryFileIndex) {
       open("files").append(',');
       writeTexts(((InMemoryFileIndex) value).rootPaths());
-      out.append(']');
+      out.append(',').append(newest((InMemoryFileIndex) value)).append(']');
     } else if (name.equals("java.util.UUID")) {
       open("uuid").append(']');
     } else if (name.endsWith("$") && (name.startsWith(SPARK) || name.startsWith("scala."))) {
@@ -263,6 +266,36 @@ public final class Trees {
       out.append(each.hasNext() ? "," : "");
     }
     out.append(']');
+  }
+
+  /** When files that a batch reads were last changed, or one came or went (epoch ms); -1 where the file system does not say of a folder. */
+  private static long newest(InMemoryFileIndex index) {
+    Set folders = new HashSet();
+    long newest = 0;
+    for (Iterator files = index.allFiles().iterator(); files.hasNext(); ) {
+      FileStatus file = (FileStatus) files.next();
+      newest = Math.max(newest, file.getModificationTime());
+      folders.add(file.getPath().getParent());
+    }
+    for (Iterator roots = index.rootPaths().iterator(); roots.hasNext(); ) {
+      folders.add(roots.next());
+    }
+    for (java.util.Iterator each = folders.iterator(); each.hasNext(); ) {
+      long changed = changed((Path) each.next());
+      if (changed <= 0) {
+        return -1;
+      }
+      newest = Math.max(newest, changed);
+    }
+    return newest;
+  }
+
+  private static long changed(Path folder) {
+    try {
+      return folder.getFileSystem(SparkContext.getOrCreate().hadoopConfiguration()).getFileStatus(folder).getModificationTime();
+    } catch (java.io.IOException gone) {
+      return -1;
+    }
   }
 
   private StringBuilder open(String kind) {

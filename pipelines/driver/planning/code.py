@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import abc
 import dis
+import inspect
 import types
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 OF_THE_CLASS = {"__module__", "__doc__", "__dict__", "__weakref__", "__qualname__", "__firstlineno__", "__static_attributes__"}
 OF_THE_CLASS |= {"__annotations__", "__abstractmethods__", "_abc_impl", "__parameters__", "__slotnames__", "__orig_bases__"}
@@ -15,6 +18,9 @@ OF_THE_CLASS |= {"__dataclass_fields__", "__dataclass_params__", "__match_args__
 OF_THE_MODULE = {"__name__", "__doc__", "__package__", "__loader__", "__spec__", "__path__", "__file__", "__cached__", "__builtins__"}
 OF_THE_MODULE |= {"__annotations__", "__annotate__", "__conditional_annotations__", "__warningregistry__"}
 """What Python itself notes of a class, and of a module."""
+HAS_DOCSTRING = int(getattr(inspect, "CO_HAS_DOCSTRING", 0))
+SEES_LOCALS = {"locals", "vars", "dir", "eval", "exec"}
+"""Names of functions that show what the local variables of their caller are called."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,30 @@ def names(code: types.CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from names(constant)
+
+
+def steps(code: types.CodeType) -> tuple[list[list[Any]], list[object]]:
+    """The instructions of `code`, and the constants that they load, in the order in which they do: a docstring is none of them, nor is
+    what the compiler has left over."""
+    used: dict[int, int] = {}
+    told = [
+        [
+            step.offset,
+            step.opcode,
+            used.setdefault(step.arg, len(used)) if step.opcode in dis.hasconst and step.arg is not None else step.arg,
+        ]
+        for step in dis.get_instructions(code)
+        if step.opname != "EXTENDED_ARG"
+    ]
+    return told, [code.co_consts[at] for at in used]
+
+
+def variables(code: types.CodeType) -> list[list[str]]:
+    """The names of the arguments, which callers use, and of variables of other functions. Those of local variables are left out where
+    nothing can ask for them."""
+    is_hidden = code.co_flags & inspect.CO_OPTIMIZED and not SEES_LOCALS.intersection(code.co_names)
+    arguments = code.co_argcount + code.co_kwonlyargcount
+    return [list(code.co_varnames[:arguments] if is_hidden else code.co_varnames), list(code.co_freevars), list(code.co_cellvars)]
 
 
 def imports(code: types.CodeType) -> Iterator[Import]:
@@ -59,6 +89,17 @@ def slots(kind: type) -> Iterator[str]:
         for slot in (there,) if isinstance(there, str) else there:
             if slot not in ("__dict__", "__weakref__"):
                 yield slot
+
+
+def shows_name(kind: type) -> bool:
+    """Whether objects of the class say its name, as those of a dataclass do."""
+    return any("__repr__" in vars(base) for base in kind.__mro__ if base is not object)
+
+
+def registered(kind: type) -> list[type]:
+    """The classes that were registered as subclasses of an abstract one (ABCMeta.register), by their names."""
+    there = [reference() for reference in abc._get_dump(kind)[0]] if isinstance(kind, abc.ABCMeta) else []  # type: ignore[attr-defined]
+    return sorted((other for other in there if other is not None), key=lambda other: (other.__module__, other.__qualname__))
 
 
 def is_slot(value: object) -> bool:

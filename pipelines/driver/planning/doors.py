@@ -19,6 +19,7 @@ STREAMING = "org.apache.spark.sql.execution.streaming"
 CATALYST = "org.apache.spark.sql.catalyst.expressions"
 KNOWN = ("4.3.",)
 """Versions of Spark whose internals were measured."""
+WATERMARK = "EventTimeWatermarkExec"
 STEADY = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.cbo.enabled": "false",
@@ -70,6 +71,12 @@ class Doors:
         """The stateful operators of a plan, by their ids."""
         nodes = [node for node in self._below(plan) if self._writer.isInstance(node)]
         return sorted(nodes, key=lambda node: int(node.getStateInfo().operatorId()))
+
+    def watermarks_beside(self, node: Any, plan: Any) -> list[Any]:
+        """The watermarks of a plan that are not below `node`: a query has one of all (WatermarkTracker), and all state is kept by that."""
+        every = [other for other in self._below(plan) if other.getClass().getSimpleName() == WATERMARK]
+        below = [other for other in self._below(node) if other.getClass().getSimpleName() == WATERMARK] if every else []
+        return [other for other in every if other not in below]
 
     def _below(self, plan: Any) -> list[Any]:
         return [plan, *(node for child in items(plan.children()) for node in self._below(child))]

@@ -19,6 +19,7 @@ STATEFUL = {
     "Join",
     "TransformWithStateInPySpark",
 }
+WATERMARK = "EventTimeWatermark"
 OF_SPARK = "__"
 """So begin the names that Spark gives to subqueries without one."""
 MOST_CHARS = 300
@@ -29,7 +30,22 @@ def of_operators(plan: Any, count: int) -> list[tuple[tuple[str, str], ...]]:
     nodes = stateful(plan)
     if len(nodes) != count:
         return [tuple(dict.fromkeys(fact for node in _below(plan) for fact in _facts(node)))] * count
-    return [tuple(dict.fromkeys([*_facts(node), *(fact for inner in _stateless(node) for fact in _facts(inner))])) for node in nodes]
+    watermarks = [other for other in _below(plan) if other.getClass().getSimpleName() == WATERMARK]
+    return [tuple(dict.fromkeys([*_facts_of(node), *_beside(node, watermarks)])) for node in nodes]
+
+
+def _facts_of(node: Any) -> Iterator[tuple[str, str]]:
+    """Of a stateful node, and of what is below it as far as the next ones."""
+    yield from _facts(node)
+    yield from (fact for inner in _stateless(node) for fact in _facts(inner))
+
+
+def _beside(node: Any, watermarks: list[Any]) -> Iterator[tuple[str, str]]:
+    """Facts of the watermarks that are not below `node`."""
+    below = [other for other in _below(node) if other.getClass().getSimpleName() == WATERMARK] if watermarks else []
+    for other in watermarks:
+        if other not in below:
+            yield from ((f"{what} beside it", text) for what, text in _facts(other))
 
 
 def stateful(plan: Any) -> list[Any]:

@@ -16,6 +16,11 @@ from pipelines.driver.planning.functions import Reading
 
 SPARK = "org.apache.spark."
 NAMED = {"AttributeReference", "Alias", "PythonUDF", "PythonUDAF", "GetStructField"}
+REACHING = {
+    "CallMethodViaReflection": "a method of Java is called by its name (reflect), whose answer is not in the code",
+    "ScriptTransformation": "rows go through a program (TRANSFORM), of which the name alone is in the code",
+    "SparkScriptTransformationExec": "rows go through a program (TRANSFORM), of which the name alone is in the code",
+}
 BY_POSITION = {100, 101, 200, 202, 204, 250, 252, 253}
 """Kinds of Python functions (PythonEvalType) whose arguments come one by one; others see the columns' names."""
 
@@ -26,6 +31,8 @@ class Form:
     def __init__(self, jvm: Any, sources: Mapping[tuple[int, ...], Any], with_names: bool, version: str = "") -> None:
         self.reading = Reading(version)
         self.has_functions = False
+        self.reads: dict[str, int] = {}
+        """Place that each batch reads files of -> when they last changed, as `PlannedOperator.reads`."""
         self._trees = trees.of(jvm)
         self._sources = sources
         self._with_names = with_names
@@ -49,6 +56,9 @@ class Form:
                 return self._form(child)
             case ["python", broadcasts, includes, pickled]:
                 return self._function(broadcasts, includes, b64decode(pickled))
+            case ["files", places, newest]:
+                self.reads.update(dict.fromkeys(places, newest))
+                return ["files", places]
             case ["map", pairs]:
                 return ["map", sorted(([self._form(key), self._form(value)] for key, value in pairs), key=str)]
             case ["many", values]:
@@ -89,7 +99,10 @@ class Form:
     def _short(self, name: str) -> str:
         if not name.startswith(SPARK):
             self._gap(f"{name} comes from a jar")
-        return name.rpartition(".")[2]
+        short = name.rpartition(".")[2]
+        if short in REACHING:
+            self._gap(REACHING[short])
+        return short
 
     def _class(self, name: str) -> str:
         if "." in name and not name.startswith((SPARK, "scala.", "java.")):

@@ -9,40 +9,35 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import re
+import sys
 import types
 from collections import deque
 from collections.abc import Mapping
 from enum import Enum
 from logging import Logger
-from pathlib import PurePath
 from typing import Any
 
 from pipelines.driver.planning import code as codes
-from pipelines.driver.planning import imports, origins, outside, readers
+from pipelines.driver.planning import effects, imports, origins
+from pipelines.driver.planning.notes import Notes
 from pipelines.driver.planning.origins import Origin
-from pipelines.driver.planning.values import CONTAINERS, PLAIN, WHOLE_IN_REPR, is_open, plain
+from pipelines.driver.planning.values import CONTAINERS, MOMENTS, PLAIN, is_open, plain, recreated, whole
 
 MOST_THINGS = 50_000
 SHOWN_CHARS = 60
 
 
-class Reading:
-    """Takes Python values apart. What it learns besides the form: named parts, gaps, packages, what varies.
-
-    `version` is the folder of the code that is read; the user's modules of elsewhere are noted with the digests of their files."""
+class Reading(Notes):
+    """Takes Python values apart."""
 
     def __init__(self, version: str = "") -> None:
-        self._version = version
-        self.parts: dict[str, str] = {}
-        self.gaps: dict[str, None] = {}
-        self.packages: dict[str, str] = {}
-        self.varies: dict[str, None] = {}
+        super().__init__(version)
         self._seen: dict[int, tuple[int, Any]] = {}
+        self._modules: set[str] = set()
 
     def form(self, thing: Any, path: str) -> Any:
         """`thing` as JSON has it; equal forms of two readings without gaps are the same thing."""
-        if isinstance(thing, PLAIN) or type(thing) in (str, bytes):
+        if type(thing) in (*PLAIN, str, bytes):
             self._names_file(thing, path)
             return [type(thing).__name__, plain(thing)]
         if type(thing) in (tuple, frozenset):
@@ -55,6 +50,7 @@ class Reading:
         return self._kind(thing, path)
 
     def _kind(self, thing: Any, path: str) -> Any:
+        kind = type(thing)
         match thing:
             case types.CodeType():
                 return self._code(thing, path, {})
@@ -66,11 +62,13 @@ class Reading:
                 return self._module(thing, path)
             case type():
                 return self._class(thing, path)
-            case staticmethod() | classmethod():
-                return [type(thing).__name__, self.form(thing.__func__, path)]
-            case property():
+            case staticmethod() | classmethod() if kind in (staticmethod, classmethod):
+                return [kind.__name__, self.form(thing.__func__, path)]
+            case functools._lru_cache_wrapper():
+                return ["cached", self.form(thing.__wrapped__, path), self.form(thing.cache_parameters(), path)]
+            case property() if kind is property:
                 return ["property", [self.form(part, path) for part in (thing.fget, thing.fset, thing.fdel)]]
-            case functools.partial():
+            case functools.partial() if kind is functools.partial:
                 return ["partial", self.form(thing.func, path), self.form(thing.args, path), self.form(thing.keywords, path)]
             case types.BuiltinFunctionType():
                 return self._builtin(thing, path)
@@ -79,28 +77,28 @@ class Reading:
     def _value(self, thing: Any, path: str) -> Any:
         kind = type(thing)
         if kind in (list, tuple, deque):
-            return [kind.__name__, [self.form(item, path) for item in thing]]
+            return [kind.__name__, getattr(thing, "maxlen", None), [self.form(item, path) for item in thing]]
         if kind in (set, frozenset):
             return [kind.__name__, sorted(json.dumps(self.form(item, path)) for item in thing)]
         if kind is dict:
             return ["dict", [[self.form(key, path), self.form(value, path)] for key, value in thing.items()]]
-        if kind in WHOLE_IN_REPR or issubclass(kind, PurePath):
-            self._names_file(thing, path)
-            return [kind.__name__, repr(thing)]
-        if kind is re.Pattern:
-            return ["pattern", thing.pattern if isinstance(thing.pattern, str) else thing.pattern.hex(), thing.flags]
+        if kind in MOMENTS:
+            return [kind.__name__, repr(thing.replace(tzinfo=None)), self.form(thing.tzinfo, path)]
         if isinstance(thing, Enum):
-            return ["enum", self.form(kind, path), thing.name]
-        if isinstance(thing, Logger):
+            is_own = origins.of_module(kind.__module__) is Origin.OWN
+            return ["enum", self.form(kind, path), thing.name, self._forms(vars(thing) if is_own else {}, path)]
+        if kind.__module__ == Logger.__module__ and isinstance(thing, Logger):
             return ["logger"]
-        return self._object(thing, path)
+        parts = recreated(thing)
+        if parts is not None:
+            return [kind.__qualname__, [self.form(part, path) for part in parts]]
+        self._names_file(thing, path)
+        return whole(thing) or self._object(thing, path)
 
     def _object(self, thing: Any, path: str) -> Any:
-        """An object: its class and all of its fields, where it has nothing else; an array by its bytes."""
+        """An object: its class and all of its fields, where it has nothing else."""
         kind = type(thing)
         name = f"{kind.__module__}.{kind.__qualname__}"
-        if name == "numpy.ndarray" and thing.dtype.kind in "biufcSUmM":
-            return [name, str(thing.dtype), list(thing.shape), hashlib.sha256(thing.tobytes()).hexdigest()]
         if kind.__module__.startswith("pyspark.sql.types") and hasattr(thing, "json"):
             return ["type", thing.json()]
         if getattr(thing, "__qualname__", None) and origins.is_importable(thing):
@@ -125,7 +123,7 @@ class Reading:
     def _function(self, function: types.FunctionType, path: str) -> Any:
         if origins.of_module(function.__module__ or "") is not Origin.OWN and origins.is_importable(function):
             return self._by_name(function, path)
-        self.packages |= origins.elsewhere(function.__module__, self._version)
+        entered = self._entered(function.__module__ or "")
         path = path or function.__name__
         names = set(codes.names(function.__code__))
         used = {name: self._named(function.__globals__[name], _at(path, name)) for name in sorted(names & function.__globals__.keys())}
@@ -137,7 +135,8 @@ class Reading:
         self.parts.setdefault(path, digest([code, defaults]))
         self._reaches(names, path)
         self._reads(names, [*codes.contents(function), *(function.__globals__[name] for name in used)], path)
-        return ["function", code, defaults, cells, used, self._forms(vars(function), path)]
+        called = [self._called(function.__qualname__), *self._asks_names(names, function.__name__)]
+        return ["function", called, code, defaults, cells, used, self._forms(vars(function), path), entered]
 
     def _cell(self, cell: Any, path: str) -> Any:
         try:
@@ -155,13 +154,12 @@ class Reading:
 
     def _code(self, code: types.CodeType, path: str, scope: Mapping[str, Any]) -> Any:
         """Code of a function whose globals are `scope`."""
-        arguments = [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags]
-        names = [list(code.co_names), list(code.co_varnames), list(code.co_freevars), list(code.co_cellvars)]
+        arguments = [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & ~codes.HAS_DOCSTRING]
+        names = [list(code.co_names), *codes.variables(code)]
         imported = [self._import(step, set(codes.names(code)), path, scope) for step in codes.imports(code)]
-        constants = [
-            self._code(part, path, scope) if isinstance(part, types.CodeType) else self.form(part, path) for part in code.co_consts
-        ]
-        return ["code", code.co_code.hex(), arguments, names, constants, imported, code.co_exceptiontable.hex()]
+        steps, used = codes.steps(code)
+        constants = [self._code(part, path, scope) if isinstance(part, types.CodeType) else self.form(part, path) for part in used]
+        return ["code", steps, arguments, names, constants, imported, code.co_exceptiontable.hex()]
 
     def _import(self, step: codes.Import, names: set[str], path: str, scope: Mapping[str, Any]) -> Any:
         """What code that uses `names` imports when it runs: modules, and of the user's own what it takes of them."""
@@ -177,16 +175,31 @@ class Reading:
         name = module.__name__
         if origins.of_module(name) is not Origin.OWN:
             return self._installed(name, ["module", name])
-        self.packages |= origins.elsewhere(name, self._version)
-        return ["module", self._forms({key: value for key, value in vars(module).items() if key not in codes.OF_THE_MODULE}, path)]
+        entered = self._entered(name)
+        return ["module", entered, self._forms({key: value for key, value in vars(module).items() if key not in codes.OF_THE_MODULE}, path)]
 
     def _class(self, kind: type, path: str) -> Any:
         if origins.of_module(kind.__module__) is not Origin.OWN and (kind.__module__ == "builtins" or origins.is_importable(kind)):
             return self._by_name(kind, path)
-        self.packages |= origins.elsewhere(kind.__module__, self._version)
+        entered = self._entered(kind.__module__)
         inside = {name: value for name, value in sorted(vars(kind).items()) if name not in codes.OF_THE_CLASS and not codes.is_slot(value)}
         form = {name: self._named(value, _at(path or kind.__name__, name)) for name, value in inside.items()}
-        return ["class", [self.form(base, path) for base in kind.__bases__], form]
+        above = [self.form(base, path) for base in (type(kind), *kind.__bases__, *codes.registered(kind))]
+        return ["class", self._called(kind.__qualname__, shown=codes.shows_name(kind)), above, form, entered]
+
+    def _entered(self, name: str) -> list[Any]:
+        """What the user's module `name`, and those that it imports, do as they are imported; nothing where that was told before."""
+        module = sys.modules.get(name)
+        if module is None or name in self._modules or name == origins.MAIN or origins.of_module(module.__name__) is not Origin.OWN:
+            return []
+        self._modules.add(module.__name__)
+        self.packages |= origins.elsewhere(name, self._version)
+        try:
+            does, imported = effects.of(module), list(effects.imported(module))
+        except SyntaxError:
+            return [self._gap(name, "its source is not what it was imported of")]
+        own = [self.form(does, f"{name} as it is imported")] if does is not None else []
+        return [form for other in imported for form in self._entered(other.__name__)] + own
 
     def _builtin(self, function: Any, path: str) -> Any:
         owner = function.__self__
@@ -199,43 +212,8 @@ class Reading:
             return self._gap(path, f"{thing.__module__}.{thing.__qualname__} was made elsewhere")
         return self._installed(thing.__module__, ["named", thing.__module__, thing.__qualname__])
 
-    def _installed(self, module: str, form: Any) -> Any:
-        """What the interpreter, Spark or a package brings; of a package the version is noted."""
-        top = module.partition(".")[0]
-        origin = origins.of_module(module)
-        if top in outside.CHANCE:
-            self.varies[f"Python's {module}"] = None
-        if top in outside.MODULES and origin is Origin.STANDARD:
-            self._gap("", f"it uses Python's {module}, which reaches outside of the code")
-        if origin is Origin.INSTALLED:
-            self.packages |= origins.packages_of(module)
-        if origin is not Origin.SPARK and readers.reads(module, form[-1]):
-            self._gap("", f"it uses {module}.{form[-1]}, {outside.UNPROVED}")
-        return form
-
-    def _reaches(self, names: set[str], path: str) -> None:
-        """Notes what code reaches beyond what is seen in it."""
-        for name in sorted(names & outside.NAMES):
-            self._gap(path, f"it uses {name}, whose answer is not in the code")
-        for name in sorted(names & outside.CLOCK):
-            self.varies[f"{name}() in {path}"] = None
-
-    def _reads(self, names: set[str], things: list[Any], path: str) -> None:
-        """Notes what code that uses `names` calls of `things` to read what is not in the code."""
-        for name in readers.of(names, things):
-            self._gap(path, f"it uses {name}, {outside.UNPROVED}")
-
-    def _names_file(self, thing: Any, path: str) -> None:
-        """Notes a text or a path that is the name of a file, whatever reads it."""
-        if outside.is_file(thing, self._version):
-            self._gap(path, f"it names {thing!s}, and that what is there is what it was cannot be proved")
-
     def _forms(self, values: Mapping[str, Any], path: str) -> Any:
         return {name: self.form(value, _at(path, name)) for name, value in sorted(values.items())}
-
-    def _gap(self, path: str, why: str) -> Any:
-        self.gaps[f"{path or 'a Python function'}: {why}"] = None
-        return ["gap"]
 
 
 def digest(form: Any) -> str:

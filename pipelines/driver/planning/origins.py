@@ -10,6 +10,7 @@ import sysconfig
 from collections.abc import Iterator
 from functools import cache
 from importlib import metadata
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 from pipelines.domain.installed import MODULE
@@ -47,6 +48,11 @@ def of_module(name: str) -> Origin:
     if any(folder in path.split(os.sep) for folder in _INSTALLED):
         return Origin.INSTALLED
     return Origin.STANDARD if path.startswith(_STANDARD) else Origin.OWN
+
+
+def is_compiled(name: str) -> bool:
+    """Whether the module `name` is no Python, and the objects of its classes may hold what nobody sees."""
+    return str(getattr(sys.modules.get(name), "__file__", None) or "").endswith(tuple(EXTENSION_SUFFIXES))
 
 
 def packages_of(module: str) -> dict[str, str]:

@@ -3,36 +3,37 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import PurePath
 
 from pipelines.domain.files import is_module
 
-NAMES = {"eval", "exec", "globals", "open", "__import__", "environ", "getenv", "urlopen", "SparkFiles", "__dict__"}
-NAMES |= {"read_text", "read_bytes"}
-MODULES = {
-    *(
-        "os",
-        "posix",
-        "posixpath",
-        "pathlib",
-        "io",
-        "shutil",
-        "glob",
-        "tempfile",
-        "fileinput",
-        "linecache",
-        "platform",
-        "sqlite3",
-        "shelve",
-        "dbm",
-    ),
-    *("subprocess", "multiprocessing", "socket", "ssl", "urllib", "http", "ftplib", "smtplib"),
-    *("ctypes", "importlib", "pkgutil", "runpy", "pickle", "marshal"),
-}
-"""Modules of the standard library whose answers come from outside."""
+NAMES = {"eval", "exec", "open", "__import__", "environ", "getenv", "urlopen", "SparkFiles", "getLocalProperty", "read_text", "read_bytes"}
+NAMES |= {"globals", "vars", "__dict__", "__globals__", "__code__", "__doc__", "__annotations__", "__dataclass_fields__", "__subclasses__"}
+"""Those after `read_bytes` show of code what is no part of its form, or show it in an order that is none."""
+PURE = re.compile(
+    r"abc|annotationlib|array|ast|base64|binascii|bisect|blake2|builtins|bz2|calendar|cmath|codecs|collections|"
+    r"collections_abc|colorsys|configparser|contextlib|contextvars|copy|copyreg|csv|dataclasses|datetime|decimal|"
+    r"difflib|elementtree|email|encodings|enum|errno|fractions|functools|future|graphlib|gzip|hashlib|heapq|"
+    r"hmac|html|ipaddress|itertools|json|keyword|logging|lzma|math|md5|numbers|operator|pprint|py_abc|"
+    r"pydatetime|pydecimal|pyexpat|queue|quopri|random|re|reprlib|secrets|sha1|sha2|sha3|sre|sre_compile|"
+    r"sre_constants|sre_parse|statistics|string|stringprep|strptime|struct|sys|tarfile|textwrap|thread|threading|"
+    r"time|token|tokenize|tomllib|traceback|types|typing|unicodedata|uuid|warnings|weakref|weakrefset|xml|"
+    r"zipfile|zlib|zoneinfo"
+)
+"""Modules of the standard library, without the `_` that some begin with, whose answers come from what they are given, but for those of
+their functions that `readers` knows. The answers of all others come from outside."""
+PURE_PARTS = {"urllib", "urllib.parse"}
+SERVICES = {"aiohttp", "boto3", "botocore", "grpc", "httplib2", "httpx", "pymongo", "redis", "requests", "urllib3"}
+"""Packages whose answers are those of a service."""
 CHANCE = {"random", "secrets", "uuid", "time"}
 CLOCK = {"now", "today", "utcnow"}
-UNPROVED = "which may read a file or ask a service: that it answers as before cannot be proved"
+UNPROVED = "which may read a file, ask a service or look into other code: that it answers as before cannot be proved"
+
+
+def reaches(module: str) -> bool:
+    """Whether answers of a module of the standard library come from outside."""
+    return module not in PURE_PARTS and PURE.fullmatch(module.partition(".")[0].strip("_")) is None
 
 
 def is_file(thing: object, version: str) -> bool:

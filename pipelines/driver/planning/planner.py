@@ -160,7 +160,7 @@ def _operators(
     for node, operator_facts, alias in told:
         kinds = _kinds(node)
         form = Form(opened.jvm, known, not BY_POSITION.issuperset(kinds), version)
-        digested = digest(form.of(node))
+        digested = digest([form.of(part) for part in (node, *opened.watermarks_beside(node, plan))])
         reading = form.reading
         operators.append(
             PlannedOperator(
@@ -173,6 +173,7 @@ def _operators(
                 {**reading.packages, **_of_the_columns(kinds)},
                 form.has_functions,
                 alias=alias,
+                reads=form.reads,
             )
         )
         varies |= reading.varies

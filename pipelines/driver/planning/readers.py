@@ -1,4 +1,5 @@
-"""Functions of packages and of Python's own library that read files or ask services, told by their names as packages give them."""
+"""Functions of packages and of Python's own library that read files, ask services or show other code, told by their names as packages give
+them."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pipelines.driver.planning import origins
+from pipelines.driver.planning import origins, outside
 from pipelines.driver.planning.origins import Origin
 
 READS = re.compile(
@@ -17,13 +18,15 @@ READS = re.compile(
 PARSES = {"parse", "iterparse"}
 OF_XML = ("xml", "lxml")
 """Packages whose `parse` takes a file; of others it takes a text."""
+SHOWS = {("sys", "modules"), ("sys", "argv"), ("sys", "_getframe"), ("dataclasses", "fields"), ("typing", "get_type_hints")}
+"""What shows the interpreter's state, or of code what is no part of its form: of fields and annotations the types and notes."""
 FOREIGN = (Origin.STANDARD, Origin.INSTALLED)
 
 
 def reads(module: str, name: str) -> bool:
     """Whether what is called `name` in `module` may read what is not in the code."""
     name = name.rpartition(".")[2]
-    return READS.fullmatch(name) is not None or (name in PARSES and module.partition(".")[0] in OF_XML)
+    return READS.fullmatch(name) is not None or (name in PARSES and module.partition(".")[0] in OF_XML) or (module, name) in SHOWS
 
 
 def of(names: Iterable[str], things: Iterable[Any]) -> Iterator[str]:
@@ -41,6 +44,12 @@ def of(names: Iterable[str], things: Iterable[Any]) -> Iterator[str]:
                 continue
             if isinstance(part, types.ModuleType | type):
                 rest.append(part)
+            if (
+                isinstance(part, types.ModuleType)
+                and origins.of_module(part.__name__) is Origin.STANDARD
+                and outside.reaches(part.__name__)
+            ):
+                yield part.__name__
             module = _module(part) or _module(owner)
             if origins.of_module(module) in FOREIGN and reads(module, name):
                 yield f"{module}.{name}"

@@ -18,7 +18,7 @@ from typing import Any
 from pipelines.domain.plain_json import rebuilt
 from pipelines.domain.plannings import NEW, RESULT_FILE, TASK_FILE, Failure, Planned, Planning, PlanTask
 from pipelines.domain.run_specs import RunSpec
-from pipelines.driver import failures, intercept, opened, outside, records, rehearsal, run, secret_values, sql_script, submit
+from pipelines.driver import failures, installed, intercept, opened, outside, records, rehearsal, run, secret_values, sql_script, submit
 from pipelines.driver.connect import importing
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.planning.planner import Planner, Unknown
@@ -74,7 +74,7 @@ def plan(folder: Path) -> int:
     except Unknown as unknown:
         answer = replace(answer, unsupported=secret_values.shown(str(unknown)))
     answer = replace(answer, spark_version=_spark_version(), python_version=platform.python_version())
-    answer = replace(answer, java_version=_java_version())
+    answer = replace(answer, java_version=_java_version(), time_zone=installed.time_zone())
     records.replace_whole(folder / RESULT_FILE, json.dumps(asdict(answer)))
     stage.end()
     return 0

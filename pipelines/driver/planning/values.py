@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import PurePath
 from typing import Any
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 from pipelines.driver.planning import origins
 from pipelines.driver.planning.origins import Origin
 
 PLAIN = (type(None), bool, int, float, complex, type(...))
-WHOLE_IN_REPR = (date, datetime, time, timedelta, timezone, Decimal, Fraction, UUID, PurePath, range)
+WHOLE_IN_REPR = (date, timedelta, timezone, ZoneInfo, Decimal, Fraction, UUID, range)
 """Classes whose `repr` tells all of a value."""
+MOMENTS = (datetime, time)
+"""Those whose `repr` does, but for their time zone."""
+OF_NUMBERS = "biufcSUmM"
+"""Kinds of numpy's types whose bytes are the value (`dtype.kind`)."""
 CONTAINERS = (list, tuple, dict, set, frozenset, str, bytes, int, float)
 BASES = (object, *CONTAINERS)
 WITHOUT_FIELDS = ("abc", "typing", "collections.abc", "dataclasses")
+RECREATED = {
+    *("builtins.bytearray", "builtins.slice", "types.SimpleNamespace"),
+    *("collections.Counter", "collections.OrderedDict", "collections.defaultdict"),
+    *("operator.attrgetter", "operator.itemgetter", "operator.methodcaller"),
+}
+MARKS = {"_HAS_DEFAULT_FACTORY_CLASS", "_MISSING_TYPE"}
+"""Classes of dataclasses with one object, which says nothing but that it is there."""
 
 
 def plain(thing: Any) -> str:
@@ -28,4 +42,36 @@ def plain(thing: Any) -> str:
 
 def is_open(base: type) -> bool:
     """Whether objects of the class `base` keep all they have in fields that can be seen."""
-    return base in BASES or base.__module__ in WITHOUT_FIELDS or origins.of_module(base.__module__) in (Origin.OWN, Origin.SPARK)
+    if base in BASES or base.__module__ in WITHOUT_FIELDS:
+        return True
+    return origins.of_module(base.__module__) in (Origin.OWN, Origin.SPARK) and not origins.is_compiled(base.__module__)
+
+
+def is_path(thing: Any) -> bool:
+    """Whether it is a path of Python's own classes."""
+    return isinstance(thing, PurePath) and type(thing).__module__.partition(".")[0] == "pathlib"
+
+
+def recreated(thing: Any) -> list[Any] | None:
+    """What Python makes an equal object of (`object.__reduce_ex__`), of classes that say all by that; None of any other."""
+    kind = type(thing)
+    if f"{kind.__module__}.{kind.__qualname__}" not in RECREATED:
+        return None
+    _, arguments, *rest = thing.__reduce_ex__(4)
+    return [arguments, *(part if part is None or type(part) in CONTAINERS else list(part) for part in rest)]
+
+
+def whole(thing: Any) -> list[Any] | None:
+    """The form of a value that says all of itself, of Python's own classes or numpy's; None of any other."""
+    kind = type(thing)
+    if kind in WHOLE_IN_REPR or is_path(thing):
+        return [kind.__name__, repr(thing)]
+    if kind is re.Pattern:
+        return ["pattern", thing.pattern if isinstance(thing.pattern, str) else thing.pattern.hex(), thing.flags]
+    if kind.__qualname__ in MARKS:
+        return [kind.__qualname__]
+    if kind.__qualname__ == "_tuplegetter":
+        return ["field", thing.__reduce__()[1][0]]
+    if kind.__module__ == "numpy" and getattr(getattr(thing, "dtype", None), "kind", "O") in OF_NUMBERS:
+        return [kind.__name__, str(thing.dtype), list(thing.shape), hashlib.sha256(thing.tobytes()).hexdigest()]
+    return None

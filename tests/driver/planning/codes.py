@@ -157,6 +157,42 @@ df = events.groupBy("k").agg(F.sum(price("v")).alias("s"))
     (variant("nothing", TELL, says="numpy.load"),),
     rocksdb_only=True,
 )
+BESIDE = Case(
+    "a stream beside it",
+    HEAD
+    + """
+counts = events.groupBy("k", F.window("t", "5 minutes")).agg(F.sum("v").alias("s")).select("k", "s")
+other = source().withWatermark("t", "1 hour").select("k", F.col("v").cast("long").alias("s"))
+df = counts.union(other)
+#end""",
+    "Append",
+    (
+        variant("nothing", SAME),
+        variant("its watermark", CHANGED, "1 hour", "1 second", says="watermark beside it: t, 1 hours before"),
+        variant("what its watermark is of", CHANGED, "other = source()", "other = source().where('v < 0')"),
+        variant("what it puts out", SAME, "#end", "df = df.withColumnRenamed('s', 'total')"),
+    ),
+)
+FILES = Case(
+    "joined to files",
+    HEAD
+    + """
+from pathlib import Path
+dims = Path("{input}-dims")
+if not dims.exists():
+    dims.mkdir()
+    (dims / "1.csv").write_text("a,2\\nb,3\\nc,4\\n")
+#changed
+rates = spark.read.schema("k string, rate int").csv(str(dims))
+df = events.join(rates, "k").groupBy("k").agg(F.sum(F.expr("v * rate")).alias("s"))
+#end""",
+    "Update",
+    (
+        variant("nothing", SAME),
+        variant("how they are read", CHANGED, ".csv(", '.option("header", True).csv('),
+        variant("a file changed", TELL, "#changed", '(dims / "2.csv").write_text("z,1")', says="files at file:"),
+    ),
+)
 JOIN = Case(
     "join",
     HEAD
@@ -252,4 +288,4 @@ df = events.groupBy("k").transformWithState(Counter(), "k string, n long", "upda
     ),
     rocksdb_only=True,
 )
-CASES = (AGGREGATION, PACKAGE, READER, JOIN, DEDUPLICATION, SESSION, PANDAS, TRANSFORM)
+CASES = (AGGREGATION, PACKAGE, READER, BESIDE, FILES, JOIN, DEDUPLICATION, SESSION, PANDAS, TRANSFORM)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import decimal
 import sys
+import types
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +73,143 @@ def test_what_a_function_refers_to_is_seen_however_far_away(was: str, now: str, 
     assert any(name.startswith(part) for name in changed), changed
 
 
+LOCAL = "CODE = 1\ndef f(x):\n    'doubles'\n    y = x * 2\n    return (y, None)"
+
+
+@pytest.mark.parametrize(
+    ("was", "now"),
+    [
+        ("y", "doubled"),
+        ("'doubles'", "'twice'"),
+        ("    'doubles'\n", ""),
+        ("f(x):", "f(x: int) -> int:"),
+        ("y =", "y: int ="),
+        ("x * 2", "(x * 2)"),
+    ],
+)
+def test_names_of_local_variables_docstrings_and_annotations_are_no_part_of_a_function(was: str, now: str) -> None:
+    assert read(LOCAL)[0] == read(LOCAL.replace(was, now))[0]
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "was", "now"),
+    [
+        ("class R(int):\n    def of(self, x): return x * self\nM = R(2)", "M.of(x)", "x * self", "x + self"),
+        ("class R(float):\n    pass\nM = R(2)\nM.rate = 3", "M.rate", "rate = 3", "rate = 4"),
+        ("import enum\nclass E(enum.IntEnum):\n    A = 2\n    def of(self): return self * 2\nM = E.A", "M.of()", "* 2\nM", "* 3\nM"),
+        ("import enum\nclass E(enum.Enum):\n    A = 1\nE.A.rate = 2\nM = E.A", "M.rate", "rate = 2", "rate = 3"),
+        (
+            "import enum\nclass E(enum.Enum):\n    A = 1\nM = E.A",
+            "str(M)",
+            "class E(enum.Enum):\n    A = 1\nM = E",
+            "class D(enum.Enum):\n    A = 1\nM = D",
+        ),
+        ("class M(type):\n    def of(cls): return 2\nclass C(metaclass=M): pass", "C.of()", "return 2", "return 3"),
+        ("import functools\nclass P(functools.partial):\n    def __call__(self): return 1\np = P(len)", "p()", "return 1", "return 2"),
+        ("import pathlib\nclass P(type(pathlib.PurePath())):\n    def of(self): return 1\np = P('a')", "p.of()", "return 1", "return 2"),
+        ("import collections\nD = collections.deque([1], maxlen=3)", "D.append(x)", "maxlen=3", "maxlen=4"),
+        ("import abc\nclass B(abc.ABC): pass\nclass C: pass\nB.register(C)\nc = C()", "isinstance(c, B)", "B.register(C)", ""),
+        ("class A:\n    pass\na = A()", "type(a).__name__", "class A:\n    pass\na = A()", "class B:\n    pass\na = B()"),
+        (
+            "import datetime as d\nclass Z(d.tzinfo):\n    HOURS = 1\n    def __repr__(self): return 'Z'\nT = d.time(1, tzinfo=Z())",
+            "T",
+            "HOURS = 1",
+            "HOURS = 2",
+        ),
+        ("import numpy\nS = numpy.int64(2)", "x * S", "(2)", "(3)"),
+    ],
+)
+def test_an_object_is_seen_with_all_that_its_class_makes_of_it(head: str, body: str, was: str, now: str) -> None:
+    code = f"{head}\ndef f(x):\n    return {body}\n"
+    (before, reading), (commented, _), (after, _) = (read(text) for text in (code, f"# a comment\n\n{code}", code.replace(was, now)))
+    assert was in code and before == commented and (before != after or reading.gaps)
+
+
+@pytest.mark.parametrize(
+    ("made", "other"),
+    [
+        ("collections.Counter(a=2)", "collections.Counter(a=3)"),
+        ("collections.OrderedDict(a=1, b=2)", "collections.OrderedDict(b=2, a=1)"),
+        ("collections.defaultdict(int, a=1)", "collections.defaultdict(float, a=1)"),
+        ("operator.itemgetter(0)", "operator.itemgetter(1)"),
+        ("operator.methodcaller('a', 1)", "operator.methodcaller('a', 2)"),
+        ("types.SimpleNamespace(a=1)", "types.SimpleNamespace(a=2)"),
+        ("bytearray(b'a')", "bytearray(b'b')"),
+        ("slice(1, 2)", "slice(1, 3)"),
+        ("functools.lru_cache(helper)", "functools.lru_cache(len)"),
+        ("collections.namedtuple('P', 'a b')(1, 2)", "collections.namedtuple('P', 'b a')(1, 2)"),
+        ("P()", "P([1])"),
+    ],
+)
+def test_objects_of_pythons_own_classes_are_compared_whole(made: str, other: str) -> None:
+    head = "import collections, functools, operator, types\nfrom dataclasses import dataclass, field\n"
+    head += "@dataclass\nclass P:\n    a: list = field(default_factory=list)\ndef helper(x): return x\n"
+    code = f"{head}M = {made}\ndef f(x):\n    return M\n"
+    (before, reading), (again, _), (after, _) = (read(text) for text in (code, code, code.replace(made, other)))
+    assert before == again != after and not reading.gaps, reading.gaps
+
+
+HELPED = "from shop.helper import g\ndef f(x):\n    return g(x)\n"
+ON_IMPORT = {
+    "shop/__init__.py": "",
+    "shop/settings.py": "import decimal\n'A text.'\ndef adjust():\n    decimal.getcontext().prec = 7\n",
+    "shop/helper.py": """
+import colorsys, string
+import logging
+from typing import TYPE_CHECKING
+from . import settings
+colorsys.rgb_to_hls = lambda *parts: 1
+string.Template.twice = lambda template, x: x * 2
+if TYPE_CHECKING:
+    import nothing
+TABLE = {"a": 1}
+TABLE["b"] = 2
+NAMES = []
+NAMES.append('a')
+logger = logging.getLogger(__name__)
+settings.adjust()
+if __name__ == "__main__":
+    print("run")
+def g(x):
+    return colorsys.rgb_to_hls(x)
+def other():
+    return TABLE, NAMES
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("file", "was", "now", "is_other"),
+    [
+        ("helper", "*parts: 1", "*parts: 2", True),
+        ("helper", "x * 2", "x * 3", True),
+        ("settings", "prec = 7", "prec = 5", True),
+        ("settings", "import decimal", "import decimal\ndecimal.getcontext().Emin = -9", True),
+        ("helper", "from . import settings", "from . import settings, third", True),
+        ("helper", '"b"] = 2', '"b"] = 3', False),
+        ("helper", "return TABLE", "return 1, TABLE", False),
+        ("helper", 'print("run")', 'print("ran")', False),
+        ("helper", "logger =", "log =", False),
+        ("helper", "append('a')", "append('b')", False),
+        ("settings", "'A text.'", "'Another text.'", False),
+    ],
+)
+def test_what_the_modules_of_a_function_do_as_they_are_imported_counts(
+    file: str, was: str, now: str, is_other: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, name in (("colorsys", "rgb_to_hls"), ("string", "Template")):
+        monkeypatch.setattr(sys.modules.get(module) or __import__(module), name, None if name == "rgb_to_hls" else type("Template", (), {}))
+    path = f"shop/{file}.py"
+    files = {**ON_IMPORT, "shop/third.py": "import decimal\ndecimal.getcontext().prec = 5\n"}
+    assert was in files[path]
+    with decimal.localcontext():
+        (before, _), (after, _) = (
+            imported(HELPED, {**files, path: text}, tmp_path / name, monkeypatch)
+            for name, text in (("a", files[path]), ("b", files[path].replace(was, now)))
+        )
+    assert (before != after) == is_other
+
+
 @pytest.mark.parametrize(
     ("body", "why"),
     [
@@ -79,12 +219,38 @@ def test_what_a_function_refers_to_is_seen_however_far_away(was: str, now: str, 
         ("eval('1')", "uses eval"),
         ("WEIGHTS.random()", "object of numpy.random"),
         ("hash(LOCK)", "object of _thread"),
+        ("locale.atof('1')", "Python's locale"),
+        ("sys.modules['shop'].RATE", "sys.modules"),
+        ("len(sys.argv)", "sys.argv"),
+        ("inspect.signature(helper)", "Python's inspect"),
+        ("dataclasses.fields(Price)[0].type(x)", "dataclasses.fields"),
+        ("helper.__annotations__", "__annotations__"),
+        ("Price.__doc__", "__doc__"),
+        ("list(vars(BASE).values())[0]", "uses vars"),
+        ("[kind.RATE for kind in Price.__subclasses__()]", "__subclasses__"),
+        ("TaskContext.get().getLocalProperty('rate')", "getLocalProperty"),
+        ("print(x, file=sys.stderr)", None),
     ],
 )
 def test_what_cannot_be_seen_whole_is_never_the_same(body: str, why: str | None) -> None:
-    more = "import threading\nLOCK = threading.Lock()\nWEIGHTS = numpy.random.default_rng(1)\n"
+    more = """
+import dataclasses, inspect, locale, sys, threading
+from pyspark import TaskContext
+LOCK = threading.Lock()
+WEIGHTS = numpy.random.default_rng(1)
+"""
     _, reading = read(CODE.replace("RATE = 1", f"RATE = 1\n{more}").replace("len(LIMITS)", body))
-    assert "numpy" in reading.packages if why is None else any(why in gap for gap in reading.gaps), reading.gaps
+    assert "numpy" not in body or "numpy" in reading.packages
+    assert not reading.gaps if why is None else any(why in gap for gap in reading.gaps), reading.gaps
+
+
+def test_an_object_of_a_compiled_class_is_never_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("native")
+    module.__file__ = f"/code/native{EXTENSION_SUFFIXES[0]}"
+    monkeypatch.setitem(sys.modules, "native", module)
+    code = "class Model: pass\nModel.__module__ = '{}'\nMODEL = Model()\ndef f(x):\n    return MODEL(x)\n"
+    assert any("object of native.Model" in gap for gap in read(code.format("native"))[1].gaps)
+    assert not read(code.format("__main__"))[1].gaps
 
 
 def test_arrays_are_compared_by_their_bytes() -> None:

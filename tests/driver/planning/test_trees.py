@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,6 +55,37 @@ def test_values_are_told_whole(spark: Any, made: str, form: Any) -> None:
     plan = spark.range(1).selectExpr(f"{made} AS value")._jdf.queryExecution().analyzed()
     ((_, arguments, _),) = Form(spark._jvm, {}, True).of(plan)[1]["projectList"]
     assert arguments["child"][1]["value"] == form
+
+
+@pytest.mark.parametrize(
+    ("query", "says"),
+    [
+        ("SELECT reflect('java.lang.System', 'getProperty', 'rate')", "reflect"),
+        ("SELECT TRANSFORM (id) USING 'sh rates.sh' AS (id STRING) FROM range(1)", "TRANSFORM"),
+    ],
+)
+def test_what_is_outside_of_spark_is_a_gap(spark: Any, query: str, says: str) -> None:
+    for name in ("optimizedPlan", "executedPlan"):
+        form = Form(spark._jvm, {}, False)
+        form.of(getattr(spark.sql(query)._jdf.queryExecution(), name)())
+        assert any(says in gap for gap in form.reading.gaps), form.reading.gaps
+
+
+def test_of_files_that_a_batch_reads_it_is_told_when_they_changed(spark: Any, tmp_path: Path) -> None:
+    """The files and their folders, as one that is gone shows in its folder alone."""
+    folder = tmp_path / "k=1"
+    folder.mkdir()
+    (folder / "rows.json").write_text('{"v": 1}')
+
+    def newest(*changed: tuple[Path, int]) -> int:
+        for place, seconds in changed:
+            os.utime(place, (seconds, seconds))
+        form = Form(spark._jvm, {}, False)
+        form.of(spark.read.json(str(tmp_path))._jdf.queryExecution().executedPlan())
+        return form.reads[f"file:{tmp_path}"]
+
+    assert newest((folder / "rows.json", 7), (folder, 5), (tmp_path, 5)) == 7000
+    assert newest((folder, 8)) == 8000 and newest((tmp_path, 9)) == 9000
 
 
 def test_what_is_not_known_is_a_gap(spark: Any) -> None:

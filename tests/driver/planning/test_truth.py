@@ -135,9 +135,10 @@ def spec() -> RunSpec:
 
 def image(checkpoint: Path) -> QueryImage:
     lines = (checkpoint / "offsets" / "1").read_text().splitlines()
-    conf = json.loads(lines[1])["conf"]
+    noted = json.loads(lines[1])
     offsets = tuple(SourceOffset(str(at), line) for at, line in enumerate(lines[2:]))
-    return QueryImage(QUERY, "id", 1, 0, 0, offsets, "hdfs", 1, (), conf, "noop", "", 0, 0, sources=("json",) * len(offsets))
+    sources, at_ms = ("json",) * len(offsets), noted["batchTimestampMs"]
+    return QueryImage(QUERY, "id", 1, at_ms, 0, offsets, "hdfs", 1, (), noted["conf"], "noop", "", 0, 0, sources=sources)
 
 
 @pytest.fixture(scope="module", params=STORES)
