@@ -29,7 +29,7 @@ def snapshots(images: Sequence[QueryImage], before: str, now: str) -> int | None
 def refusals(images: Sequence[QueryImage], before: str, now: str) -> Iterator[Incompatible]:
     """Why Spark `now` cannot go on with the state that Spark `before` has written: what its readers of logs and of state refuse.
 
-    Measured with 3.5.7, 4.0.1, 4.2.0 and 4.3.0; what is not known here, a rehearsal finds out."""
+    Measured with 3.5.7, 4.0.1, 4.2.1 and 4.3.0; what is not known here, a rehearsal finds out."""
     if not is_other(before, now) or numbers(now) >= numbers(before):
         return
     for image in images:
