@@ -65,6 +65,7 @@ def session(task: Task) -> Any:
     for key, value in {**task.conf, **references.redaction(task.conf, secrets.SECRET.pattern), **QUIET}.items():
         builder = builder if key in secret else builder.config(key, value)
     spark = builder.getOrCreate()
+    spark.streams  # noqa: B018  makes the coordinator of state stores, without which Spark 4.1 reads none of RocksDB's
     for key, text in secret.items():
         value = references.resolved(text, os.environ, file_rights.read_for_job)
         if key.startswith(references.HADOOP):
