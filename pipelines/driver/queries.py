@@ -130,6 +130,7 @@ class Queries:
             inputs.warn(self._records, name, writer._df)
         if self._rehearsal is not None:
             launch = self._rehearsal.instead(writer, request, name, located(checkpoint, default_fs(spark)))
+        sinks.go_back(self._spec, self._records)
         writes_to = self._destination(writer, request, spark, name, checkpoint)
         live = sinks.local_path(checkpoint)
         place = sinks.place_or_none(checkpoint)

@@ -10,8 +10,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pipelines.domain.errors import Conflict, Unsupported
+from pipelines.domain.ids import folder_of
 from pipelines.domain.run_specs import RunSpec
-from pipelines.domain.sinks import BATCH, LOG, ROOT
+from pipelines.domain.sinks import BATCH, LOG, OWN, ROOT
 from pipelines.driver.history import History, lines_of
 from pipelines.driver.records import Records
 from pipelines.driver.sinklog import Carry, Mend, batch_files, checkpoint_facts, checksum, decide_carry, decide_mend, newest
@@ -99,6 +100,17 @@ def prepare(spec: RunSpec, records: Records, query: str, path: str, checkpoint: 
         if (log / BATCH).exists():
             fill(records, query, sink / LOG, ends(log), spark)
     refuse_ahead(query, sink, live)
+
+
+def go_back(spec: RunSpec, records: Records) -> None:
+    """Puts the logs of file sinks that go back where they are, before a query of the run reads there; each is gone then, so that it is not
+    put there again. One whose state is rewritten goes back to where it is, and waits for its query."""
+    for query, folder in spec.sink_logs.items():
+        log = place(folder)
+        root = _root(log) if (log / OWN).exists() and not (log / BATCH).exists() else None
+        if root is not None:
+            carry(records, query, log, root, place(spec.checkpoints) / folder_of(query), spec.run)
+            remove(log)
 
 
 def carry(records: Records, query: str, source: Place, sink: Place, checkpoint: Place, run: str) -> None:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pipelines.domain.delta_commits import BACK_FORMAT, Back
 from pipelines.domain.placeholders import OUTPUT
 from pipelines.domain.savepoints import Manifest, QueryImage, StoredFile
-from pipelines.domain.sinks import BACK, FILE_SINKS, ROOT
+from pipelines.domain.sinks import BACK, FILE_SINKS, OWN, ROOT
 from pipelines.savepoint import delta_tables, history, iceberg_sinks, iceberg_tables, layout, own_reads, own_tables, sinks
 from pipelines.savepoint.history import History
 from pipelines.savepoint.sink_places import Arguments, inside, moves_table, plain
@@ -73,7 +73,8 @@ def _resumed(manifest: Manifest, image: QueryImage) -> RestoredSink:
         return of_branch(image, iceberg_sinks.resumed(image))
     decision = for_resume(image)
     if not sinks.is_table(image):
-        return _as_it_was(manifest, image, decision, image.sink_path)
+        sink = _as_it_was(manifest, image, decision, image.sink_path)
+        return replace(sink, written={**sink.written, OWN: b""}) if sink.written else sink
     if decision.plan.action != "cut" or image.table is None:
         return RestoredSink(image, decision)
     back = Back(BACK_FORMAT, image.query_id, image.batch, image.table.version, image.table.version)

@@ -121,6 +121,23 @@ def test_a_resume_ends_the_same_after_any_crash(tmp_path: Path, crashed_after: s
     assert not (sink / "_spark_metadata.tmp-run-1").exists()
 
 
+def test_a_log_that_goes_back_is_there_before_a_query_begins(tmp_path: Path) -> None:
+    source, sink = entries(tmp_path / "source", "3", "4"), tmp_path / "sink"
+    entries(sink / "_spark_metadata", "3", "4", "5")
+    checkpoint(tmp_path / "q", 4, 4)
+    (source / "root").write_text(str(sink))
+    here = str(tmp_path)
+    spec = RunSpec(SPEC_FORMAT, RunId("r"), JobName("j"), VersionId("v"), "s.py", (), {}, "local[2]", here, here, {"q": str(source)})
+    sinks.go_back(spec, records(tmp_path))
+    assert names(sink / "_spark_metadata") == {"3", "4", "5"}, "a fork's, whose root is its parent's"
+    (source / "own").touch()
+    for _ in range(2):
+        sinks.go_back(spec, records(tmp_path))
+        assert names(sink / "_spark_metadata") == {"3", "4"} and not source.exists()
+    sinks.prepare(spec, records(tmp_path), "q", str(sink), str(tmp_path / "q"), None)
+    assert names(sink / "_spark_metadata") == {"3", "4"}
+
+
 def test_a_log_that_grew_since_the_carry_stays(tmp_path: Path) -> None:
     source, sink = entries(tmp_path / "source", "3", "4"), tmp_path / "sink"
     entries(sink / "_spark_metadata", "3", "4", "5")

@@ -44,6 +44,9 @@ table = spark.readStream.option("maxFilesPerTrigger", 1).table("raw").selectExpr
 table.writeStream.queryName("gold").trigger(**often).start("gold", format="parquet")
 spark.streams.awaitAnyTermination()
 """
+WRITERS = "".join(CODE.splitlines(keepends=True)[10:13])
+"""Its lines, after which a reader's begin."""
+SWAPPED = CODE.replace(WRITERS, "").replace("spark.streams", WRITERS + "spark.streams")
 READERS = ("silver", "gold")
 QUERIES = ("bronze", "raw", *READERS)
 FILES = 4
@@ -119,7 +122,7 @@ def test_no_file_is_read_twice(server: Server, tmp_path: Path) -> None:
         await_rows(server, job, FILES + 1)
     server.stop("a", savepoint=False)
     server.stop("b", savepoint=False)
-    do(server.face, Resume("a", from_savepoint=early.id))
+    do(server.face, Resume("a", from_savepoint=early.id, code=SWAPPED))
     write(events, FILES + 1)
     for job in ("a", "c"):
         await_rows(server, job, FILES + 2)

@@ -50,6 +50,7 @@ class ConnectQueries(Queries):
         self._expected.refuse(name)
         checkpoint = self._checkpoint(writer, request, spark, name)
         self._client_leases.take(name, Path(checkpoint).parent)
+        sinks.go_back(self._spec, self._records)
         request = topics.give_own(self._spec, self._records, name, writer, request)
         destination = destinations.of(spark, request, LOCAL_FS)
         if destination.path:
