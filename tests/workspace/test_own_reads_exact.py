@@ -44,7 +44,7 @@ table = spark.readStream.option("maxFilesPerTrigger", 1).table("raw").selectExpr
 table.writeStream.queryName("gold").trigger(**often).start("gold", format="parquet")
 spark.streams.awaitAnyTermination()
 """
-WRITERS = "".join(CODE.splitlines(keepends=True)[10:13])
+WRITERS = "".join(CODE.splitlines(keepends=True)[10:12])
 """Its lines, after which a reader's begin."""
 SWAPPED = CODE.replace(WRITERS, "").replace("spark.streams", WRITERS + "spark.streams")
 READERS = ("silver", "gold")
