@@ -171,7 +171,7 @@ def test_what_another_site_could_send_is_refused(
     assert face.begun == []
 
 
-BROKEN = {b"{": "no JSON", b"[" * 100_000: "nests too deeply", b"[]": "body: Input should be an object"}
+BROKEN = {b"{": "JSON decode error", b"[" * 100_000: "nests too deeply", b"[]": "body: Input should be an object"}
 
 
 @pytest.mark.parametrize("content", BROKEN, ids=["cut", "deep", "a list"])
