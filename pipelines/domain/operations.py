@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipelines.domain.bounds import Count, Moment
 from pipelines.domain.errors import GROUPS, Conflict, TidemarkError
@@ -63,6 +63,19 @@ class Operation:
 
 class BegunThenFailed(TidemarkError):
     """A change was begun, and failed afterwards."""
+
+
+def failed(running: Operation, error: TidemarkError, now_ms: int) -> Operation:
+    """The operation as the error ended it."""
+    return replace(
+        running,
+        state=OperationState.FAILED,
+        ended_ms=now_ms,
+        error_group=error.group,
+        error_code=error.code,
+        error_message=error.message,
+        error_hint=error.hint,
+    )
 
 
 def sound(ended: Operation) -> Operation:

@@ -11,7 +11,7 @@ from pipelines.domain.errors import Unavailable
 from pipelines.domain.hosts import Place
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import Wanted
-from pipelines.domain.operations import Operation, OperationState
+from pipelines.domain.operations import Operation, OperationState, failed
 from pipelines.domain.processes import PROCESS_FILE, Process
 from pipelines.domain.runs import RUN_LOCK
 from pipelines.sandbox import members
@@ -151,4 +151,4 @@ def _operations(context: Context, wanted_by_job: Mapping[JobName, Wanted]) -> No
             operations.save(context, Operation(left.operation, left.kind, left.job, OperationState.RUNNING, context.now_ms()))
     for operation in running.values():
         error = Unavailable("operation.interrupted", "The server ended while the operation ran", "Begin it again.")
-        operations.save(context, operations.failed(operation, error, context.now_ms()))
+        operations.save(context, failed(operation, error, context.now_ms()))

@@ -18,7 +18,7 @@ from pipelines.catalog.connection import Kept
 from pipelines.domain.applications import UNANSWERED_FILE, Unanswered
 from pipelines.domain.errors import Conflict, NotFound, TidemarkError
 from pipelines.domain.ids import JobName, OperationId
-from pipelines.domain.operations import Amount, Operation, OperationState, sound
+from pipelines.domain.operations import Amount, Operation, OperationState, failed, sound
 from pipelines.storage.errors import disk_errors
 from pipelines.verbs.declaration import answer_type
 from pipelines.verbs.listing import MOST_ROWS
@@ -217,18 +217,6 @@ def end_all(context: Context) -> None:
         for ticket in under_way:
             ticket.end()
             ticket.ended.wait(PAUSE_S)
-
-
-def failed(running: Operation, error: TidemarkError, now_ms: int) -> Operation:
-    return replace(
-        running,
-        state=OperationState.FAILED,
-        ended_ms=now_ms,
-        error_group=error.group,
-        error_code=error.code,
-        error_message=error.message,
-        error_hint=error.hint,
-    )
 
 
 def save(context: Context, changed: Operation) -> None:

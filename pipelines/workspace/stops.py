@@ -12,7 +12,7 @@ from dataclasses import replace
 from pipelines.domain.errors import GROUPS, Conflict, NotFound, TidemarkError
 from pipelines.domain.ids import JobName, OperationId, SavepointId
 from pipelines.domain.jobs import Run, StopWanted, Wanted
-from pipelines.domain.operations import Operation, OperationState
+from pipelines.domain.operations import Operation, OperationState, failed
 from pipelines.domain.savepoints import Reason
 from pipelines.verbs.stop import Stop, StopPlan
 from pipelines.verbs.take import Take
@@ -83,7 +83,7 @@ def finish(context: Context, job: JobName, stop: StopWanted, *, with_savepoint: 
             ended = replace(running, state=OperationState.DONE, result=savepoint or "", ended_ms=context.now_ms())
         except TidemarkError as error:
             savepoint = None
-            ended = operations.failed(running, _unsaved(job, error), context.now_ms())
+            ended = failed(running, _unsaved(job, error), context.now_ms())
             kind = "savepoint.skipped" if error.code in NOTHING_TO_SAVE else "savepoint.failed"
             events.say(context, kind, job, stop.operation, f"no savepoint at the stop: {error.message}")
         operations.save(context, ended)

@@ -50,7 +50,7 @@ again = spark.readStream.format("delta").option("maxFilesPerTrigger", 1).load(f"
 again.selectExpr("k", "at", "n * 2 AS s").writeStream.queryName("silver").format("delta").trigger(**often).start(f"{lake}/silver")
 spark.streams.awaitAnyTermination()
 """
-CHANGED = CODE.replace('"at", "n")', '"at", "n * 10 AS n")')
+CHANGED = CODE.replace('AS at", "n")', 'AS at", "n * 10 AS n")')
 FILES = 4
 
 
