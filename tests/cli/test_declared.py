@@ -51,6 +51,7 @@ CHANGES = {
     "alert acknowledge": [JOB, "lag"],
     "alert silence": [JOB, "--for", "2h"],
     "prune": [JOB],
+    "audit prune": ["--through", "5"],
     "rescale": [JOB, "--partitions", "8"],
     "upgrade": [JOB, "--code", "{script}"],
     "forget": ["post_events"],

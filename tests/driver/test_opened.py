@@ -53,6 +53,7 @@ def test_the_files_that_a_script_reads_are_noted_by_their_bytes(tmp_path: Path) 
     for name in (*read, "password", "gone", "ours", "output/own", "code/data.txt", "code/beside.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text({"rules.json": "{}", "settings.ini": "[a]", "code/beside.py": ""}.get(name, name))
+        (tmp_path / name).chmod(0o644)
     (password := tmp_path / "password").chmod(0o600)
     (tmp_path / "link").symlink_to(tmp_path / "linked")
     (tmp_path / "code" / "job.py").write_text(SCRIPT)

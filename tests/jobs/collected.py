@@ -64,8 +64,10 @@ class JobBench(Bench):
         return self.folder / "output" / job / QUERIES.get(self.name, ("",))[self.at]
 
     def start(self, job: str) -> Any:
-        writer = self.writer(job).queryName(f"{job}-{self.at}")  # all jobs are queries of one session here
-        return writer.option("checkpointLocation", str(self.checkpoint(job))).trigger(availableNow=True).start()
+        return self._writer(job).queryName(f"{job}-{self.at}").trigger(availableNow=True).start()
+
+    def _writer(self, job: str) -> Any:
+        return self.writer(job).option("checkpointLocation", str(self.checkpoint(job)))
 
     def rows(self, job: str, first: int = 0, last: int | None = None) -> Rows:
         if self.line.sink == "parquet":

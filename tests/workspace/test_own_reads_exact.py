@@ -122,7 +122,7 @@ def test_no_file_is_read_twice(server: Server, tmp_path: Path) -> None:
         await_rows(server, job, FILES + 1)
     server.stop("a", savepoint=False)
     server.stop("b", savepoint=False)
-    do(server.face, Resume("a", from_savepoint=early.id, code=SWAPPED, check=False))
+    do(server.face, Resume("a", from_savepoint=early.id, code=SWAPPED))
     write(events, FILES + 1)
     for job in ("a", "c"):
         await_rows(server, job, FILES + 2)

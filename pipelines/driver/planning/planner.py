@@ -44,6 +44,7 @@ class Planner:
         self, spec: RunSpec, folder: Path, points: dict[str, QueryCheckpoint], checks: bool, now_ms: int, takes_apart: bool = False
     ) -> None:
         self._spec = spec
+        self._own = sources.Own(spec)
         self._folder = folder
         self._points = points
         self._checks = checks
@@ -88,7 +89,7 @@ class Planner:
 
     def plan(self, spark: Any, frame: Any, name: QueryName, mode: str) -> PlannedQuery:
         """1. On nothing: what it would keep, and what it computes. 2. On the copy of its checkpoint."""
-        opened, read, point = Doors(spark), sources.read(frame), self._points.get(name)
+        opened, read, point = Doors(spark), sources.read(frame, self._own), self._points.get(name)
         pinned = Path(point.checkpoint) if point else None
         folder = self._folder / CONTRACT / folder_of(name)
         analyzed = frame._jdf.queryExecution().analyzed()

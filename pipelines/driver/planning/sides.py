@@ -7,10 +7,8 @@ import os
 import platform
 import random
 import signal
-import sys
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from pipelines.domain.run_specs import RunSpec
 from pipelines.driver import failures, installed, intercept, opened, outside, records, rehearsal, run, secret_values, sql_script, submit
 from pipelines.driver.connect import importing
 from pipelines.driver.intercept import Asked, Launch
+from pipelines.driver.planning.alone import alone
 from pipelines.driver.planning.planner import Planner, Unknown
 from pipelines.driver.planning.uses import Uses
 
@@ -120,7 +119,7 @@ class Stage:
     def play(self, spec: RunSpec, planner: Planner) -> Planned:
         """Runs one script to its end, or until its queries are planned."""
         self._spec, self._planner = spec, planner
-        with _alone(spec, self._told), Uses(Path(spec.script).parent) as uses:
+        with alone(spec, self._told), Uses(Path(spec.script).parent) as uses:
             opened.note(spec)
             failure = self._played(spec)
             return Planned(tuple(planner.planned), failure, uses.packages(), {**uses.files(), **opened.files()})
@@ -169,64 +168,6 @@ class Stage:
 
 def _out_of_reach(*_: Any) -> Any:
     raise Unknown("its queries run on a Spark Connect server, whose plans are out of reach")
-
-
-@contextmanager
-def _alone(spec: RunSpec, told: set[str]) -> Iterator[None]:
-    """Takes back what a script changes in this process: modules, paths, the working directory, the environment, Spark's sessions. Adds the
-    names of the side's confs to `told`."""
-    paths, arguments, folder, environment = list(sys.path), list(sys.argv), os.getcwd(), dict(os.environ)
-    try:
-        _configure(spec, told)
-        told.update(spec.conf)
-        yield
-    finally:
-        sys.path[:], sys.argv[:] = paths, arguments
-        os.chdir(folder)
-        os.environ.clear()
-        os.environ.update(environment)
-        _forget_modules(Path(spec.script).parent)
-        _forget_sessions()
-
-
-def _forget_modules(code: Path) -> None:
-    for name, module in list(sys.modules.items()):
-        file = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", ())), None)
-        if file and name != "__main__" and Path(file).is_relative_to(code):
-            del sys.modules[name]
-
-
-def _forget_sessions() -> None:
-    from pyspark import SparkContext
-    from pyspark.sql import SparkSession
-
-    jvm = SparkContext._jvm
-    SparkSession._instantiatedSession = SparkSession._activeSession = None
-    if jvm is not None:
-        sessions = SparkSession._get_j_spark_session_class(jvm)
-        sessions.clearActiveSession()
-        sessions.clearDefaultSession()
-
-
-def _configure(spec: RunSpec, told: set[str]) -> None:
-    """Gives a Spark that runs already the confs of this side, on those that its JVM was started with: of a machine's `spark-defaults.conf`,
-    which hold for both sides. Those of sides before (`told`) and of their scripts go."""
-    from pyspark import SparkContext
-
-    context = SparkContext._active_spark_context
-    if context is None:
-        return
-    conf = context._jsc.sc().conf()
-    started = {key: value for key, value in _sql_confs(context._jvm.org.apache.spark.SparkConf(True)).items() if key not in told}
-    for key in _sql_confs(conf).keys() - spec.conf.keys():
-        conf.remove(key)
-    for key, value in {**started, **secret_values.confs(spec.conf)}.items():
-        conf.set(key, value)
-        context._conf.set(key, value)
-
-
-def _sql_confs(conf: Any) -> dict[str, str]:
-    return {str(pair._1()): str(pair._2()) for pair in conf.getAll() if str(pair._1()).startswith("spark.sql.")}
 
 
 def _java_version() -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pipelines.domain import java_paths
+from pipelines.domain.placeholders import CODE, OUTPUT
 from pipelines.domain.plannings import PlannedSource
+from pipelines.domain.run_specs import RunSpec
 from pipelines.driver import secret_values
 from pipelines.driver.planning.forms import items
 from pipelines.driver.planning.functions import digest
@@ -30,6 +34,8 @@ OF_THE_PACE = {
 """Options that say how fast it reads, or where it would begin without an offset: they change no row."""
 PLACES = ("path", "subscribe", "subscribepattern", "assign", "topic", "stream", "table")
 PYTHON = "PythonDataSourceV2"
+WAREHOUSE = "{warehouse}"
+"""The folder of tables that name no place."""
 
 
 @dataclass(frozen=True)
@@ -42,24 +48,37 @@ class Source:
     gap: str = ""
 
 
-def read(frame: Any) -> tuple[Source, ...]:
+class Own:
+    """The folders of one side's own, which each side has elsewhere: what a source reads there is called as its version has it."""
+
+    def __init__(self, spec: RunSpec) -> None:
+        folders = {spec.output: OUTPUT, spec.warehouse: WAREHOUSE, os.path.dirname(spec.script): CODE}
+        self._names = {spelled: name for folder, name in folders.items() if folder for spelled in (folder, java_paths.quoted(folder))}
+
+    def named(self, text: str) -> str:
+        for folder, name in self._names.items():
+            text = name if text == folder else text.replace(f"{folder}/", f"{name}/")
+        return text
+
+
+def read(frame: Any, own: Own | None = None) -> tuple[Source, ...]:
     """The sources of `frame` in the order of the offset log."""
     leaves = frame._jdf.queryExecution().analyzed().collectLeaves()
-    names = {FILES: _of_files, OTHERS: _other}
-    return tuple(names[name](leaf) for leaf in items(leaves) if (name := leaf.getClass().getSimpleName()) in names)
+    names, named = {FILES: _of_files, OTHERS: _other}, own.named if own is not None else str
+    return tuple(names[name](leaf, named) for leaf in items(leaves) if (name := leaf.getClass().getSimpleName()) in names)
 
 
-def _of_files(leaf: Any) -> Source:
+def _of_files(leaf: Any, named: Callable[[str], str]) -> Source:
     source = leaf.dataSource()
-    options = {str(pair._1()).lower(): str(pair._2()) for pair in items(source.options())}
+    options = {str(pair._1()).lower(): named(str(pair._2())) for pair in items(source.options())}
     schema = source.userSpecifiedSchema()
     columns = schema.get().json() if schema.isDefined() else ""
-    paths = [str(path) for path in items(source.paths())]
+    paths = [named(str(path)) for path in items(source.paths())]
     return _source(leaf, str(source.className()), options, [columns, paths])
 
 
-def _other(leaf: Any) -> Source:
-    options = {str(key).lower(): str(value) for key, value in dict(leaf.extraOptions()).items()}
+def _other(leaf: Any, named: Callable[[str], str]) -> Source:
+    options = {str(key).lower(): named(str(value)) for key, value in dict(leaf.extraOptions()).items()}
     provider = leaf.source().get().getClass().getSimpleName() if leaf.source().isDefined() else ""
     table = str(leaf.identifier().get().toString()) if leaf.identifier().isDefined() else ""
     gap = f"the Python data source {leaf.sourceName()} cannot be taken apart" if provider == PYTHON else ""

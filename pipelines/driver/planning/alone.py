@@ -1,0 +1,92 @@
+"""One script beside others in one process and one JVM: what it changes there is taken back before the next."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from pipelines.domain.run_specs import RunSpec
+from pipelines.driver import secret_values
+
+
+@contextmanager
+def alone(spec: RunSpec, told: set[str]) -> Iterator[None]:
+    """Takes back what a script changes in this process: modules, paths, the working directory, the environment, Spark's sessions. Adds the
+    names of the side's confs to `told`."""
+    paths, arguments, folder, environment = list(sys.path), list(sys.argv), os.getcwd(), dict(os.environ)
+    try:
+        _configure(spec, told)
+        told.update(spec.conf)
+        yield
+    finally:
+        sys.path[:], sys.argv[:] = paths, arguments
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(environment)
+        _forget_modules(Path(spec.script).parent)
+        _forget_tables(spec.warehouse)
+        _forget_sessions()
+
+
+def _forget_tables(warehouse: str) -> None:
+    """Drops the tables that a side made in its warehouse: the next one has those that its own code makes."""
+    from pyspark.sql import SparkSession
+
+    session = SparkSession._instantiatedSession
+    if session is None or not os.path.isdir(warehouse):
+        return
+    for database in session.catalog.listDatabases():
+        for table in session.catalog.listTables(database.name):
+            name = f"`{database.name}`.`{table.name}`"
+            if not table.isTemporary and warehouse in _location(session, name):
+                session.sql(f"DROP TABLE {name}")
+
+
+def _location(session: Any, table: str) -> str:
+    rows = session.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()
+    return next((unquote(str(row["data_type"])) for row in rows if row["col_name"] == "Location"), "")
+
+
+def _forget_modules(code: Path) -> None:
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None) or next(iter(getattr(module, "__path__", ())), None)
+        if file and name != "__main__" and Path(file).is_relative_to(code):
+            del sys.modules[name]
+
+
+def _forget_sessions() -> None:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    jvm = SparkContext._jvm
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
+    if jvm is not None:
+        sessions = SparkSession._get_j_spark_session_class(jvm)
+        sessions.clearActiveSession()
+        sessions.clearDefaultSession()
+
+
+def _configure(spec: RunSpec, told: set[str]) -> None:
+    """Gives a Spark that runs already the confs of this side, on those that its JVM was started with: of a machine's `spark-defaults.conf`,
+    which hold for both sides. Those of sides before (`told`) and of their scripts go."""
+    from pyspark import SparkContext
+
+    context = SparkContext._active_spark_context
+    if context is None:
+        return
+    conf = context._jsc.sc().conf()
+    started = {key: value for key, value in _sql_confs(context._jvm.org.apache.spark.SparkConf(True)).items() if key not in told}
+    for key in _sql_confs(conf).keys() - spec.conf.keys():
+        conf.remove(key)
+    for key, value in {**started, **secret_values.confs(spec.conf)}.items():
+        conf.set(key, value)
+        context._conf.set(key, value)
+
+
+def _sql_confs(conf: Any) -> dict[str, str]:
+    return {str(pair._1()): str(pair._2()) for pair in conf.getAll() if str(pair._1()).startswith("spark.sql.")}
