@@ -13,7 +13,7 @@ from pipelines.domain.installed import Installed, unread
 from pipelines.domain.run_specs import RunSpec
 from pipelines.driver import installed
 
-THE_MACHINES = ("/usr/", "/proc/", "/sys/", "/dev/", "/lib")
+THE_MACHINES = ("/usr/", "/proc/", "/sys/", "/lib")
 IMPORTS = "<frozen importlib"
 MADE = os.O_CREAT | os.O_TRUNC
 _noted: dict[str, None] = {}

@@ -18,7 +18,7 @@ def interpreter(folder: Path, first_run: str = "", jars: Sequence[str] = (), pyt
     for jar in jars:
         (folder / "pyspark" / "jars" / jar).touch()
     python = folder / "python"
-    stands = json.dumps({"python": python_version, "packages": {}, "folders": []})
+    stands = json.dumps({"python": python_version, "packages": {}, "folders": [], "time_zone": "UTC"})
     cases = f"*find_spec*) echo \"{folder}/pyspark/__init__.py\" ;; pipelines.driver.installed) echo '{stands}' ;;"
     python.write_text(f'#!/bin/sh\ncase "$2" in {cases} *) {first_run or ":"} ;; esac\n')
     python.chmod(0o755)
