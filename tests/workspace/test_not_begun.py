@@ -91,7 +91,7 @@ def test_a_resume_sets_aside_what_its_sink_was_given_since(house: House, saved: 
     again = do(house.face, Resume("a", from_savepoint=saved.id))
     assert (waiting(again) / "metadata").read_text() == '{"id":"q-2"}'
     log = Path(house.face.context.files.spec(again.job, again.id).sink_logs[QUERY])
-    assert files(log) == {"root"}
+    assert files(log) == {"root", "own"}
 
 
 def test_before_its_first_commit_is_not_begun_too(house: House, run: Run) -> None:

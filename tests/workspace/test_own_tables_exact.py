@@ -84,6 +84,12 @@ def await_rows(server: Server, name: str, files: int, changed_from: int = 99) ->
     assert written(lake / "silver") == rows, name
 
 
+def await_commits(server: Server) -> None:
+    """The rows of a batch are there before it is committed."""
+    checkpoints = Path(server.newest("a").checkpoints)
+    until(lambda: all((checkpoints / query / "commits" / str(FILES - 1)).exists() for query in ("bronze", "silver")))
+
+
 def test_each_fork_reads_its_own_table_from_where_its_parent_was(server: Server, tmp_path: Path) -> None:
     face, into = server.face, tmp_path / "in"
     conf = {**CONF, **delta.conf(runtimes.NEWER), **STORES["rocksdb_format2"], "spark.sql.shuffle.partitions": "1"}
@@ -91,6 +97,7 @@ def test_each_fork_reads_its_own_table_from_where_its_parent_was(server: Server,
     args, python = (str(into), "{output}"), runtimes.python(runtimes.NEWER)
     do(face, RunScript(name="a", script="job.py", code=CODE, args=args, conf=conf, master="local[2]", python=python))
     await_rows(server, "a", FILES)
+    await_commits(server)
     newest = do(face, Take("a"))
     assert all(image.batch >= FILES - 1 for image in newest.queries)
     early = do(face, Take("a", batch={"bronze": 1}))
@@ -160,6 +167,7 @@ def test_an_iceberg_table_that_is_read_is_saved_with_its_reader_and_does_not_go_
     put(into, 0, FILES)
     do(face, RunScript(name="a", script="job.py", code=ICEBERG, args=(str(into),), conf=conf, master="local[2]", python=runtimes.python()))
     await_both(FILES)
+    await_commits(server)
     newest = do(face, Take("a"))
     early = do(face, Take("a", batch={"bronze": 1}))
     assert all(image.batch >= FILES - 1 for image in newest.queries)
