@@ -39,7 +39,7 @@ def test_a_new_job_is_refused_and_started(watched: Watched, fakes: str) -> None:
     typed(page, "Name", "post_events")
     expect(page.get_by_role("button", name="Start")).to_be_enabled()
     press(page, "Start")
-    expect(page.get_by_role("alert")).to_contain_text("A job post_events exists")
+    expect(page.get_by_role("alert").filter(has_text="A job post_events exists")).to_be_visible()
     watched.look("new_taken")
     more(page, "new_command")
     watched.look("new_command", POPOVER)
