@@ -69,7 +69,7 @@ def doubted(manifest: Manifest, version: Version) -> tuple[str, ...]:
 def read_now(manifest: Manifest) -> dict[str, str]:
     """The files that the script had read, as `Installed.files` has them, but now; empty where one is not there."""
     noted = manifest.installed.files if manifest.installed is not None else {}
-    return {path: _unread(path) if is_unread(was) else _digest(path) for path, was in noted.items()}
+    return {path: _now(path, was) for path, was in noted.items()}
 
 
 def _is_beneath(manifest: Manifest, now: Installed) -> bool:
@@ -153,16 +153,16 @@ def _find(context: Context, key: str) -> KeptVerdict | None:
 
 def are_same(files: Mapping[str, str]) -> bool:
     """Whether files of this machine (path -> SHA-256) are what they were."""
-    return all((_unread(path) if is_unread(digest) else _digest(path)) == digest for path, digest in files.items())
+    return all(_now(path, digest) == digest for path, digest in files.items())
 
 
-def _unread(path: str) -> str:
-    """As the driver notes a file without its bytes."""
-    return unread(os.stat(path).st_size, os.stat(path).st_ctime_ns) if os.path.isfile(path) else ""
-
-
-def _digest(path: str) -> str:
-    if not os.access(path, os.R_OK) or not os.path.isfile(path):
+def _now(path: str, noted: str) -> str:
+    """What would be noted of a file, as it was: its SHA-256, or what tells it without its bytes; empty where it cannot be read."""
+    if not os.path.isfile(path):
+        return ""
+    if is_unread(noted):
+        return unread(os.stat(path).st_size, os.stat(path).st_ctime_ns)
+    if not os.access(path, os.R_OK):
         return ""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
