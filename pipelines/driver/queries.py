@@ -70,7 +70,8 @@ class Queries:
         self._expected = ExpectedQueries(spec, records)
         self._leases = Leases(spec, records)
         self._started = StartedQueries(self._mend)
-        self._closed = threading.Event()
+        self.closed = threading.Event()
+        """Set once no query may start any more: the driver is stopping."""
 
     @property
     def started(self) -> tuple[Running, ...]:
@@ -87,8 +88,8 @@ class Queries:
         return self._started.let_go()
 
     def close(self) -> None:
-        """From now on no query may start, and none waits for a leader: the driver is stopping."""
-        self._closed.set()
+        """From now on no query may start, and none waits for a leader."""
+        self.closed.set()
         if self._following is not None:
             self._following.close()
 
@@ -163,7 +164,7 @@ class Queries:
         commits.take_back(self._records, name, sinks.place(self._spec.checkpoints) / folder_of(name), failure)
 
     def _refuse_when_closed(self) -> None:
-        if self._closed.is_set():
+        if self.closed.is_set():
             say("the run is stopping: no further query starts")
             raise SystemExit(0)
 

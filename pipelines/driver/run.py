@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import traceback
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from pipelines.driver.listener import drain
 from pipelines.driver.log_levels import LogLevels
 from pipelines.driver.records import Clock, Records, say
 from pipelines.driver.rehearsal import Rehearsal
+from pipelines.driver.script_threads import ScriptThreads, in_turn
 from pipelines.driver.stopping import KILLED_CODE, Stop, ToldByFile, grace_s
 from pipelines.driver.warehouse import Warehouse
 
@@ -85,10 +87,12 @@ class Conductor:
         if self._rehearsal is not None:
             self._rehearsal.install()
         self._warehouse.install()
-        intercept.install(self._queries.start)
-        importing.install(self._queries.start_connected)
+        turn = threading.RLock()
+        intercept.install(in_turn(self._queries.start, turn))
+        importing.install(in_turn(self._queries.start_connected, turn))
         self._beside.start()
         opened.note(self._spec)
+        self._threads = ScriptThreads()
         error = self._script()
         self._stop.script_over()
         if self._rehearsal is not None:
@@ -105,7 +109,7 @@ class Conductor:
         return ending
 
     def _script(self) -> BaseException | None:
-        """Runs the script, then waits for its queries; an exception is returned, not raised."""
+        """Runs the script, then waits for its threads and queries; an exception is returned, not raised."""
         try:
             sql_script.execute(self._spec)
             self._wait()
@@ -130,7 +134,8 @@ class Conductor:
         return None
 
     def _wait(self) -> None:
-        """Waits for the queries: a script that ends while they run leaves them running."""
+        """Waits for the threads, which may start queries yet, then for the queries: a script that ends leaves them running."""
+        self._threads.wait(self._queries.closed)
         self._queries.all_started()
         active = [running for running in self._queries.started if running.query.isActive]
         if active:

@@ -236,6 +236,36 @@ while True:
 """
 
 
+THREADS = """
+import threading, time
+from concurrent.futures import ThreadPoolExecutor
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+
+def start(at):
+    barrier.wait()
+    time.sleep(at)
+    spark.readStream.format("rate").load().writeStream.format("noop").start().awaitTermination()
+
+barrier = threading.Barrier(3)
+for at in (1, 1):
+    threading.Thread(target=start, args=(at,)).start()
+ThreadPoolExecutor(2).submit(start, 2)
+"""
+
+
+@pytest.mark.spark
+def test_a_script_is_over_no_earlier_than_its_threads_which_start_one_query_after_the_other(kept_jvms: None, drivers: Drivers) -> None:
+    driver = drivers.start("run-1", THREADS)
+    driver.until(lambda d: len(d.queries) == 3 and len({event["name"] for event in d.progress}) == 3)
+    assert "its queries go on" not in driver.log
+    driver.terminate()
+    assert driver.wait() == 0, driver.log
+    assert driver.exit["reason"] == "stopped"
+    assert [query["query"] for query in driver.queries] == ["query-0", "query-1", "query-2"]
+
+
 @pytest.mark.spark
 def test_one_failed_query_fails_the_run_and_stops_the_others(kept_jvms: None, drivers: Drivers) -> None:
     driver = drivers.start("run-1", TWO_QUERIES)

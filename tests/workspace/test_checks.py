@@ -93,7 +93,7 @@ def files(folder: str) -> dict[str, bytes]:
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_changed_code_is_judged_in_the_sandbox_and_the_forks_plan_says_it(kept_jvms: None, house: House, tmp_path: Path) -> None:
     path, noted = rules(tmp_path)
     savepoint = saved(house, tmp_path, noted, numpy="0.1")
@@ -139,7 +139,21 @@ def test_changed_code_is_judged_in_the_sandbox_and_the_forks_plan_says_it(kept_j
     refused = do(house.face, more)
     assert refused.outcome is Outcome.CANNOT_START and [part.query for part in refused.parts] == ["counts", "more"]
     assert do(house.face, replace(more, new_queries=("more",))).outcome is Outcome.SAME
+    starts_in_a_thread(house, savepoint)
     begins_once_it_is_checked(house, savepoint)
+
+
+def starts_in_a_thread(house: House, savepoint: Savepoint) -> None:
+    """The code itself ends before its query is built; what is raised there is told, where nothing else would be seen of the query."""
+    counted = next(line for line in CODE.splitlines() if line.startswith("counted"))
+    started = counted + ".writeStream.queryName('counts').format('parquet').start(sys.argv[2])"
+    for code, outcome, reason in (
+        (started.replace("sum", "count"), Outcome.CHANGED_MEANING, "computes: sum(n) AS total before, count(n) AS total now"),
+        (started.replace('"n"', '"typo"'), Outcome.CANNOT_START, "with name `typo` cannot be resolved"),
+    ):
+        beginning = CODE[: CODE.index("counted")] + "import threading, time\ndef start():\n    time.sleep(1)\n    "
+        verdict = do(house.face, Check(savepoint.id, code=f"{beginning}{code}\nthreading.Thread(target=start).start()\n"))
+        assert verdict.outcome is outcome and reason in verdict.parts[0].reasons[0], verdict
 
 
 def begins_once_it_is_checked(house: House, savepoint: Savepoint) -> None:

@@ -7,6 +7,8 @@ import os
 import platform
 import random
 import signal
+import threading
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -22,9 +24,13 @@ from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.planning.alone import alone
 from pipelines.driver.planning.planner import Planner, Unknown
 from pipelines.driver.planning.uses import Uses
+from pipelines.driver.script_threads import Idleness, ScriptThreads, in_turn
 
 PATIENCE_S = 10.0
-"""A script that starts no other query for so long is taken to have started all."""
+"""A script that starts no other query for so long is taken to have started all; while one with state is missing, if it idles so long."""
+MOST_S = 90.0
+"""So long at most, although it does something all the time."""
+LOOK_S = 1.0
 PYTHONPATH = "PYTHONPATH"
 
 
@@ -88,6 +94,10 @@ class Stage:
         self._stops: tuple[Any, Any] | None = None
         self._told: set[str] = set()
         """Names of the confs of the sides so far."""
+        self._threads = ScriptThreads()
+        self._raised: BaseException | None = None
+        """In a thread that the script started, where nobody else hears of it."""
+        self._idleness, self._quiet_since_s = Idleness(), 0.0
 
     def install(self) -> None:
         from pyspark import SparkContext
@@ -103,10 +113,11 @@ class Stage:
         SparkSession.__init__ = begun
         SparkContext.stop = SparkSession.stop = lambda session: None
         StreamingQueryManager.awaitAnyTermination = self._await_any
-        intercept.install(self._start)
+        intercept.install(in_turn(self._start, threading.RLock()))
         SparkSession.Builder.remote = _out_of_reach
         importing.install(_out_of_reach)
         signal.signal(signal.SIGALRM, self._late)
+        threading.excepthook = self._failed_thread
 
     def end(self) -> None:
         """Spark can be stopped again. Nobody waits for that: the process ends, and its JVM with it."""
@@ -118,10 +129,10 @@ class Stage:
 
     def play(self, spec: RunSpec, planner: Planner) -> Planned:
         """Runs one script to its end, or until its queries are planned."""
-        self._spec, self._planner = spec, planner
+        self._spec, self._planner, self._threads, self._raised = spec, planner, ScriptThreads(), None
         with alone(spec, self._told), Uses(Path(spec.script).parent) as uses:
             opened.note(spec)
-            failure = self._played(spec)
+            failure = self._played(spec) or self._thread_failure(spec, planner)
             return Planned(tuple(planner.planned), failure, uses.packages(), {**uses.files(), **opened.files()})
 
     def _played(self, spec: RunSpec) -> Failure | None:
@@ -130,6 +141,7 @@ class Stage:
             outside.check(spec.outside)
             submit.enter(spec)
             sql_script.execute(spec)
+            self._threads.wait(threading.Event())
         except Over:
             return None
         except Unknown:
@@ -147,11 +159,32 @@ class Stage:
             signal.setitimer(signal.ITIMER_REAL, 0)
         return None
 
+    def _failed_thread(self, hooked: threading.ExceptHookArgs) -> None:
+        if hooked.thread in self._threads and not isinstance(hooked.exc_value, Over):
+            traceback.print_exception(hooked.exc_value)
+            self._raised = self._raised or hooked.exc_value
+
+    def _thread_failure(self, spec: RunSpec, planner: Planner) -> Failure | None:
+        """What ended a thread that had to start a query; raises Unknown where it was our planning."""
+        if isinstance(self._raised, Unknown):
+            raise self._raised
+        if self._raised is None or planner.is_complete:
+            return None
+        failed = failures.of_exception(self._raised, spec.script)
+        return Failure(failed.error_class, failed.message)
+
     def _start(self, writer: Any, request: Asked, launch: Launch) -> NotStarted:
         assert self._planner is not None
+        if threading.current_thread() not in self._threads:
+            raise Over  # in a thread of the other side's script
         signal.setitimer(signal.ITIMER_REAL, 0)
-        name = self._planner.start(writer, request, launch)
-        signal.setitimer(signal.ITIMER_REAL, PATIENCE_S)
+        try:
+            name = self._planner.start(writer, request, launch)
+        except Unknown as unknown:
+            self._raised = unknown
+            raise
+        self._idleness, self._quiet_since_s = Idleness(), time.monotonic()
+        signal.setitimer(signal.ITIMER_REAL, LOOK_S, LOOK_S)
         return NotStarted(name, self._over)
 
     def _over(self) -> None:
@@ -163,7 +196,10 @@ class Stage:
         return True
 
     def _late(self, number: int, frame: Any) -> None:
-        raise Over
+        idle_s, quiet_s = self._idleness.seconds(), time.monotonic() - self._quiet_since_s
+        is_complete = self._planner is not None and self._planner.is_complete
+        if idle_s > PATIENCE_S or quiet_s > (PATIENCE_S if is_complete else MOST_S):
+            raise Over
 
 
 def _out_of_reach(*_: Any) -> Any:
