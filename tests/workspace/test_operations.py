@@ -58,7 +58,8 @@ def begin_held(house: House, monkeypatch: pytest.MonkeyPatch, kind: str, change:
 
 
 def test_every_declared_verb_is_answered_or_planned() -> None:
-    assert all(map(doers.answerer, verbs.questions())) and all(map(doers.planner, verbs.changes()))
+    questions = set(verbs.every()) - set(verbs.changes())
+    assert all(map(doers.answerer, questions)) and all(map(doers.planner, verbs.changes()))
 
 
 def test_what_takes_its_time_is_an_operation_and_its_answer_is_read_later(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
