@@ -23,9 +23,10 @@ MODIFIED_KEYS = ("mtime", "LastModified", "last_modified", "modified", "updated"
 class FsspecStorage:
     """`Storage` over an fsspec URL; the client library of its scheme must be installed."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, client: Any = None) -> None:
+        """`client` is fsspec's file system for `url`, None for the one that it makes itself."""
         self._url = url.rstrip("/")
-        self._fs, root = _filesystem(url)
+        self._fs, root = (client, client._strip_protocol(url)) if client is not None else _filesystem(url)
         self._root = root.rstrip("/")
         self._scheme = url.partition("://")[0]
 
