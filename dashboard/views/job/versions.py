@@ -11,9 +11,9 @@ import streamlit as st
 
 from dashboard import session
 from dashboard.components.code_editor import code_editor
-from dashboard.components.table import Cell, Column, Row, moment, number, shortened, table
+from dashboard.components.table import Cell, Column, Paged, Row, moment, number, shortened, table
 from dashboard.drawing import verdicts
-from dashboard.paging import Key, arranged
+from dashboard.paging import Key
 from dashboard.paging import chosen as chosen_page
 from dashboard.views import code_files, edges
 from dashboard.widgets import STATES, chip, empty_state, section
@@ -49,14 +49,8 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
     first = next((run for run in reversed(detail.runs) if run.version == shown), None)
     chosen = next((run.id for run in detail.runs if run.version == shown), "")
     section("Runs", f"{len(detail.runs):,}, newest first")
-    keys = _keys(now)
-    cut = chosen_page(detail.runs, keys, "runs")
-
-    def whole() -> list[Row]:
-        return [_row(run, now) for run in arranged(detail.runs, keys, cut.order)]
-
-    rows = [_row(run, now) for run in cut.items]
-    clicked = table(COLUMNS, rows, key="runs", label="Runs", selected=chosen, max_height=300, cut=cut, whole=whole)
+    rows = Paged(chosen_page(detail.runs, _keys(now), "runs"), lambda shown: [_row(run, now) for run in shown])
+    clicked = table(COLUMNS, rows, key="runs", label="Runs", selected=chosen, max_height=300)
     if clicked:
         session.select(version=next(run.version for run in detail.runs if run.id == clicked))
         st.rerun(scope="fragment")
