@@ -61,6 +61,11 @@ MOST_ITEMS = 1_000
 """How many arguments, confs, savepoints or variants one request may hold."""
 
 
+def first_line(message: object) -> str:
+    """The first line of what an error or a program says; empty where it says nothing."""
+    return next(iter(str(message).strip().splitlines()), "")
+
+
 def is_plain(text: str) -> bool:
     """Whether `text`, of any number of lines, has no control characters."""
     return _CONTROL.search(text.replace("\r\n", "\n")) is None

@@ -17,6 +17,7 @@ from pipelines.domain.experiments import BatchRow
 from pipelines.domain.job_places import is_remote
 from pipelines.domain.jobs import JobDetail, JobSummary, Run
 from pipelines.domain.savepoints import RetainedBatch
+from pipelines.domain.texts import first_line
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ListBatches, ListJobs, ListRetained, ListRuns, ShowJob, ShowLease
 from pipelines.verbs.listing import spelling_of
@@ -202,7 +203,7 @@ def _backlog(job: JobSummary) -> str:
 
 def _run_row(run: Run, now_ms: int) -> tuple[str, ...]:
     took = (run.ended_ms or now_ms) - run.started_ms if run.started_ms else None
-    why = f"{run.exit.error_class} {run.exit.message}".strip().splitlines() if run.exit else []
+    why = first_line(f"{run.exit.error_class} {run.exit.message}") if run.exit else ""
     return (
         run.id,
         run.state.value,
@@ -211,7 +212,7 @@ def _run_row(run: Run, now_ms: int) -> tuple[str, ...]:
         formats.duration(took),
         run.from_savepoint or formats.MISSING,
         edges.briefly(run.edge) or formats.MISSING,
-        why[0][:100] if why else formats.MISSING,
+        why[:100] or formats.MISSING,
         restarts.next_step(run, now_ms) or formats.MISSING,
     )
 
