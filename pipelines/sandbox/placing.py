@@ -17,10 +17,11 @@ from pipelines.domain.conversions import HDFS, Shape
 from pipelines.hadoop.paths import Place
 from pipelines.sandbox import places, snapshots, unsafe_rows
 from pipelines.sandbox.conversion import STATE, Ids, entries
-from pipelines.sandbox.counting import FAMILY, FORMAT_CONF
+from pipelines.sandbox.counting import FAMILY
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.migrations import Placing
 from pipelines.sandbox.partition_writer import PartitionWriter
+from pipelines.sandbox.store_reader import FORMAT_CONF
 
 ASIDE = "placed"
 COMMITS, METADATA = "commits", "_metadata"
