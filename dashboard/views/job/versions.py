@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import PurePosixPath
@@ -18,6 +17,7 @@ from dashboard.paging import chosen as chosen_page
 from dashboard.views import code_files, edges
 from dashboard.widgets import STATES, chip, empty_state, section
 from pipelines.domain.jobs import JobDetail, Run
+from pipelines.domain.texts import changed_lines
 from pipelines.domain.versions import Version, options
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.jobs import ShowJob
@@ -159,16 +159,10 @@ def _origin(name: str, shown: Version) -> Version | None:
 
 
 def _title(shown: Version, earlier: Version | None, name: str, code: str, before: str) -> str:
-    added, removed = counted(before, code) if earlier else (0, 0)
+    added, removed = changed_lines(before, code) if earlier else (0, 0)
     since = f'<span class="tm-caption">since {escape(formats.short_id(earlier.id))}</span>' if earlier else ""
     diff = f"{chip(f'+{added}', 'green', mono=True)}{chip(f'−{removed}', 'red', mono=True)}{since}" if earlier else ""
     return f'<div class="tm-head tm-sub"><h2>{escape(name)}</h2>{chip(shown.id, mono=True)}{diff}</div>'
-
-
-def counted(before: str, after: str) -> tuple[int, int]:
-    """Lines added and removed."""
-    lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0))[2:]
-    return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
 
 
 def changes(now: Mapping[str, str], before: Mapping[str, str] | None, nothing: str) -> str:
