@@ -17,7 +17,7 @@ from typing import Any
 
 from pipelines.hadoop.paths import Place
 from pipelines.sandbox import given_rows, made_joins, made_variables, places, placing, row_columns, snapshots, unsafe_rows, variables
-from pipelines.sandbox.conversion import STATE, identify, lay_logs, put_in_place
+from pipelines.sandbox.conversion import STATE, Ids, identify, lay_logs, put_in_place
 from pipelines.sandbox.counting import FAMILY
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.migrations import Migrated, MigratedStore, MigrationTask, Target
@@ -28,7 +28,6 @@ from pipelines.sandbox.store_reader import reader, undecoded
 
 ASIDE = "migrated"
 HDFS = "hdfs"
-Ids = dict[int, dict[int, list[str]]]
 
 
 class CannotMigrate(Exception):
