@@ -32,8 +32,6 @@ from pipelines.storage.layout import Layout
 from pipelines.verbs.face import do
 from pipelines.verbs.system import StartExample
 
-log = logging.getLogger(__name__)
-
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from dashboard import cookies, readiness
 from dashboard.oidc import places
 from dashboard.oidc.bearer import Bearers
-from dashboard.sign_in import Link, page
+from dashboard.sign_in import KEPT_NOWHERE, Link, page
 from pipelines.api import problems
 from pipelines.domain.access import CALLER, STILL, Access, Caller
 from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Forbidden, TidemarkError, Unauthenticated, Unavailable
@@ -30,7 +30,6 @@ SIGNING_IN = frozenset({("GET", places.BEGIN), ("GET", places.BACK), ("POST", pl
 FOR_PROGRAMS = ("/api", "/flink", "/metrics", "/_stcore", "/media", "/download", "/assets", "/static", "/component")
 """Addresses below these are no pages: no token is read from them, and who has none gets no page to type it in."""
 _TOKEN = "token"
-_KEPT_NOWHERE = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
 
 
 class Entrance:
@@ -140,7 +139,7 @@ def _exchanged(access: Access, scope: Scope) -> tuple[Caller, Response] | None:
     path = scope["path"].lstrip("/\\")  # after two slashes comes another site
     place = f"/{quote(path)}{f'?{rest}' if rest else ''}"
     cookie = cookies.made(access, caller, secure=scope["scheme"] == "https")
-    return caller, RedirectResponse(place, 303, {**_KEPT_NOWHERE, "Set-Cookie": cookie})
+    return caller, RedirectResponse(place, 303, {**KEPT_NOWHERE, "Set-Cookie": cookie})
 
 
 def _origin(scope: Scope) -> str:
@@ -153,7 +152,7 @@ def _is_page(scope: Scope) -> bool:
 
 def _answer(error: TidemarkError, scope: Scope, provider: str) -> Response:
     status = STATUS_AND_EXIT_CODES[error.group][0]
-    headers = {**_KEPT_NOWHERE, **({"WWW-Authenticate": 'Bearer realm="Tidemark"'} if status == 401 else {})}
+    headers = {**KEPT_NOWHERE, **({"WWW-Authenticate": 'Bearer realm="Tidemark"'} if status == 401 else {})}
     if status == 401 and _is_page(scope):
         came_from_elsewhere = Headers(scope=scope).get("sec-fetch-site") in ("cross-site", "same-site")
         was_wrong = f"{_TOKEN}=" in scope["query_string"].decode("latin-1")

@@ -27,14 +27,21 @@ class Order:
 
 @dataclass(frozen=True)
 class Cut(Generic[T]):
-    """The items of one page: `first` is the place of the first of them among `total`, counted from 0. `name` tells it from other tables
-    of its page in the address; empty for the only one."""
+    """A page of the list `whole`, which is in its order: the items from the place `first` on, counted from 0. `name` tells its table from
+    others of the page in the address; empty for the only one."""
 
-    items: Sequence[T]
+    whole: Sequence[T]
     first: int
-    total: int
     order: Order | None = None
     name: str = ""
+
+    @property
+    def items(self) -> Sequence[T]:
+        return self.whole[self.first : self.first + ROWS]
+
+    @property
+    def total(self) -> int:
+        return len(self.whole)
 
     @property
     def page(self) -> int:
@@ -78,8 +85,7 @@ def cut(items: Sequence[T], page: str, order: Order | None = None) -> Cut[T]:
     """That page of `items`; the last one where there are fewer, the first where it is no number."""
     last = max(1, math.ceil(len(items) / ROWS))
     number = min(max(int(page), 1), last) if page.isdecimal() else 1
-    first = (number - 1) * ROWS
-    return Cut(items[first : first + ROWS], first, len(items), order)
+    return Cut(items, (number - 1) * ROWS, order)
 
 
 def turn(order: str | None, page: int | None, name: str = "") -> None:

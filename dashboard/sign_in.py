@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+KEPT_NOWHERE = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
+"""Headers of what is answered on the way in and out."""
 _STYLE = """
 :root { color-scheme: light dark; font: 15px/1.6 system-ui, sans-serif; }
 body { max-width: 34rem; margin: 16vh auto 0; padding: 0 1.5rem; color: #1b2330; background: #fff; }

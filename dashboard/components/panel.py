@@ -53,14 +53,14 @@ def _tell(key: str, name: str, act: Callable[[str], None]) -> None:
         act(str(value))
 
 
-def folded_charts(charts: Mapping[str, Chart], *, group: str) -> None:
+def folded_charts(charts: Mapping[str, Chart]) -> None:
     """Panels beside each other, three in a row; those without anything to draw are named in one line instead."""
     drawn = {key: chart for key, chart in charts.items() if chart.traces}
     if drawn:
         grid = st.grid(min(3, len(drawn)), gap=12, min_column_width=340)
         for key, chart in drawn.items():
             with grid.cell():
-                panel(chart, key=key, group=group)
+                panel(chart, key=key, group="event_time")
     folded = [chart for chart in charts.values() if not chart.traces]
     if folded:
         names = ", ".join(chart.title for chart in folded)

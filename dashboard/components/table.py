@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import streamlit as st
 
@@ -23,6 +23,7 @@ _STYLE = f"""/* The table's look. */
 """
 _mount = st.components.v2.component("tidemark_table", js=module_loader("table.js"), css=_STYLE, isolate_styles=False)
 
+T = TypeVar("T")
 Unit = Literal["", "ms", "bytes", "rows/s", "time"]
 """What a number is in, as a download's column says it; a time is in epoch ms."""
 _UNITS: Mapping[object, Unit] = {formats.duration: "ms", formats.size: "bytes", formats.rate: "rows/s"}
@@ -75,9 +76,25 @@ class Row:
     href: str = ""
 
 
+@dataclass(frozen=True)
+class Paged(Generic[T]):
+    """The rows of a page of a longer list, as `made` makes them of its items; who saves them gets all."""
+
+    cut: Cut[T]
+    made: Callable[[Sequence[T]], Sequence[Row]]
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """A box on each row: `picked` are ticked already, `on_pick` is told which are whenever that changes."""
+
+    picked: Sequence[str]
+    on_pick: Callable[[Sequence[str]], None]
+
+
 def table(
     columns: Sequence[Column],
-    rows: Sequence[Row],
+    rows: Sequence[Row] | Paged[Any],
     *,
     key: str,
     label: str,
@@ -86,19 +103,16 @@ def table(
     max_height: int = 0,
     empty: str = "Nothing here",
     on_click: Callable[[], None] | None = None,
-    cut: Cut[Any] | None = None,
-    whole: Callable[[], Sequence[Row]] | None = None,
-    picked: Sequence[str] = (),
-    on_pick: Callable[[Sequence[str]], None] | None = None,
+    boxes: Boxes | None = None,
 ) -> str | None:
     """Draws the rows and returns a row's id once, when it was clicked. Rows stand as given until somebody sorts a column.
 
-    With `on_pick` each row has a box, and it is told which rows are ticked whenever that changes; `picked` are ticked already.
-    With `cut` the rows are that page of a longer list, and sorting a column or turning the page changes the address; `whole` makes
-    all of its rows, for who saves them. `max_height` is in pixels of a screen with 1,000 of them; on a taller one the table grows.
+    Those of a page of a longer list stand in its order; sorting a column or turning the page changes the address. `max_height` is in
+    pixels of a screen with 1,000 of them; on a taller one the table grows.
     """
+    paged = rows if isinstance(rows, Paged) else None
     data = {
-        **table_data(columns, rows),
+        **table_data(columns, rows.made(rows.cut.items) if isinstance(rows, Paged) else rows),
         "selected": selected,
         "clickable": clickable,
         "maxHeight": max_height,
@@ -106,17 +120,17 @@ def table(
         "label": label,
         "name": key,
         "zone": str(session.zone()),
-        "cut": _cut(cut) if cut else None,
-        "whole": _whole(columns, whole, key) if whole else None,
-        "picked": list(picked) if on_pick else None,
+        "cut": _cut(paged.cut) if paged else None,
+        "whole": _whole(columns, paged, key) if paged else None,
+        "picked": list(boxes.picked) if boxes else None,
     }
     asked: dict[str, Callable[[str], None]] = {}
-    if cut:
-        turns = partial(_turn, name=cut.name)
+    if paged:
+        turns = partial(_turn, name=paged.cut.name)
         asked = {"order": turns, "page": turns, "save": _save}
     heard: dict[str, Any] = {f"on_{event}_change": partial(hears, key) for event, hears in asked.items()}
-    if on_pick:
-        heard["on_pick_change"] = partial(_pick, key, on_pick)
+    if boxes:
+        heard["on_pick_change"] = partial(_pick, key, boxes.on_pick)
     result = _mount(data=data, key=key, on_row_change=on_click or _ignore, **heard)
     return getattr(result, "row", None)
 
@@ -159,10 +173,10 @@ def _save(key: str) -> None:
         st.session_state[f"{key}_saves"] = st.session_state.get(f"{key}_saves", 0) + 1
 
 
-def _whole(columns: Sequence[Column], rows: Callable[[], Sequence[Row]], key: str) -> dict[str, Any] | None:
+def _whole(columns: Sequence[Column], paged: Paged[Any], key: str) -> dict[str, Any] | None:
     """All rows, sent once for each download; `turn` counts the downloads."""
     kind = st.session_state.pop(f"{key}_saving", None)
-    return {**table_data(columns, rows()), "kind": kind, "turn": st.session_state[f"{key}_saves"]} if kind else None
+    return {**table_data(columns, paged.made(paged.cut.whole)), "kind": kind, "turn": st.session_state[f"{key}_saves"]} if kind else None
 
 
 def _drawn(line: Sequence[float]) -> list[int]:

@@ -23,7 +23,6 @@ PARTS = (
     ("logs", "checkpoint_log_bytes", ORANGE),
     ("sources", "checkpoint_source_bytes", GREEN),
 )
-COUNT = Unit(1, {"tickformat": "~s"}, "%{y:,.0f}", formats.compact)
 Drawn = tuple[str, str, Array, Array]
 """What the legend says on hover, name in the legend, times, values."""
 
@@ -62,7 +61,7 @@ def checkpoint_parts(series: Columns) -> Chart:
 def backlog(waiting: Sequence[BacklogSeries], unit: str) -> Chart:
     """What sources had not read yet at the end of each batch; what they all count in is in the title."""
     own, past = (_sources(several) for several in (of_day(waiting), of_day_before(waiting)))
-    return _lines(f"Source backlog, {unit}", own, past, BYTES if unit == "bytes" else COUNT)
+    return _lines(f"Source backlog, {unit}", own, past, BYTES if unit == "bytes" else ROWS)
 
 
 def _sources(waiting: Sequence[BacklogSeries]) -> list[Drawn]:

@@ -19,7 +19,7 @@ from dashboard import cookies
 from dashboard.oidc import places
 from dashboard.oidc.places import BACK, BEGIN, OUT, TO, own_place
 from dashboard.oidc.provider import Provider
-from dashboard.sign_in import Link, outcome
+from dashboard.sign_in import KEPT_NOWHERE, Link, outcome
 from dashboard.strangers import ENTER
 from pipelines.domain.access import Access
 from pipelines.domain.audit import Call, Record, Result
@@ -30,7 +30,6 @@ from pipelines.domain.sign_ins import Admission, NoRole
 
 LEAVE = "leave"
 """A sign-out, as the audit calls it."""
-_HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
 
 
 class Server(Protocol):
@@ -70,7 +69,7 @@ class Flow:
         except Unavailable as error:
             return _failed(error, provider, to)
         answer.headers["set-cookie"] = cookies.begun(access, started.session, secure=_is_secure(request))
-        answer.headers.update(_HEADERS)
+        answer.headers.update(KEPT_NOWHERE)
         return answer
 
     async def back(self, request: Request) -> Response:
@@ -104,7 +103,7 @@ class Flow:
             kept = await _ended(access, session)
             await self._note(LEAVE, issuer, caller.acting(PAGE), caller.entered_as, request)
         links = [Link("/", "Sign in again"), *(await _farewell(provider) if issuer and provider else [])]
-        answer = HTMLResponse(outcome("You are signed out", "This browser is let in no longer.", kept, links), headers=_HEADERS)
+        answer = HTMLResponse(outcome("You are signed out", "This browser is let in no longer.", kept, links), headers=KEPT_NOWHERE)
         answer.headers.append("set-cookie", cookies.gone(access, secure=_is_secure(request)))
         return answer
 
@@ -144,19 +143,19 @@ async def _farewell(provider: Provider) -> list[Link]:
 
 def _led_on(to: str, name: str) -> Response:
     links = [Link(to, "Go on")]
-    return HTMLResponse(outcome("You are signed in", f"As {name}.", "", links, leads_on=to), headers=_HEADERS)
+    return HTMLResponse(outcome("You are signed in", f"As {name}.", "", links, leads_on=to), headers=KEPT_NOWHERE)
 
 
 def _failed(error: TidemarkError, provider: Provider, to: str) -> Response:
     status = STATUS_AND_EXIT_CODES[error.group][0]
     links = [Link(places.begin(to), f"Sign in with {provider.name}"), Link(to, "Use a token")]
-    return HTMLResponse(outcome("You are not signed in", error.message, error.hint, links, is_wrong=True), status, _HEADERS)
+    return HTMLResponse(outcome("You are not signed in", error.message, error.hint, links, is_wrong=True), status, KEPT_NOWHERE)
 
 
 def _nothing_here(access: Access | None) -> Response:
     if access is None:
-        return PlainTextResponse("The workspace is not open yet. Try again in a moment.", 503, _HEADERS)
-    return PlainTextResponse("Nobody signs in to this server with a provider.", 404, _HEADERS)
+        return PlainTextResponse("The workspace is not open yet. Try again in a moment.", 503, KEPT_NOWHERE)
+    return PlainTextResponse("Nobody signs in to this server with a provider.", 404, KEPT_NOWHERE)
 
 
 def _with(request: Request, session: dict[str, Any]) -> Request:

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from dashboard import permitted, session
-from dashboard.components.table import Cell, Column, Row, clock, moment, number, table
+from dashboard.components.table import Cell, Column, Paged, Row, clock, moment, number, table
 from dashboard.dialogs import dialog
 from dashboard.paging import Key
 from dashboard.views import narrowing, ranges
@@ -70,20 +70,10 @@ def audit() -> None:
         return
     question = _question()
     lines = session.workspace().ask(question)
-    cut, every = narrowing.page(lines, KEYS, narrowing.order(KEYS), TIMES)
+    cut = narrowing.page(lines, KEYS, narrowing.order(KEYS), TIMES)
     now = session.now_ms()
     empty = "Nothing fits. What is changed or refused from now on stands here."
-    table(
-        COLUMNS,
-        _rows(cut.items, now),
-        key="audit",
-        label="Audit",
-        empty=empty,
-        clickable=False,
-        cut=cut,
-        whole=lambda: _rows(every, now),
-        max_height=420,
-    )
+    table(COLUMNS, Paged(cut, lambda shown: _rows(shown, now)), key="audit", label="Audit", empty=empty, clickable=False, max_height=420)
     further = str(lines[-1].number) if len(lines) == LIMIT else ""
     narrowing.turn([line.at_ms for line in lines], further, question.sort, key="audit")
     _check()

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from dashboard import address, navigation, permitted, session
-from dashboard.components.table import Cell, Column, Row, clock, moment, table
+from dashboard.components.table import Cell, Column, Paged, Row, clock, moment, table
 from dashboard.paging import Key
 from dashboard.views import narrowing, ranges
 from dashboard.views.live import live, live_switch
@@ -74,15 +74,13 @@ def _draw() -> None:
             return
         question, by = _question(now)
         happened = session.shared(question, by=by)
-        cut, whole = narrowing.page(happened, KEYS, narrowing.order(KEYS))
+        cut = narrowing.page(happened, KEYS, narrowing.order(KEYS))
         opened = table(
             columns(with_job=True),
-            _rows(cut.items, now),
+            Paged(cut, lambda shown: _rows(shown, now)),
             key="events",
             label="Events",
             empty="No event fits. Choose another kind, job, time or actor, or clear the filters.",
-            cut=cut,
-            whole=lambda: _rows(whole, now),
         )
         further = happened[-1].cursor if len(happened) == LIMIT else ""
         narrowing.turn([event.at_ms for event in happened], further, question.sort, key="events")

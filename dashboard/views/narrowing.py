@@ -64,10 +64,10 @@ def sort(chosen: Order | None, times: Sequence[str] = TIMES) -> str:
     return "at_ms" if chosen is not None and chosen.column in times and not chosen.down else ""
 
 
-def page(items: Sequence[T], keys: Mapping[str, Key[T]], chosen: Order | None, times: Sequence[str] = TIMES) -> tuple[Cut[T], Sequence[T]]:
-    """The page of a list that the address names, and the whole list in its order: the workspace's, or that of another column."""
+def page(items: Sequence[T], keys: Mapping[str, Key[T]], chosen: Order | None, times: Sequence[str] = TIMES) -> Cut[T]:
+    """The page of a list that the address names, the list in its order: the workspace's, or that of another column."""
     whole = items if chosen is None or chosen.column in times else arranged(items, keys, chosen)
-    return cut(whole, session.selected("page"), chosen), whole
+    return cut(whole, session.selected("page"), chosen)
 
 
 def turn(times_ms: Sequence[float], further: str, sort: str, *, key: str) -> None:

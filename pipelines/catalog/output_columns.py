@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.catalog import interval_columns
-from pipelines.catalog.sql import quoted
+from pipelines.catalog.sql import NUMBER, quoted
 from pipelines.domain.errors import Incompatible, Invalid
 
-_NUMBER = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL\(.*\))")
 _KEY_TYPE = re.compile(r"(TIMESTAMP.*|DATE|VARCHAR|BOOLEAN|UUID)")
 _WINDOW = re.compile(r'STRUCT\("?start"? TIMESTAMP.*, "?end"? TIMESTAMP.*\)')
 
@@ -29,7 +28,7 @@ class Column:
     @property
     def is_measure(self) -> bool:
         """A number that is not an id."""
-        return _NUMBER.fullmatch(self.type) is not None and not _is_id(self.name)
+        return NUMBER.fullmatch(self.type) is not None and not _is_id(self.name)
 
     @property
     def may_be_key(self) -> bool:

@@ -19,6 +19,7 @@ from pipelines.catalog.tables import row
 from pipelines.domain.errors import Incompatible
 from pipelines.domain.experiments import OutputOverTime, Parting
 from pipelines.domain.json_text import read_exactly
+from pipelines.domain.texts import first_line
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -46,7 +47,7 @@ def load(db: DuckDBPyConnection, a: Output, b: Output, columns: Sequence[Column]
     except (duckdb.ConversionException, duckdb.BinderException) as error:
         raise Incompatible(
             "compare.types",
-            f"The outputs' columns cannot be compared: {str(error).splitlines()[0]}",
+            f"The outputs' columns cannot be compared: {first_line(error)}",
             "Give the columns the same types in both jobs.",
         ) from error
     except (duckdb.InvalidInputException, duckdb.IOException) as error:

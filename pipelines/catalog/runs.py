@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.catalog.connection import Reader, Writer
+from pipelines.catalog.sql import NEWEST_FIRST
 from pipelines.catalog.tables import TEXT, WHOLE, Row, document, first, read, replace
 from pipelines.domain.errors import NotFound
 from pipelines.domain.ids import JobName, RunId
@@ -24,7 +25,6 @@ _COLUMNS = {
 _QUERY_COLUMNS = {"run": TEXT, "job": TEXT, "query": TEXT, "document": TEXT}
 _LIVE = [state.value for state in RunState if state.live]
 _MEASURED = ("queries", "progress", "latest_progress", "sizes", "latest_size", "latest_idle")
-_NEWEST_FIRST = "ORDER BY created_ms DESC, id DESC"
 
 
 def save(writer: Writer, runs: Sequence[Run]) -> None:
@@ -47,30 +47,30 @@ def forget(writer: Writer, run: RunId) -> None:
 
 def of_job(reader: Reader, job: str) -> list[Run]:
     """A job's runs, newest first."""
-    return read(Run, reader.execute(f"SELECT document FROM runs WHERE job = ? {_NEWEST_FIRST}", [job]).fetchall(), "run")
+    return read(Run, reader.execute(f"SELECT document FROM runs WHERE job = ? {NEWEST_FIRST}", [job]).fetchall(), "run")
 
 
 def live(reader: Reader) -> list[Run]:
     """Runs that have a process or are about to, of all jobs, newest first."""
-    return read(Run, reader.execute(f"SELECT document FROM runs WHERE state IN ? {_NEWEST_FIRST}", [_LIVE]).fetchall(), "run")
+    return read(Run, reader.execute(f"SELECT document FROM runs WHERE state IN ? {NEWEST_FIRST}", [_LIVE]).fetchall(), "run")
 
 
 def restarting(reader: Reader) -> set[JobName]:
     """Jobs whose newest run failed and is followed by another."""
     some = "SELECT job FROM runs WHERE state = ?"
-    sql = f"SELECT job, state FROM runs WHERE job IN ({some}) QUALIFY row_number() OVER (PARTITION BY job {_NEWEST_FIRST}) = 1"
+    sql = f"SELECT job, state FROM runs WHERE job IN ({some}) QUALIFY row_number() OVER (PARTITION BY job {NEWEST_FIRST}) = 1"
     rows = reader.execute(sql, [RunState.RESTARTING.value]).fetchall()
     return {JobName(job) for job, state in rows if state == RunState.RESTARTING}
 
 
 def listed(reader: Reader) -> list[Run]:
     """All runs of all jobs, newest first."""
-    return read(Run, reader.execute(f"SELECT document FROM runs {_NEWEST_FIRST}").fetchall(), "run")
+    return read(Run, reader.execute(f"SELECT document FROM runs {NEWEST_FIRST}").fetchall(), "run")
 
 
 def newest(reader: Reader, job: str) -> Run | None:
     """A job's newest run, None if it never ran."""
-    return first(Run, reader, f"SELECT document FROM runs WHERE job = ? {_NEWEST_FIRST} LIMIT 1", [job], "run")
+    return first(Run, reader, f"SELECT document FROM runs WHERE job = ? {NEWEST_FIRST} LIMIT 1", [job], "run")
 
 
 def find(reader: Reader, run: str) -> Run | None:
@@ -94,7 +94,7 @@ def queries(reader: Reader, run: str) -> list[QuerySeen]:
 def of_query(reader: Reader, query_id: str) -> list[tuple[JobName, RunId]]:
     """The runs in which a query came up, by Spark's id, newest first, each with its job."""
     ids = "SELECT run FROM queries WHERE document->>'query_id' = ?"
-    rows = reader.execute(f"SELECT job, id FROM runs WHERE id IN ({ids}) {_NEWEST_FIRST}", [query_id]).fetchall()
+    rows = reader.execute(f"SELECT job, id FROM runs WHERE id IN ({ids}) {NEWEST_FIRST}", [query_id]).fetchall()
     return [(JobName(job), RunId(run)) for job, run in rows]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pipelines.catalog.connection import Reader, Writer
+from pipelines.catalog.sql import NEWEST_FIRST
 from pipelines.catalog.tables import TEXT, WHOLE, Row, document, read, replace
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.ids import SavepointId
@@ -20,7 +21,6 @@ _COLUMNS = {
     "new_bytes": WHOLE,
     "document": TEXT,
 }
-_NEWEST_FIRST = "ORDER BY created_ms DESC, id DESC"
 
 
 def save(writer: Writer, savepoints: Sequence[Savepoint]) -> None:
@@ -35,7 +35,7 @@ def forget(writer: Writer, savepoint: SavepointId) -> None:
 
 def listed(reader: Reader, job: str = "") -> list[Savepoint]:
     """Savepoints of a job, or of all, newest first."""
-    rows = reader.execute(f"SELECT document FROM savepoints WHERE ? IN ('', job) {_NEWEST_FIRST}", [job]).fetchall()
+    rows = reader.execute(f"SELECT document FROM savepoints WHERE ? IN ('', job) {NEWEST_FIRST}", [job]).fetchall()
     return read(Savepoint, rows, "savepoint")
 
 
@@ -53,7 +53,7 @@ def get(reader: Reader, named: str) -> Savepoint:
 def _matches(reader: Reader, named: str) -> list[Savepoint]:
     """The savepoint of exactly this name, else all whose id begins with it."""
     exact = reader.execute("SELECT document FROM savepoints WHERE id = ? OR path = ?", [named, named.rstrip("/")]).fetchall()
-    begun = exact or reader.execute(f"SELECT document FROM savepoints WHERE starts_with(id, ?) {_NEWEST_FIRST}", [named]).fetchall()
+    begun = exact or reader.execute(f"SELECT document FROM savepoints WHERE starts_with(id, ?) {NEWEST_FIRST}", [named]).fetchall()
     return read(Savepoint, begun, "savepoint")
 
 

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.catalog.sql import quoted
+from pipelines.catalog.sql import NUMBER, quoted
 from pipelines.domain.states import DATE, StateColumn
 
-_NUMBER = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL\(.*\))")
 _TIME = re.compile(r"(TIMESTAMP.*|DATE)")
 
 
@@ -66,7 +65,7 @@ def _field(name: str, sql: str, kind: Any) -> Iterator[Field]:
 def _kind(type_name: str) -> str:
     if _TIME.fullmatch(type_name):
         return "time"
-    if _NUMBER.fullmatch(type_name):
+    if NUMBER.fullmatch(type_name):
         return "number"
     if type_name == "BOOLEAN":
         return "boolean"

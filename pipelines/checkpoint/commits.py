@@ -32,10 +32,7 @@ def path(batch: int) -> str:
 
 def parse(batch: int, data: bytes) -> Commit:
     """The entry of `batch`; raises Corrupt, Unsupported."""
-    file = logs.parse(path(batch), data, NEWEST)
-    if not file.lines:
-        raise damage.malformed(file.path, "it ends after the version")
-    raw = logs.json_object(file.path, file.lines[0] or "{}")
+    file, raw = logs.headed(path(batch), data, NEWEST)
     ids: dict[str, Any] = logs.field(file.path, raw, "stateUniqueIds", dict, {})
     return Commit(batch, file.version, logs.field(file.path, raw, "nextBatchWatermarkMs", int, 0), _state_ids(file.path, ids))
 

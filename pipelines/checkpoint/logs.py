@@ -40,6 +40,14 @@ def parse(path: str, data: bytes, newest: int) -> LogFile:
     return LogFile(path, number, tuple(rest.split("\n")) if rest else ())
 
 
+def headed(path: str, data: bytes, newest: int) -> tuple[LogFile, dict[str, Any]]:
+    """An entry of the offset or the commit log, and the JSON object that its first line is; raises Corrupt, Unsupported."""
+    file = parse(path, data, newest)
+    if not file.lines:
+        raise damage.malformed(path, "it ends after the version")
+    return file, json_object(path, file.lines[0] or "{}")
+
+
 def decoded(path: str, data: bytes) -> str:
     """`data` as text; raises Corrupt where it is not UTF-8."""
     try:

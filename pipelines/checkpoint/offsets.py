@@ -38,10 +38,7 @@ def path(batch: int) -> str:
 
 def parse(batch: int, data: bytes) -> Offsets:
     """The entry of `batch`; raises Corrupt, Unsupported."""
-    file = logs.parse(path(batch), data, NEWEST)
-    if not file.lines:
-        raise damage.malformed(file.path, "it ends after the version")
-    raw = logs.json_object(file.path, file.lines[0] or "{}")
+    file, raw = logs.headed(path(batch), data, NEWEST)
     lines = [line for line in file.lines[1:] if line]
     sources = _by_name(file.path, lines) if file.version >= 2 else {str(index): _offset(line) for index, line in enumerate(lines)}
     return Offsets(

@@ -8,10 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pipelines.domain import texts
 from pipelines.domain.errors import TidemarkError
+
+if TYPE_CHECKING:
+    from pipelines.domain.audit import AuditLine
+    from pipelines.domain.jobs import Event
+    from pipelines.verbs.audit import ListAudit
+    from pipelines.verbs.system import ListEvents
 
 COLOURS = {
     "running": "green",
@@ -107,6 +113,12 @@ def narrating(*, as_json: bool) -> Iterator[None]:
 def tell(text: str) -> None:
     """Prints a line of narration on stderr; as JSON `{"note": text}`."""
     _print_beside(_json({"note": text}) if _narrates_in_json.get() else text)
+
+
+def tell_more(question: ListEvents | ListAudit, rows: Sequence[Event | AuditLine]) -> None:
+    """Tells how to go on behind `rows`, which `question` was answered with, where that may not be all."""
+    if len(rows) == question.limit:
+        tell(f"{'More' if question.sort else 'Older ones'}: --before {rows[-1].cursor}")
 
 
 def print_error(error: TidemarkError, *, as_json: bool) -> None:

@@ -113,11 +113,3 @@ def _covers(removed: Iterable[Removed], first: int, last: int) -> bool:
         if each.first <= first <= each.last:
             first = each.last + 1
     return first > last
-
-
-def verified(lines: Iterable[bytes], last_kept: str = "") -> Verified:
-    """Checks a chain of lines (without their ends) from its beginning."""
-    chain = Chain(last_kept)
-    for line in lines:
-        chain.follow(line)
-    return chain.end()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pipelines.domain import secrets
 from pipelines.domain.files import is_module
 from pipelines.domain.placeholders import CODE
+from pipelines.domain.references import HADOOP
 from pipelines.domain.versions import Version
 
 BESIDE = ("spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles", "spark.yarn.dist")
@@ -19,7 +20,6 @@ CLASS_PATH = re.compile(r"spark\.(driver|executor)\.(extraClassPath|extraLibrary
 OPTIONS = re.compile(r"spark\.(driver|executor)\.(extra|default)JavaOptions")
 AGENT = re.compile(r"-(javaagent|agentpath|agentlib|Xbootclasspath|-patch-module)\b|@")
 """Begins an option that brings code along, or more options."""
-HADOOP = "spark.hadoop."
 """Begins confs of Hadoop: where files lie, and how long a line of text may be."""
 USER_FIRST = re.compile(r"spark\.(driver|executor)\.userClassPathFirst")
 ENVIRONMENT = ("spark.executorEnv.", "spark.yarn.appMasterEnv.", "spark.kubernetes.driverEnv.", "spark.pyspark.")

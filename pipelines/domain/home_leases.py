@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from typing import Any
 
 from pipelines.domain.bounds import LATEST_MS, Moment
 from pipelines.domain.errors import Conflict
 from pipelines.domain.job_places import is_hdfs, place_of
 from pipelines.domain.json_text import read_json
+from pipelines.domain.moments import in_utc
 
 LEASE_FILE = "lease.json"
 """In the job's folder in S3."""
@@ -150,8 +150,8 @@ def leased(folder: str, lease: HomeLease | None) -> Conflict:
         hint = f"Look at {place_of_lease(folder)}, and delete it if no driver works there."
         return Conflict(LEASED, f"Another driver works on the checkpoints in {folder}; its lease cannot be read.", hint)
     message = (
-        f"The checkpoints in {folder} are in use by run {lease.run} (on {lease.host}, since {_time(lease.since_ms)}), "
-        f"whose lease holds until {_time(lease.until_ms)} by its clock, and is being renewed."
+        f"The checkpoints in {folder} are in use by run {lease.run} (on {lease.host}, since {in_utc(lease.since_ms)}), "
+        f"whose lease holds until {in_utc(lease.until_ms)} by its clock, and is being renewed."
     )
     hint = f"Stop that run where it was started. Once it is gone, its lease gives way {lease.period_s:g} s after the last renewal."
     return Conflict(LEASED, message, hint)
@@ -160,7 +160,7 @@ def leased(folder: str, lease: HomeLease | None) -> Conflict:
 def watched(folder: str, lease: HomeLease | None) -> str:
     """What a plan says of the lease of somebody else."""
     whose = "of a driver whose name cannot be read" if lease is None else f"of run {lease.run} on {lease.host}"
-    until = "" if lease is None else f", by whose clock it holds until {_time(lease.until_ms)}"
+    until = "" if lease is None else f", by whose clock it holds until {in_utc(lease.until_ms)}"
     return (
         f"The lease in {folder} is that {whose}{until}. Before anything begins it is watched for {patience_s(lease):g} s: "
         "if it is renewed, nothing does; if not, it gives way."
@@ -170,10 +170,3 @@ def watched(folder: str, lease: HomeLease | None) -> str:
 def lost(folder: str, why: str) -> Conflict:
     hint = "See whether another server runs this job, and whether the storage answers; then resume it on one of them."
     return Conflict(LOST, f"The lease in {folder} {why}: the run was ended, so that it commits nothing more.", hint)
-
-
-def _time(ms: int) -> str:
-    try:
-        return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="seconds")
-    except (ValueError, OverflowError, OSError):
-        return "a time that no calendar has"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, time, timedelta
+from datetime import UTC, datetime, time, timedelta
 
 from pipelines.domain.errors import Invalid
 
@@ -32,6 +32,14 @@ def moment_ms(text: str, now: datetime) -> int:
     except ValueError as error:
         raise Invalid("time.invalid", f"{text!r} is not a time", "Write 2027-01-15T08:00, 08:00:30 (today) or -10m.") from error
     return _epoch_ms(at if at.tzinfo else at.replace(tzinfo=now.tzinfo))
+
+
+def in_utc(ms: int) -> str:
+    """The moment to the second, for messages: `2027-01-15T08:00:00+00:00`; one that no calendar has as its number."""
+    try:
+        return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="seconds")
+    except (ValueError, OverflowError, OSError):
+        return f"{ms} ms"
 
 
 def duration_ms(text: str) -> int:

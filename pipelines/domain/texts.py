@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import dataclass
 
@@ -59,6 +60,17 @@ QUERY = Text("a query", 100_000, lines=True)
 CODE = Text("a script", 4_000_000, lines=True)
 MOST_ITEMS = 1_000
 """How many arguments, confs, savepoints or variants one request may hold."""
+
+
+def first_line(message: object) -> str:
+    """The first line of what an error or a program says; empty where it says nothing."""
+    return next(iter(str(message).strip().splitlines()), "")
+
+
+def changed_lines(before: str, after: str) -> tuple[int, int]:
+    """How many lines were added, and how many removed."""
+    signs = [line[:1] for line in list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm=""))[2:]]
+    return signs.count("+"), signs.count("-")
 
 
 def is_plain(text: str) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from pipelines.domain.applications import Application, Stage
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import RunId
+from pipelines.domain.texts import first_line
 
 MANAGER = "yarn.resourcemanager"
 HOSTNAME, WEB, WEB_TLS, IDS = (f"{MANAGER}.{name}" for name in ("hostname", "webapp.address", "webapp.https.address", "ha.rm-ids"))
@@ -23,7 +24,7 @@ def application(raw: Mapping[str, Any]) -> Application:
     """An application as the resource manager knows it (`/ws/v1/cluster/apps`): how it ended, and the first line of its diagnostics."""
     state, final = raw["state"], raw["finalStatus"]
     stage = Stage.OVER if state in OVER else Stage.WAITING if state in WAITING else Stage.RUNNING
-    diagnostics = str(raw.get("diagnostics") or "").strip().partition("\n")[0]
+    diagnostics = first_line(raw.get("diagnostics") or "")
     return Application(raw["id"], stage, f"{final}: {diagnostics}", final == "KILLED")
 
 

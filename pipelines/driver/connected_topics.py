@@ -8,6 +8,7 @@ from typing import Any
 
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.kafka_sign_ins import PREFIX
+from pipelines.domain.texts import first_line
 
 
 def rows(writer: Any, options: Mapping[str, str], own: str, tail: str, seen: Iterable[str]) -> dict[str, str]:
@@ -20,7 +21,7 @@ def rows(writer: Any, options: Mapping[str, str], own: str, tail: str, seen: Ite
     try:
         topic = _first(reader, re.escape(own)) if own else _of_another(reader, tail, list(seen))
     except PySparkException as error:
-        raise Unavailable("topic.unknown", str(error).strip().splitlines()[0]) from error
+        raise Unavailable("topic.unknown", first_line(error)) from error
     return {topic: "at least 1"} if topic else {}
 
 

@@ -15,12 +15,12 @@ import os
 import socket
 import time
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from pipelines.domain.errors import Conflict
 from pipelines.domain.homes import unmarked
 from pipelines.domain.ids import folder_of
+from pipelines.domain.moments import in_utc
 from pipelines.domain.run_specs import RunSpec
 from pipelines.domain.runs import LEASES, RUN_LOCK
 from pipelines.driver.home_leases import HomeLeases
@@ -121,8 +121,7 @@ def leased(query: str, lock: Path) -> Conflict:
     place = lock.parent.parent / lock.stem
     if holder is None:
         return Conflict("checkpoint.leased", f"Another process works on query {query}'s checkpoint {place}.", "Find and end it first.")
-    since = datetime.fromtimestamp(holder.since_ms / 1000, UTC).isoformat(timespec="seconds")
-    where = f"process {holder.pid} on {holder.host}, since {since}"
+    where = f"process {holder.pid} on {holder.host}, since {in_utc(holder.since_ms)}"
     hint = f"Stop that run first. If its driver is gone, its Spark still runs: end process {holder.spark_pid}, and the lease is free."
     return Conflict("checkpoint.leased", f"Query {query}'s checkpoint {place} is in use by run {holder.run} ({where}).", hint)
 

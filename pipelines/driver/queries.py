@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines.domain.delta import DELTA
 from pipelines.domain.errors import Conflict
-from pipelines.domain.hadoop_conf import located
+from pipelines.domain.hadoop_conf import LOCAL, located
 from pipelines.domain.iceberg import ICEBERG
 from pipelines.domain.ids import QueryName, folder_of
 from pipelines.domain.run_specs import RunSpec
@@ -43,7 +43,6 @@ from pipelines.driver.triggers import trigger_of
 from pipelines.driver.warehouse import Warehouse
 from pipelines.hadoop.paths import Place
 
-LOCAL_FS = "file:///"
 CHECKPOINT_CONF = "spark.sql.streaming.checkpointLocation"
 
 
@@ -236,5 +235,5 @@ class Queries:
 def default_fs(spark: Any) -> str:
     """Where Hadoop looks for a path without a scheme; of a Connect server this machine's files, as nothing tells."""
     if not hasattr(spark, "_jsparkSession"):
-        return LOCAL_FS
-    return str(spark.sparkContext._jsc.hadoopConfiguration().get("fs.defaultFS", LOCAL_FS))
+        return LOCAL
+    return str(spark.sparkContext._jsc.hadoopConfiguration().get("fs.defaultFS", LOCAL))

@@ -17,6 +17,7 @@ from pipelines.domain import sql_jobs, sql_text
 from pipelines.domain.errors import Invalid, Unsupported
 from pipelines.domain.run_specs import RunSpec
 from pipelines.domain.sql_jobs import Does, Statement
+from pipelines.domain.texts import first_line
 from pipelines.driver import failures
 
 NEEDS = (4, 3)
@@ -183,7 +184,7 @@ def _located(statement: Statement, error: Any) -> tuple[int, str]:
     place = _PLACE.search(text)
     words = _SQL_STATE.sub("", text[: place.start()] if place else text).strip()
     condition = error.getCondition() or ""
-    message = words.removeprefix(f"[{condition}]").strip().splitlines()[0].rstrip(".")
+    message = first_line(words.removeprefix(f"[{condition}]")).rstrip(".")
     return int(place[1]) if place else statement.line, message
 
 

@@ -24,10 +24,11 @@ from typing import Any
 
 from pipelines.domain import references, secrets
 from pipelines.domain.operators import JOIN
+from pipelines.domain.texts import first_line
+from pipelines.sandbox import store_reader
 from pipelines.sandbox.counts import CountTask, Refusal, Store, StoreRows, Task
 from pipelines.storage import file_rights
 
-FORMAT_CONF = "spark.sql.streaming.stateStore.checkpointFormatVersion"
 QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
 FAMILY = "column_family_name"
 INTERNAL = "$"
@@ -76,14 +77,11 @@ def session(task: Task) -> Any:
 
 
 def rows(spark: Any, store: Store) -> int:
-    """Rows of one store. Spark's reader takes pinned confs from the offset log, but the checkpoint format from the session."""
-    reading = spark.newSession()
-    reading.conf.set(FORMAT_CONF, str(store.state_format))
-    reader = reading.read.format("statestore").option("batchId", store.batch).option("operatorId", store.operator)
-    reader = reader.option("storeName", store.store)
+    """Rows of one store."""
+    session = store_reader.session_of(spark, store)
     if not _has_families(store):
-        return int(reader.load(store.checkpoint).count())
-    frame = reader.option("_readAllColumnFamilies", "true").load(store.checkpoint)
+        return int(store_reader.reader(session, store).option("storeName", store.store).load(store.checkpoint).count())
+    frame = store_reader.undecoded(session, store)
     return counted_keys(frame) if store.operator_name == JOIN else counted(dict(frame.groupBy(FAMILY).count().collect()))
 
 
@@ -114,8 +112,7 @@ def _refused(store: Store, error: Any) -> StoreRows:
 
 def refusal(error: Any) -> Refusal:
     """Why Spark could not read the state."""
-    chain = _causes(error)
-    words = [text for text in chain if text]
+    words = _causes(error)
     error_class = _condition(error) or words[-1].partition(":")[0]
     blameless = error_class.startswith(NOT_THE_STATE) or any(name in text for name in NOT_THE_STATES_FAULT for text in words)
     return Refusal(error_class, HIDDEN.shown(words[-1])[:MESSAGE_CHARS], damaged=not blameless)
@@ -133,4 +130,4 @@ def _causes(error: Any) -> list[str]:
     while throwable is not None and len(messages) < 50:
         messages.append(str(throwable.toString()))
         throwable = throwable.getCause()
-    return [text.strip().splitlines()[0] for text in messages if text.strip()]
+    return [line for line in map(first_line, messages) if line]

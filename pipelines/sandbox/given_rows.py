@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from pipelines.domain.struct_columns import Struct
 from pipelines.sandbox import row_columns, unsafe_rows, user_functions
 from pipelines.sandbox.migrations import MigrationTask, Target
 from pipelines.sandbox.reading import named_once
@@ -44,10 +45,21 @@ def counted(rows: Any, target: Target) -> Any:
 
 def schema_of(target: Target) -> Any:
     """The new schema: `key` and `value`, each name within them once."""
+    return of_parts(*(struct(json.loads(text)) for text in (target.shape.key, target.shape.value)))
+
+
+def struct(kind: Struct) -> Any:
+    """Spark's type of a struct, each name within it once."""
+    from pyspark.sql.types import StructType
+
+    return named_once(StructType.fromJson(json.loads(json.dumps(kind))))
+
+
+def of_parts(key: Any, value: Any) -> Any:
+    """The schema of rows with such keys and values."""
     from pyspark.sql.types import StructField, StructType
 
-    kinds = (named_once(StructType.fromJson(json.loads(text))) for text in (target.shape.key, target.shape.value))
-    return StructType([StructField(part, kind, False) for part, kind in zip(PARTS, kinds, strict=True)])
+    return StructType([StructField(part, kind, False) for part, kind in zip(PARTS, (key, value), strict=True)])
 
 
 def encode(given: Any, target: Target, place: Path) -> None:

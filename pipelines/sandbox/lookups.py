@@ -1,7 +1,7 @@
 """Requests to the sandbox to look one key up in a table of state, and its answers: plain data, as JSON between two interpreters.
 
 The folder of a task: `lookup.json` (a `LookUpTask`) is there before the start; the process writes `result.json` (a `FoundKey`) or
-`error.json` (a `Refusal`, or a `KeyRefusal`) as its last act.
+`error.json` (a `Refusal`, or `NO_KEY` with why) as its last act.
 """
 
 from __future__ import annotations

@@ -7,7 +7,6 @@ beside them, where they have an event time, is an entry for each, by time and ke
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -16,7 +15,7 @@ from pipelines.domain import joins
 from pipelines.domain.joins import EVENT_TIME, SIDES
 from pipelines.domain.operators import JOIN
 from pipelines.domain.state_variables import Family
-from pipelines.sandbox import given_rows, made_variables, user_functions
+from pipelines.sandbox import given_rows, made_variables, store_reader, user_functions
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.made_variables import INDEX
 from pipelines.sandbox.migrations import MigrationTask, Target
@@ -54,17 +53,16 @@ def _schema(family: Family) -> Any:
     """The columns of the new rows, as the function gives them."""
     from pyspark.sql.types import LongType, StructField, StructType
 
-    key, value = (named_once(StructType.fromJson(json.loads(json.dumps(pair[1])))) for pair in (family.keys, family.values))
+    key = given_rows.struct(family.keys[1])
     key = StructType([*key.fields[:-1], StructField(INDEX, LongType())])
-    return StructType([StructField(part, kind, False) for part, kind in zip(PARTS, (key, value), strict=True)])
+    return given_rows.of_parts(key, given_rows.struct(family.values[1]))
 
 
 def _rows(session: Any, store: Store, family: Family, partitions: int) -> Any:
     """The old rows as the function gets them."""
     from pyspark.sql import functions as F
 
-    reader = session.read.format("statestore").option("batchId", store.batch).option("operatorId", store.operator)
-    frame = reader.option("stateVarName", family.before).load(store.checkpoint)
+    frame = store_reader.reader(session, store).option("stateVarName", family.before).load(store.checkpoint)
     frame = frame.select(*[F.col(part).cast(named_once(frame.schema[part].dataType)).alias(part) for part in PARTS])
     if not joins.has_many(family.before):
         return frame

@@ -14,7 +14,7 @@ from typing import Any
 
 from pipelines.domain import struct_columns
 from pipelines.domain.state_variables import COUNT, COUNTER, KEY, LIST, MAP, USER_KEY, Family
-from pipelines.sandbox import given_rows, row_columns, unsafe_rows, user_functions
+from pipelines.sandbox import given_rows, row_columns, store_reader, unsafe_rows, user_functions
 from pipelines.sandbox.counting import FAMILY
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.migrations import MigrationTask, Target
@@ -94,17 +94,16 @@ def _schema(family: Family) -> Any:
     """The columns of the new rows."""
     from pyspark.sql.types import LongType, StructField, StructType
 
-    key, value = (named_once(StructType.fromJson(json.loads(json.dumps(pair[1])))) for pair in (family.keys, family.values))
+    key = given_rows.struct(family.keys[1])
     key = StructType([*key.fields, StructField(INDEX, LongType())]) if family.kinds[1] == LIST else key
-    return StructType([StructField(part, kind, False) for part, kind in zip(PARTS, (key, value), strict=True)])
+    return given_rows.of_parts(key, given_rows.struct(family.values[1]))
 
 
 def _rows(session: Any, store: Store, family: Family, partitions: int) -> Any:
     """The old rows as the function gets them."""
     from pyspark.sql import functions as F
 
-    reader = session.read.format("statestore").option("batchId", store.batch).option("operatorId", store.operator)
-    frame = reader.option("stateVarName", family.before).load(store.checkpoint)
+    frame = store_reader.reader(session, store).option("stateVarName", family.before).load(store.checkpoint)
     key = F.col("key").cast(named_once(frame.schema["key"].dataType))
     if family.kinds[0] == MAP:
         return frame.select(
@@ -119,9 +118,8 @@ def _rows(session: Any, store: Store, family: Family, partitions: int) -> Any:
 def counted(rows: Any, counter: Family) -> Any:
     """How many rows of a list there are of each key."""
     from pyspark.sql import functions as F
-    from pyspark.sql.types import StructType
 
-    key, (count,) = F.col("key").dropFields(INDEX), StructType.fromJson(json.loads(json.dumps(counter.values[1]))).fields
+    key, (count,) = F.col("key").dropFields(INDEX), given_rows.struct(counter.values[1]).fields
     return rows.groupBy(key.alias("key")).agg(F.struct(F.count("*").cast(count.dataType).alias(count.name)).alias("value"))
 
 

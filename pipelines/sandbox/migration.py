@@ -17,17 +17,17 @@ from typing import Any
 
 from pipelines.hadoop.paths import Place
 from pipelines.sandbox import given_rows, made_joins, made_variables, places, placing, row_columns, snapshots, unsafe_rows, variables
-from pipelines.sandbox.conversion import STATE, identify, lay_logs, put_in_place
+from pipelines.sandbox.conversion import STATE, Ids, identify, lay_logs, put_in_place
 from pipelines.sandbox.counting import FAMILY
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.migrations import Migrated, MigratedStore, MigrationTask, Target
 from pipelines.sandbox.partition_writer import PartitionWriter
 from pipelines.sandbox.reading import PARTITION, followed, named_once
 from pipelines.sandbox.rewrites import Contents
+from pipelines.sandbox.store_reader import reader, undecoded
 
 ASIDE = "migrated"
 HDFS = "hdfs"
-Ids = dict[int, dict[int, list[str]]]
 
 
 class CannotMigrate(Exception):
@@ -135,7 +135,7 @@ def _variables(filling: _Filling, store: Store, target: Target, place: Path) -> 
     session, task, is_made = filling.session, filling.task, made_joins.are_made(store, target)
     with ExitStack() as stack:
         with followed(session, filling.folder, "reading state"):
-            placed = variables.placed(variables.rows(session, store), store, target.shape.partitions)
+            placed = variables.placed(undecoded(session, store), store, target.shape.partitions)
             rows = stack.enter_context(_kept(placed, looks_again=not is_made))
             held, is_spread = variables.counted(rows)
             if not is_spread:
@@ -183,15 +183,14 @@ def _rows(session: Any, store: Store) -> Any:
     """The rows as Spark's reader has them: `key`, `value` and `partition_id`, each name within a struct once."""
     from pyspark.sql import functions as F
 
-    reader = session.read.format("statestore").option("batchId", store.batch).option("operatorId", store.operator)
-    frame = reader.option("storeName", store.store).load(store.checkpoint)
+    frame = reader(session, store).option("storeName", store.store).load(store.checkpoint)
     structs = [F.col(name).cast(named_once(frame.schema[name].dataType)).alias(name) for name in ("key", "value")]
     return frame.select(*structs, PARTITION)
 
 
 def _contents(session: Any, store: Store, target: Target) -> Contents:
     if target.families:
-        return given_rows.summed(variables.hashed(variables.rows(session, store), given_rows.HASH))
+        return given_rows.summed(variables.hashed(undecoded(session, store), given_rows.HASH))
     rows = _rows(session, store)
     return given_rows.summed(rows.select(row_columns.hashed(rows).alias(given_rows.HASH)))
 

@@ -12,8 +12,9 @@ from typing import Any
 from pipelines.domain import joins
 from pipelines.domain.conversions import Shape
 from pipelines.domain.pinned_confs import PROVIDER_CONF
-from pipelines.sandbox.counting import DEFAULT_STORE, FORMAT_CONF, LIST_COUNTERS
+from pipelines.sandbox.counting import DEFAULT_STORE, LIST_COUNTERS
 from pipelines.sandbox.counts import Store
+from pipelines.sandbox.store_reader import FORMAT_CONF
 
 ROCKSDB_CLASS = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 KNOWN = ("4.3.",)

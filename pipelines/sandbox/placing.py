@@ -17,10 +17,11 @@ from pipelines.domain.conversions import HDFS, Shape
 from pipelines.hadoop.paths import Place
 from pipelines.sandbox import places, snapshots, unsafe_rows
 from pipelines.sandbox.conversion import STATE, Ids, entries
-from pipelines.sandbox.counting import FAMILY, FORMAT_CONF
+from pipelines.sandbox.counting import DEFAULT_STORE, FAMILY
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.migrations import Placing
 from pipelines.sandbox.partition_writer import PartitionWriter
+from pipelines.sandbox.store_reader import FORMAT_CONF
 
 ASIDE = "placed"
 COMMITS, METADATA = "commits", "_metadata"
@@ -29,7 +30,6 @@ VERSIONED = f"{METADATA}/v2"
 SCHEMA_PARTS = 3
 """`_stateSchema/STORE/BATCH_ID`, below the operator's folder."""
 IDS = "stateUniqueIds"
-DEFAULT = "default"
 
 
 def place(spark: Any, placing: Placing, scratch: Path) -> None:
@@ -101,7 +101,7 @@ def _empty(spark: Any, checkpoint: Place, store: Store, shape: Shape, ids: Ids, 
 def home(checkpoint: Place, store: Store, partition: int) -> Place:
     """The folder of a partition of a store."""
     folder = checkpoint / STATE / str(store.operator) / str(partition)
-    return folder if store.store == DEFAULT else folder / store.store
+    return folder if store.store == DEFAULT_STORE else folder / store.store
 
 
 def session_of(spark: Any, store: Store) -> Any:

@@ -20,7 +20,7 @@ from typing import Any
 from pipelines.domain.joins import EVENT_TIME, SIDES
 from pipelines.domain.migrated_columns import once
 from pipelines.domain.states import ALL_TIMERS
-from pipelines.sandbox.counting import FORMAT_CONF
+from pipelines.sandbox import store_reader
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.readings import FAR_FILE, ROWS_FOLDER, Far, ReadRows, ReadTask
 
@@ -60,9 +60,8 @@ def table(spark: Any, store: Store, variable: str) -> Any:
 
 
 def session_of(spark: Any, store: Store) -> Any:
-    """A session that reads the store: Spark's reader takes pinned confs from the offset log, but the checkpoint format from the session."""
-    reading = spark.newSession()
-    reading.conf.set(FORMAT_CONF, str(store.state_format))
+    """A session that reads the store's tables."""
+    reading = store_reader.session_of(spark, store)
     reading.conf.set(*MICROS)
     for name, value in NEW_TYPES:
         spark.conf.set(name, value)

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.sandbox import spreading
-from pipelines.sandbox.counting import FORMAT_CONF
 from pipelines.sandbox.reading import followed
 from pipelines.sandbox.rewrites import RewriteTask, Rewritten, RewrittenStore
+from pipelines.sandbox.store_reader import FORMAT_CONF
 from pipelines.sandbox.undecoded import contents
 
 

@@ -16,7 +16,7 @@ from pipelines.domain.conversions import Shape
 from pipelines.domain.joins import EVENT_TIME
 from pipelines.domain.operators import JOIN
 from pipelines.hadoop.paths import Place
-from pipelines.sandbox import made_variables, places, placing, variables
+from pipelines.sandbox import made_variables, places, placing, store_reader, variables
 from pipelines.sandbox.conversion import STATE, Ids, identify, lay_logs, put_in_place
 from pipelines.sandbox.counting import DEFAULT_STORE
 from pipelines.sandbox.counts import Store
@@ -32,7 +32,7 @@ def is_timed(spark: Any, store: Store) -> bool:
     """Whether it is the store of a join in format 4."""
     if store.operator_name != JOIN or store.store != DEFAULT_STORE:
         return False
-    frame = variables.rows(placing.session_of(spark, store), store)
+    frame = store_reader.undecoded(placing.session_of(spark, store), store)
     return bool(frame.schema["partition_key"].dataType.names[-1:] == [EVENT_TIME])
 
 
@@ -40,7 +40,7 @@ def spread(spark: Any, store: Store, partitions: int, folder: Path) -> None:
     """Writes the rows of `store` as the state of the batch after it, which Spark wrote; raises what Spark raises, and CannotConvert."""
     session, checkpoint, batch = placing.session_of(spark, store), places.at(store.checkpoint), store.batch + 1
     place, aside = folder / f"rows-{store.operator}", checkpoint / ASIDE
-    made_variables.write([variables.placed(variables.rows(session, store), store, partitions)], place)
+    made_variables.write([variables.placed(store_reader.undecoded(session, store), store, partitions)], place)
     _lay(checkpoint, aside, store.operator, batch)
     writer, after, ids = PartitionWriter(session), replace(store, batch=batch), Ids()
     schemas = places.children(aside / STATE / str(store.operator) / SCHEMAS / store.store)

@@ -123,10 +123,7 @@ def rewrite(pool: Pool, folder: Path, task: RewriteTask | ConversionTask, runtim
     What `watch` raises ends the process, and leaves the checkpoints half rewritten. Raises Unsupported (`rescale.refused`,
     `convert.refused`), and what `count` raises.
     """
-    work = _work(task, runtime, is_last=True)
-    with aliases.plain(task.stores) as stores:
-        replace(task, stores=stores).write(folder)
-        pool.run(work, folder, LOG_FILE, _following(folder, watch), timeout_s())
+    work = _on_plain_names(pool, folder, task, runtime, watch)
     if not (folder / RESULT_FILE).is_file():
         raise _refused(folder, work, RESCALING if isinstance(task, RewriteTask) else CONVERSION)
     return _answer(Rewritten, folder)
@@ -138,13 +135,21 @@ def migrate(pool: Pool, folder: Path, task: MigrationTask, runtime: Runtime, wat
     What `watch` raises ends the process, and leaves the checkpoints half migrated. Raises Incompatible (`migrate.rows`), Unsupported
     (`migrate.refused`), and what `count` raises.
     """
-    work = _work(task, runtime, is_last=True)
-    with aliases.plain(task.stores) as stores:
-        replace(task, stores=stores).write(folder)  # Spark's writer takes any path: what begins empty needs no other name
-        pool.run(work, folder, LOG_FILE, _following(folder, watch), timeout_s())
+    work = _on_plain_names(pool, folder, task, runtime, watch)  # Spark's writer takes any path: what begins empty needs no other name
     if not (folder / RESULT_FILE).is_file():
         raise _unmigrated(folder, work)
     return _answer(Migrated, folder)
+
+
+def _on_plain_names(
+    pool: Pool, folder: Path, task: RewriteTask | ConversionTask | MigrationTask, runtime: Runtime, watch: Callable[[Far], None]
+) -> Work:
+    """The work, after it was done."""
+    work = _work(task, runtime, is_last=True)
+    with aliases.plain(task.stores) as stores:
+        replace(task, stores=stores).write(folder)
+        pool.run(work, folder, LOG_FILE, _following(folder, watch), timeout_s())
+    return work
 
 
 def copy(pool: Pool, folder: Path, task: CopyTask, runtime: Runtime, watch: Callable[[Far], None]) -> Copied:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipelines.sandbox.counting import FAMILY, FORMAT_CONF
+from pipelines.sandbox import store_reader
+from pipelines.sandbox.counting import FAMILY
 from pipelines.sandbox.counts import Store
 from pipelines.sandbox.rewrites import Contents
 
 
 def contents(spark: Any, store: Store) -> Contents:
     """What a RocksDB store holds: undecoded, so that a row that was written otherwise is another row."""
-    reading = spark.newSession()
-    reading.conf.set(FORMAT_CONF, str(store.state_format))
-    reader = reading.read.format("statestore").option("batchId", store.batch).option("operatorId", store.operator)
-    return summed(reader.option("storeName", store.store).option("_readAllColumnFamilies", "true").load(store.checkpoint))
+    return summed(store_reader.undecoded(store_reader.session_of(spark, store), store))
 
 
 def summed(frame: Any) -> Contents:

@@ -25,12 +25,6 @@ CONTENTS = (FAMILY, unsafe_rows.KEY, unsafe_rows.VALUE)
 Change = Callable[[bytes], bytes]
 
 
-def rows(session: Any, store: Store) -> Any:
-    """All rows of the store as Spark's reader has them."""
-    reader = session.read.format("statestore").option("batchId", store.batch).option("operatorId", store.operator)
-    return reader.option("storeName", store.store).option("_readAllColumnFamilies", "true").load(store.checkpoint)
-
-
 def placed(rows: Any, store: Store, partitions: int) -> Any:
     """The rows with the partition that their grouping key says, as Spark's HashPartitioning has it, and their place in the order. What
     Spark's reader says of a join's keys has their event time in format 4, by which nothing is spread."""

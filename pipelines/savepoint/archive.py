@@ -17,7 +17,7 @@ from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Manifest
 from pipelines.savepoint import checksums, layout, manifests
 from pipelines.savepoint.checksums import Seal
-from pipelines.savepoint.unpack import Tail, Unpacked
+from pipelines.savepoint.unpack import HINT, Tail, Unpacked
 from pipelines.storage.protocol import Advance, unwatched
 
 ENDINGS = (".tar.zst", ".tzst")
@@ -27,7 +27,6 @@ DOCUMENT_BYTES = 32 * 1024 * 1024
 """No manifest, seal or other document of an exported savepoint is larger than this: room for 300,000 files."""
 OVERHEAD_BYTES = 64 * 1024
 """What a file may take in an archive beside its content: its headers, and what fills its last block."""
-HINT = "Copy the archive again from where it came from, or export the savepoint again; nothing of it was imported."
 BROKEN = (tarfile.TarError, EOFError, ValueError, OverflowError, UnicodeError, KeyError, IndexError)
 """What tarfile raises for bytes that are no archive."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from pipelines.domain.errors import Conflict, Invalid, NotFound
 from pipelines.domain.ids import JobName, QueryName
+from pipelines.domain.moments import in_utc
 from pipelines.domain.savepoints import NOT_BEGUN, RetainedBatch
 
 
@@ -165,19 +165,11 @@ def _words(choice: BatchChoice) -> str:
         case OfBatch(batch):
             return f"batch {batch}"
         case AtTime(at_ms):
-            return f"a batch committed by {_moment(at_ms)}"
+            return f"a batch committed by {in_utc(at_ms)}"
         case ByEventTime(event_ms):
-            return f"a batch with a watermark up to {_moment(event_ms)}"
+            return f"a batch with a watermark up to {in_utc(event_ms)}"
         case Newest() | OfBatches():
             return "a batch"
-
-
-def _moment(ms: int) -> str:
-    """In UTC, for people; years that Python's calendar does not have as the bare number."""
-    try:
-        return datetime.fromtimestamp(ms / 1000, UTC).isoformat(timespec="seconds")
-    except (ValueError, OverflowError, OSError):
-        return f"{ms} ms"
 
 
 def not_retained(query: QueryName, point: str, retained: Sequence[RetainedBatch]) -> NotFound:

@@ -17,9 +17,6 @@ from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Clone, Storage
 from pipelines.storage.rollback import rollback
 
-LATER = (layout.PROGRESS, layout.VERIFIED, layout.ANNOTATION)
-"""What a savepoint may hold beside its files, its seal and its manifest, and takes along."""
-
 
 @dataclass(frozen=True)
 class Target:
@@ -157,7 +154,7 @@ def _documents(library: Storage, manifest: Manifest, seal: Seal) -> Iterator[tup
     """Name -> content: the manifest and the seal first, as archives have them."""
     yield layout.MANIFEST, manifests.alone(library.read(layout.inside(manifest.id, layout.MANIFEST)), manifest.id)
     yield layout.CHECKSUMS, documents.encode(seal)
-    for name in LATER:
+    for name in layout.LATER:
         try:
             yield name, library.read(layout.inside(manifest.id, name))
         except NotFound:

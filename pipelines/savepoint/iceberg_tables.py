@@ -14,6 +14,7 @@ from pipelines.domain.errors import Corrupt, Unsupported
 from pipelines.domain.iceberg import ICEBERG, Table
 from pipelines.domain.iceberg_turns import TURN_FORMAT, Kind, Turn
 from pipelines.domain.savepoints import QueryImage, SnapshotImage
+from pipelines.domain.texts import first_line
 from pipelines.savepoint.sink_places import plain
 from pipelines.savepoint.source import QueryLocation
 from pipelines.storage.addresses import open_storage
@@ -108,7 +109,7 @@ def _planned(metadata: str, snapshot: int | None) -> tuple[str, ...]:
     try:
         table = read(metadata)
     except ValidationError as error:
-        reason = next((line.strip() for line in str(error).splitlines() if "Unsupported field type" in line), str(error).splitlines()[0])
+        reason = next((line.strip() for line in str(error).splitlines() if "Unsupported field type" in line), first_line(error))
         raise _not_compared(f"pyiceberg does not read it ({reason.partition(' [')[0]})") from error
     if len({(field.field_id, field.name) for schema in table.metadata.schemas for field in schema.fields}) > _columns(table):
         raise _not_compared("columns of it were renamed: its files have other names for them")

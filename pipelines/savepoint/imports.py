@@ -36,8 +36,6 @@ SMALL_BYTES = 4 * 1024 * 1024
 """Files up to this size are held in memory on their way; larger ones are streamed."""
 NOTHING = {"storage.not_found", "storage.not_a_file"}
 """What asking for a document answers where there is none, or no directory."""
-BESIDE = (layout.PROGRESS, layout.VERIFIED, layout.ANNOTATION)
-"""Documents that may come along with the manifest and the seal."""
 Claim = Callable[[Head], AbstractContextManager[None]]
 """Told the head before anything is written; while the block lasts nobody else imports that savepoint here."""
 
@@ -135,7 +133,7 @@ class Folder:
 
     def bring(self, shelf: Storage, watch: Watch) -> None:
         head, at, savepoint = self.head, self._at, self.head.manifest.id
-        documents_beside = [layout.MANIFEST, layout.CHECKSUMS, *BESIDE]
+        documents_beside = [layout.MANIFEST, layout.CHECKSUMS, *layout.LATER]
         seen = named_files.look(at.parent, at.name, [*(file.path for file in head.manifest.files), *documents_beside])
         for path in seen.irregular:
             raise archive.damaged(path, "is a link or a device, which have no place in an exported savepoint")
@@ -144,7 +142,7 @@ class Folder:
         watch.step("copying", head.bytes)
         clones = [Clone(paths.join(at.name, file.path), layout.inside(savepoint, file.path)) for file in head.manifest.files]
         list(shelf.clone(at.parent, clones, watch.advance))
-        for name in BESIDE:
+        for name in layout.LATER:
             if (data := _document(at, name)) is not None:
                 _put_document(shelf, head, name, data)
         watch.step("comparing checksums", head.bytes)
@@ -165,7 +163,7 @@ class Archive:
     def bring(self, shelf: Storage, watch: Watch) -> None:
         watch.step("unpacking", self.head.bytes)
         for path, size, content in self._packed.files(watch.advance):
-            if path in BESIDE:
+            if path in layout.LATER:
                 _put_document(shelf, self.head, path, content.read())
             elif size <= SMALL_BYTES:
                 folders.put(shelf, {layout.inside(self.head.manifest.id, path): _all(content)})

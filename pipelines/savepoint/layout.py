@@ -22,6 +22,8 @@ PROGRESS = "progress.json"
 ANNOTATION = "annotation.json"
 HOLDINGS = "holdings.json"
 IMPORTED = "imported.json"
+LATER = (PROGRESS, VERIFIED, ANNOTATION)
+"""What a savepoint may hold beside its files, its seal and its manifest, and takes along."""
 LEASES = "leases"
 OBJECT = re.compile(r"[0-9a-f]{16}/[0-9a-f]{32}\.[\w-]{1,255}", re.ASCII)
 """The name of a file that savepoints of a home share (`pipelines.savepoint.objects`)."""

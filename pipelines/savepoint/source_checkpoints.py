@@ -7,10 +7,9 @@ import json
 from collections.abc import Iterator, Mapping
 
 from pipelines.checkpoint import commits, offsets, source_log
+from pipelines.checkpoint.closure import SOURCES
 from pipelines.savepoint import held_files
 from pipelines.storage.protocol import Storage
-
-SOURCES = "sources"
 
 
 def moved(storage: Storage, batch: int) -> Mapping[str, bool]:

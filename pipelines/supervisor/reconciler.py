@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from pipelines.domain.errors import TidemarkError
@@ -29,15 +30,16 @@ from pipelines.sandbox import members, temporary
 from pipelines.sandbox.members import Member
 from pipelines.supervisor import elsewhere, facts, held, processes, restarts
 from pipelines.supervisor.afar import starting
+from pipelines.supervisor.beside import Beside
 from pipelines.supervisor.commands import Driver
-from pipelines.supervisor.returns import Returner
-from pipelines.supervisor.stops import Stopper
 from pipelines.supervisor.warmth import Warmth
-from pipelines.workspace import environments, events, ingestion, run_as, runs, versions
+from pipelines.workspace import environments, events, ingestion, returns, run_as, runs, stops, versions
 from pipelines.workspace.context import Context
 
 AT_ONCE = 4
 """At most this many steps of one job in a pass: an end is recorded and its stop finished without waiting for the next."""
+STOPS_AT_ONCE, RETURNS_AT_ONCE = 4, 2
+"""So many savepoints are taken side by side where many jobs stop, each mostly waiting for a disk; so many jobs go back side by side."""
 
 
 class Reconciler:
@@ -47,8 +49,8 @@ class Reconciler:
         self._context = context
         self._driver = driver
         self._warmth = warmth
-        self.stopper = Stopper(context)
-        self.returner = Returner(context)
+        self.stopper = Beside("stop", STOPS_AT_ONCE)
+        self.returner = Beside("return", RETURNS_AT_ONCE)
         self._said_where: set[RunId] = set()
 
     def reconcile(self, job: JobName) -> None:
@@ -99,12 +101,16 @@ class Reconciler:
                 return True
             case Restart():
                 if run.restart is not None and run.restart.back is not None:
-                    self.returner.begin(run)
+                    self.returner.begin(run.job, partial(returns.go_back, self._context, run))
                     return False
                 restarts.begin(self._context, run)
                 return True
             case FinishStop(stop, savepoint):
-                self.stopper.finish(run.job, stop, with_savepoint=savepoint)
+                finish = partial(stops.finish, self._context, run.job, stop, with_savepoint=savepoint)
+                if savepoint:
+                    self.stopper.begin(run.job, finish)
+                else:
+                    finish()
                 return False
 
     def _start(self, run: Run) -> bool:

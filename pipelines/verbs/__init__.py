@@ -9,7 +9,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from pipelines.verbs.verb import Asked, Change, Kind, Question
+from pipelines.verbs.verb import Asked, Change, Kind
 
 TOPICS = {
     "jobs": "Named streaming applications: run, attach, watch, stop, resume, forget.",
@@ -40,10 +40,6 @@ def declared_in(module: ModuleType) -> list[type[Asked[Any]]]:
 
 def changes() -> tuple[type[Change[Any, Any]], ...]:
     return tuple(kind for kind in every() if issubclass(kind, Change))
-
-
-def questions() -> tuple[type[Question[Any]], ...]:
-    return tuple(kind for kind in every() if issubclass(kind, Question))
 
 
 @cache

@@ -62,11 +62,9 @@ def named(help: str, *, reads: Reads = Reads.TEXT, metavar: str = "") -> Any:
     return field(metadata={"spelling": Spelling(help, "path", Shell.ARGUMENT, "", metavar, reads, None, None, TEXTS[reads])})
 
 
-def argument(
-    help: str, default: Any = MISSING, *, at: str = "", reads: Reads = Reads.TEXT, metavar: str = "", text: Text | None = None
-) -> Any:
+def argument(help: str, default: Any = MISSING, *, reads: Reads = Reads.TEXT, metavar: str = "", text: Text | None = None) -> Any:
     """A field that is given by its place in a command, and by its name over REST."""
-    spelt = Spelling(help, at, Shell.ARGUMENT, "", metavar, reads, None, None, text or TEXTS[reads])
+    spelt = Spelling(help, "", Shell.ARGUMENT, "", metavar, reads, None, None, text or TEXTS[reads])
     return field(default=default, metadata={"spelling": spelt})
 
 

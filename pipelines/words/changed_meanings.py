@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,13 +23,14 @@ def sentence(example: KeyExample, why_no_old: str) -> str:
 
 def key(columns: Mapping[str, Any]) -> str:
     """`key post=p1, window.start=2026-01-01T00:30:00.000000Z`."""
-    return f"key {', '.join(f'{name}={_text(value)}' for name, value in columns.items())}" if columns else "the one row without a key"
+    named = ", ".join(f"{name}={formats.value(value, MOST_CHARS)}" for name, value in columns.items())
+    return f"key {named}" if columns else "the one row without a key"
 
 
 def cell(rows: Rows, name: str) -> str:
     """What a key has in a column: the value, a list of them where it has several rows, `nothing` where it has none."""
     values = [row.get(name) for row in rows]
-    return NOTHING if not values else _text(values[0] if len(values) == 1 else values)
+    return NOTHING if not values else formats.value(values[0] if len(values) == 1 else values, MOST_CHARS)
 
 
 def _column(example: KeyExample, name: str) -> str:
@@ -38,8 +38,3 @@ def _column(example: KeyExample, name: str) -> str:
     if example.old is None:
         return f"`{name}` is {saved} in the savepoint, and {new} after the next batch of the new code"
     return f"`{name}` is {saved} in the savepoint; after the same batch the old code has {cell(example.old, name)}, the new code has {new}"
-
-
-def _text(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= MOST_CHARS else f"{text[: MOST_CHARS - 1]}…"

@@ -10,6 +10,7 @@ from pipelines.domain.holdings import Usable
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
 from pipelines.domain.schedules import Attempt, Outcome
+from pipelines.domain.texts import first_line
 from pipelines.words import backlog, catching_up, formats, holdings, limits, probations, restarts
 
 _BEHIND = 1.15
@@ -55,7 +56,7 @@ def _streams(job: JobSummary) -> bool:
 def _failed(job: JobSummary) -> Finding:
     run = job.run
     ended = run.exit if run else None
-    message = ended.message.strip().splitlines()[0] if ended and ended.message.strip() else ""
+    message = first_line(ended.message) if ended else ""
     since = (run.ended_ms or (ended.at_ms if ended else None)) if run else None
     code = ended.error_class if ended else ""
     if run and run.restart and run.restart.poison:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from functools import lru_cache
+from typing import Any
 
 MISSING = "–"
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
@@ -191,6 +193,12 @@ def shortened(name: str, most: int) -> str:
         return name
     end = most // 2 - 1
     return f"{name[: most - 1 - end]}…{name[-end:]}"
+
+
+def value(value: Any, most: int) -> str:
+    """A value of state that is no time, in at most so many characters: text as it is, anything else as JSON."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _singular(unit: str) -> str:

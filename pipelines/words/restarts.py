@@ -6,6 +6,7 @@ from pipelines.domain.jobs import Job, Run
 from pipelines.domain.restart_strategies import Strategy
 from pipelines.domain.restarts import FailedBatch, RestartDecision, SourceSpan
 from pipelines.domain.runs import Exit
+from pipelines.domain.texts import first_line
 from pipelines.words import formats, offsets, probations
 
 MENDS = (
@@ -42,7 +43,7 @@ def cause(ended: Exit | None) -> str:
     """`[DIVIDE_BY_ZERO] Division by zero`, Spark's error class first."""
     if ended is None:
         return ""
-    text = next(iter(ended.message.strip().splitlines()), "")
+    text = first_line(ended.message)
     if not ended.error_class:
         return text
     tag = f"[{ended.error_class}]"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pipelines.domain.ids import JobName, SavepointId
+from pipelines.verbs.shell import COMMAND as RUN
 
-RUN = "python -m pipelines"
 NAMED = 3
 """How many savepoints an advice names at most."""
 

@@ -26,9 +26,9 @@ from pipelines.workspace import (
     edges,
     environments,
     events,
-    job_places,
     job_resources,
     lockstep,
+    new_places,
     query_names,
     restores,
     runs,
@@ -41,7 +41,7 @@ from pipelines.workspace import (
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.holdings import gaps
-from pipelines.workspace.job_places import HERE, AtHome
+from pipelines.workspace.new_places import HERE, AtHome
 from pipelines.workspace.query_names import QueryNames
 from pipelines.workspace.restores import Restoring
 from pipelines.workspace.runs import Beginning
@@ -87,7 +87,7 @@ def plan_variant(context: Context, manifest: Manifest, variant: Variant) -> Plan
     runs.free(context, name)
     run = RunId(context.new_id("r"))
     home = variant.home or (WORKSPACE if lockstep.is_asked(variant) else "")
-    at_home = job_places.planned(context, home, name, run, version)
+    at_home = new_places.planned(context, home, name, run, version)
     moves = source_moves.planned(context, manifest, variant)
     replaced = source_moves.replaced(context, manifest, moves)
     restoring = restores.of_fork(context, manifest, name, run, version, variant, at_home.place, replaced)

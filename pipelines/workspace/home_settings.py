@@ -17,7 +17,7 @@ from pipelines.storage import folders
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Clone, Storage
 from pipelines.verbs.homes import CheckHome, CheckHomePlan, HomePlan, ListHomes, SetHome
-from pipelines.workspace import events, homes, job_places, repairs, runs, savepoints
+from pipelines.workspace import events, homes, new_places, repairs, runs, savepoints
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, answers, plans
 from pipelines.workspace.tickets import Ticket
@@ -47,7 +47,7 @@ def plan_set(context: Context, change: SetHome) -> Planned[Homes, HomePlan]:
         raise Invalid("home.jobs", f"{job} has begun already, and only new jobs begin elsewhere", hint)
     home = change.home if change.home in (USUAL, WORKSPACE) else homes.checked(context, change.home, untested=change.untested)
     if change.jobs and home != WORKSPACE:
-        job_places.refuse_scheme(home)
+        new_places.refuse_scheme(home)
     before = repairs.known_job(context, job).home or USUAL if job else context.files.usual_home().home or WORKSPACE
     return Planned(HomePlan(job, before, home, change.jobs), lambda ticket: _set(context, job, home, ticket, jobs=change.jobs))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,10 +39,7 @@ def publish(context: Context, difference: StateDifference, built: Path) -> None:
     """Makes `built`, a scratch folder that holds the rows, the difference; an older one of the same id goes to a folder beside `built`."""
     place = context.layout.state_difference(difference.id)
     context.files.write(built / DIFFERENCE_FILE, difference)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    if place.exists():
-        place.rename(built.with_name(f"{built.name}.older"))
-    built.rename(place)
+    readings.put_in_place(built, place)
     _bound(context, difference)
 
 
@@ -63,7 +59,7 @@ def clean(context: Context) -> None:
 
 def _bound(context: Context, newest: StateDifference) -> None:
     others = sorted((kept for kept in _every(context) if kept.id != newest.id), key=lambda kept: kept.made_ms, reverse=True)
-    bytes_left = int(os.environ.get(readings.MOST_BYTES_VARIABLE, readings.MOST_BYTES)) - newest.bytes
+    bytes_left = readings.most_bytes() - newest.bytes
     for at, kept in enumerate(others, start=1):
         bytes_left -= kept.bytes
         if bytes_left < 0 or at >= MOST:

@@ -137,49 +137,39 @@ def _close_to_others(context: Context) -> None:
         events.say(context, "workspace.open", None, str(refused.filename), message)
 
 
-def open_unwritable(root: Path, *, clock: Clock = wall_clock_ms, entropy: Callable[[int], bytes] = os.urandom) -> Workspace:
+def open_unwritable(root: Path) -> Workspace:
     """The workspace on a disk that takes nothing: its index is made in memory, nothing is cleaned, events are written if they can be.
 
     For what only reads, and for what makes room.
     """
     rights.keep_private()
     layout = Layout(root.resolve())
-    files = Files(layout)
-    catalog = open_in_memory(layout.catalog_file)
-    try:
-        context = Context(layout, files, catalog, clock, entropy, is_unwritable=True)
-        rebuild.fill(context)
-    except BaseException:
-        catalog.close()
-        raise
-    return Workspace(context)
+    return _filled(layout, open_in_memory(layout.catalog_file))
 
 
 @contextmanager
-def open_standby(
-    root: Path,
-    announced: Mapping[str, Any],
-    *,
-    clock: Clock = wall_clock_ms,
-    entropy: Callable[[int], bytes] = os.urandom,
-) -> Iterator[Workspace]:
+def open_standby(root: Path, announced: Mapping[str, Any]) -> Iterator[Workspace]:
     """The workspace that another server has: with an index of its own in a temporary file, filled from the files. Nothing is cleaned and
     nothing written in the workspace but `sign_outs`. `pipelines.supervisor.follower` keeps the index up to date."""
     rights.keep_private()
     layout = Layout(root.resolve())
     with standby_index.folder() as folder:
-        catalog = open_catalog(folder / layout.catalog_file.name)
-        try:
-            context = Context(layout, Files(layout), catalog, clock, entropy, is_unwritable=True, is_standby=True, announced=announced)
-            rebuild.fill(context)
-        except BaseException:
-            catalog.close()
-            raise
-        workspace = Workspace(context)
+        workspace = _filled(layout, open_catalog(folder / layout.catalog_file.name), is_standby=True, announced=announced)
         try:
             yield workspace
         finally:
             workspace.close()
+
+
+def _filled(layout: Layout, catalog: Catalog, **of_standby: Any) -> Workspace:
+    """The workspace, which takes nothing, with an index that learns what the files have; it is closed again on an error."""
+    try:
+        context = Context(layout, Files(layout), catalog, wall_clock_ms, os.urandom, is_unwritable=True, **of_standby)
+        rebuild.fill(context)
+    except BaseException:
+        catalog.close()
+        raise
+    return Workspace(context)
 
 
 def _make_root(root: Path) -> None:

@@ -44,11 +44,21 @@ def publish(context: Context, reading: Reading, built: Path) -> None:
     """
     place = context.layout.reading(reading.savepoint, reading.id)
     context.files.write(built / READING_FILE, reading)  # 1
+    put_in_place(built, place)  # 2, 3
+    _bound(context, reading)
+
+
+def put_in_place(built: Path, place: Path) -> None:
+    """Makes the whole folder `built` the one at `place`; an older one there moves away first, beside `built`."""
     place.parent.mkdir(parents=True, exist_ok=True)
     if place.exists():
-        place.rename(built.with_name(f"{built.name}.older"))  # 2
-    built.rename(place)  # 3
-    _bound(context, reading)
+        place.rename(built.with_name(f"{built.name}.older"))
+    built.rename(place)
+
+
+def most_bytes() -> int:
+    """So many bytes all readings may have together; as many all differences."""
+    return int(os.environ.get(MOST_BYTES_VARIABLE, MOST_BYTES))
 
 
 def forget(context: Context, savepoint: SavepointId) -> None:
@@ -66,7 +76,7 @@ def clean(context: Context) -> None:
 def _bound(context: Context, newest: Reading) -> None:
     """Removes the oldest readings until the others fit; the newest stays, however large it is."""
     kept_readings = [reading for folder in _folders(context.layout.readings) for reading in _of(context, SavepointId(folder.name))]
-    bytes_left = int(os.environ.get(MOST_BYTES_VARIABLE, MOST_BYTES)) - newest.bytes
+    bytes_left = most_bytes() - newest.bytes
     for reading in sorted(kept_readings, key=lambda reading: reading.read_ms, reverse=True):
         if reading.id == newest.id:
             continue

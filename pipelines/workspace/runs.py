@@ -27,7 +27,7 @@ from pipelines.domain.versions import Version
 from pipelines.storage import rights
 from pipelines.workspace import events, hadoop, job_places, large_files, run_confs, trash
 from pipelines.workspace.context import Context
-from pipelines.workspace.job_places import HERE, AtHome
+from pipelines.workspace.new_places import HERE, AtHome
 from pipelines.workspace.query_names import ANY, QueryNames
 
 Carry = Callable[[], Mapping[str, str]]

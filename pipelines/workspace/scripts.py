@@ -17,11 +17,11 @@ from pipelines.domain.verdicts import drops_elsewhere
 from pipelines.domain.versions import Version, version
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.run import RunPlan, RunScript
-from pipelines.workspace import checked, environments, forks, job_places, job_resources, runs, runtimes, savepoints, versions
+from pipelines.workspace import checked, environments, forks, job_places, job_resources, new_places, runs, runtimes, savepoints, versions
 from pipelines.workspace.context import Context
 from pipelines.workspace.doers import Planned, plans
 from pipelines.workspace.forks import PlannedFork
-from pipelines.workspace.job_places import AtHome
+from pipelines.workspace.new_places import AtHome
 from pipelines.workspace.runs import Beginning
 from pipelines.workspace.tickets import Ticket
 
@@ -40,7 +40,7 @@ def plan(context: Context, change: RunScript) -> Planned[Run, RunPlan]:
     versions.check_here(context, version)
     runs.free(context, name)
     begins = Beginning(name, run, version, taken=job_resources.asked(ALL, change, version))
-    at_home = job_places.planned(context, change.home, name, run, version)
+    at_home = new_places.planned(context, change.home, name, run, version)
     shown = _plan(context, begins, None, at_home.place)
     return Planned(shown, lambda ticket: _begin(context, begins, at_home, ticket), version)
 

@@ -18,6 +18,7 @@ from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound, 
 from pipelines.domain.ids import VersionId
 from pipelines.domain.moved_sources import MovedSource
 from pipelines.domain.restores import SinkPlan
+from pipelines.domain.texts import changed_lines
 from pipelines.domain.trust import Trust
 from pipelines.domain.verdicts import Fact, OperatorPair, OperatorPlan, Outcome, Part
 from pipelines.domain.versions import version
@@ -108,9 +109,9 @@ def test_confs_that_the_savepoint_pins_are_found() -> None:
     assert confs.pinned(manifest, {"spark.sql.shuffle.partitions": "4"}) == []
 
 
-def test_differences_are_counted() -> None:
-    assert code_changes.difference("a\nb\n--c\n", "a\nx\ny\n--c\n") == (2, 1)
-    assert code_changes.difference("a\n", "a\n") == (0, 0)
+def test_changed_lines_are_counted() -> None:
+    assert changed_lines("a\nb\n--c\n", "a\nx\ny\n--c\n") == (2, 1)
+    assert changed_lines("a\n", "a\n") == (0, 0)
 
 
 def test_names_that_differ_in_case_alone_are_the_same() -> None:

@@ -92,3 +92,8 @@ def test_a_note_has_lines_and_a_label_has_not() -> None:
 def test_a_label_from_elsewhere_is_shown_on_one_line() -> None:
     assert texts.LABEL.cut("a\x1b[2J\nb") == "a\\x1b[2J\\nb"
     assert texts.LABEL.cut("x" * 1_000_000) == "x" * 119 + "…"
+
+
+@pytest.mark.parametrize(("said", "line"), [("", ""), (ValueError(), ""), ("\n  no such table \nplan: …", "no such table ")])
+def test_of_what_an_error_says_the_first_line_is_shown(said: object, line: str) -> None:
+    assert texts.first_line(said) == line

@@ -16,7 +16,6 @@ from pipelines.domain.restarts import RestartDecision
 from pipelines.domain.runs import EXIT_FILE, QUERIES_FILE, RESTART_FILE, Exit, RunState
 from pipelines.domain.verdicts import Outcome, Part
 from pipelines.supervisor import probations
-from pipelines.supervisor.returns import Returner
 from pipelines.verbs.dispose import Dispose
 from pipelines.verbs.face import do
 from pipelines.verbs.jobs import ShowJob
@@ -136,11 +135,7 @@ def test_a_failure_in_it_takes_the_job_back_also_in_the_next_server(house: House
     assert (house.face.ask(ShowJob("a")).summary.state, probation.stand) == (RunState.RESTARTING, Stand.BACK)
     failed = runs.find(house.face.context, run.id)
     assert failed is not None
-    returner = Returner(house.face.context)
-    returner.begin(failed)
-    returner.settle()
-    returner.begin(failed)
-    returner.close()
+    returns.go_back(house.face.context, failed)
     detail = house.face.ask(ShowJob("a"))
     newest = detail.runs[0]
     assert (newest.version, newest.from_savepoint, newest.attempt) == (before.version, probation.savepoint, 0)

@@ -41,7 +41,7 @@ def _draw() -> None:
     with errors_shown():
         now, shown = session.now_ms(), session.shared(ShowAlerts())
         lists.held(shown, now, with_job=True)
-        lists.silences(shown.silences, now)
+        lists.silences(shown.silences)
         if shown.rules:
             lists.rules(shown, "Rules", "for every job, or for one")
         else:

@@ -56,7 +56,7 @@ def _acknowledge(alert: Alert) -> None:
         st.rerun()
 
 
-def silences(lasting: Sequence[Silence], now: float) -> None:
+def silences(lasting: Sequence[Silence]) -> None:
     """A line for each silence, with the button that ends it."""
     if not lasting:
         return

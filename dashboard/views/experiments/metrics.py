@@ -21,4 +21,4 @@ def draw(pair: Pair) -> None:
     series = [session.workspace().ask(ShowEventSeries(job, points=POINTS)) for job in (pair.a, pair.b)]
     columns = [side.columns for side in series]
     charts = {name: overlay(MEASURES[name], SIDES, columns) for name in SHOWN} | observed_overlays(SIDES, series)
-    folded_charts({f"overlay_{name}": chart for name, chart in charts.items()}, group="event_time")
+    folded_charts({f"overlay_{name}": chart for name, chart in charts.items()})

@@ -131,7 +131,7 @@ def _over_time(comparison: Comparison) -> None:
         f"output_{name}": outputs_over_time(f"{name} by {over.time_column}", over.t, over.a[name], over.b.get(name, ()), ("A", "B"))
         for name in list(over.a)[:MEASURES]
     }
-    folded_charts(charts, group="event_time")
+    folded_charts(charts)
 
 
 def _examples(comparison: Comparison) -> None:

@@ -11,13 +11,13 @@ from dashboard.components.code_editor import code_editor
 from dashboard.health import health_chip
 from dashboard.views import decisions
 from dashboard.views.experiments.shares import Pair
-from dashboard.views.fork.code_changes import difference
 from dashboard.views.job import actions
 from dashboard.widgets import chip, facts, message_box, when
 from pipelines.domain.decisions import Choice, Decision
 from pipelines.domain.errors import NotFound
 from pipelines.domain.experiments import Experiment
 from pipelines.domain.jobs import JobDetail
+from pipelines.domain.texts import changed_lines
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.jobs import ShowJob
 from pipelines.words import formats
@@ -104,7 +104,7 @@ def code(pair: Pair) -> None:
     if len(runs) < 2 or not all(runs):
         return
     first, second = (session.workspace().ask(ShowVersion(run.version)) for run in runs if run)
-    added, removed = difference(first.code, second.code)
+    added, removed = changed_lines(first.code, second.code)
     with st.container(border=True, key="card_code"):
         lines = chip(f"+{added}", "green", mono=True) + chip(f"−{removed}", "red", mono=True)
         chips = lines if added or removed else chip("same code")

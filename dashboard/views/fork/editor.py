@@ -11,9 +11,10 @@ import streamlit as st
 from dashboard import gallery, session, undo
 from dashboard.components.code_editor import code_editor, syntax_diagnostics
 from dashboard.views import code_files, server_scripts
-from dashboard.views.fork.code_changes import changed_files, difference
+from dashboard.views.fork.code_changes import changed_files
 from dashboard.views.fork.drafts import Variant
 from dashboard.widgets import chip, close, errors_shown, popover
+from pipelines.domain.texts import changed_lines
 from pipelines.domain.versions import Version
 
 MODES = {"edit": "Code", "unified": "Changes", "split": "Side by side"}
@@ -70,7 +71,7 @@ def _bar(original: Version, whose: str, key: str, variant: Variant, keep: Keep) 
 
 def _changed(original: Version, whose: str, variant: Variant, path: str) -> str:
     """How the shown file differs, and where it does not, whether another one does."""
-    added, removed = difference(_original(original, path), variant.text(path))
+    added, removed = changed_lines(_original(original, path), variant.text(path))
     if added or removed:
         return chip(f"+{added}", "green", mono=True) + chip(f"−{removed}", "red", mono=True)
     if not original.code:

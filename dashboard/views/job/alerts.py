@@ -27,7 +27,7 @@ def draw(name: str, now: float) -> None:
         if permitted.button("New rule…", Role.OPERATOR, icon=":material/add:", type="tertiary", key="new_rule"):
             forms.ask_rule(name, None)
     lists.held(shown, now, with_job=False)
-    lists.silences(shown.silences, now)
+    lists.silences(shown.silences)
     if shown.rules:
         lists.rules(shown, "Rules", "a rule of this job replaces the one of the same name for every job")
     else:

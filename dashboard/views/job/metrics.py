@@ -55,7 +55,7 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
     span_ms = range_ms()
     span = ranges.chosen() or _newest(detail, span_ms, now)
     yesterday, place = ranges.bar(span)
-    moments.draw(name, detail, now)
+    moments.draw(name, detail)
     series = _series(name, span, span_ms, yesterday=yesterday)
     taken = session.shared(ListSavepoints(name))
     happened = [*marks_of(detail.runs, taken, span.from_ms), *alerts.marks(name, span.from_ms), *moments.marks()]

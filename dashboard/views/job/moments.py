@@ -40,7 +40,7 @@ def marks() -> list[TimeMark]:
     return [] if at_ms is None else [TimeMark(at_ms, "moment")]
 
 
-def draw(name: str, detail: JobDetail, now: float) -> None:
+def draw(name: str, detail: JobDetail) -> None:
     """The card of the batch that had just ended then; nothing where no moment is chosen."""
     at_ms = chosen()
     if at_ms is None:

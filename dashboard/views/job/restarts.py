@@ -8,7 +8,7 @@ from html import escape
 import streamlit as st
 
 from dashboard import navigation, paging, permitted, session
-from dashboard.components.table import Cell, Column, Row, moment, number, table
+from dashboard.components.table import Cell, Column, Paged, Row, moment, number, table
 from dashboard.dialogs import dialog
 from dashboard.views.endings import ending
 from dashboard.views.job import actions, input_rows, resume
@@ -62,13 +62,8 @@ def draw(detail: JobDetail, now: float) -> None:
         return
     with st.container(border=True, key="card_restarts"):
         section("Failures and restarts", f"{len(failed):,}, newest first · {words.strategy(detail.summary.job)}")
-        cut = paging.chosen(failed, KEYS, "failures")
-
-        def whole() -> list[Row]:
-            return [_row(run, now) for run in paging.arranged(failed, KEYS, cut.order)]
-
-        rows, label = [_row(run, now) for run in cut.items], "Failures and restarts"
-        table(COLUMNS, rows, key="restarts", label=label, clickable=False, max_height=300, cut=cut, whole=whole)
+        rows = Paged(paging.chosen(failed, KEYS, "failures"), lambda shown: [_row(run, now) for run in shown])
+        table(COLUMNS, rows, key="restarts", label="Failures and restarts", clickable=False, max_height=300)
 
 
 def _ran(run: Run) -> int | None:

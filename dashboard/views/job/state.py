@@ -8,8 +8,8 @@ from html import escape
 import streamlit as st
 
 from dashboard import navigation, permitted, session
-from dashboard.components.table import Cell, Column, Row, moment, number, table
-from dashboard.paging import Key, arranged, chosen
+from dashboard.components.table import Cell, Column, Paged, Row, moment, number, table
+from dashboard.paging import Key, chosen
 from dashboard.views import state as states
 from dashboard.views.commands import commands
 from dashboard.views.job import heat, key
@@ -75,13 +75,8 @@ def _tables(newest: Savepoint, name: str, now: float) -> None:
         with empty_state("This job keeps no state", states.NO_STATE, key="job_stateless"):
             pass
         return
-    cut = chosen(tables, KEYS, "states")
-
-    def whole() -> list[Row]:
-        return [row(state_table, now) for state_table in arranged(tables, KEYS, cut.order)]
-
-    rows = [row(state_table, now) for state_table in cut.items]
-    opened = table(COLUMNS, rows, key="states", label="State of this job", cut=cut, whole=whole)
+    rows = Paged(chosen(tables, KEYS, "states"), lambda shown: [row(state_table, now) for state_table in shown])
+    opened = table(COLUMNS, rows, key="states", label="State of this job")
     key.draw(name, tables, now)
     if opened:
         _open(newest, next(state_table for state_table in tables if state_table.title == opened))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import PurePosixPath
@@ -11,13 +10,14 @@ import streamlit as st
 
 from dashboard import session
 from dashboard.components.code_editor import code_editor
-from dashboard.components.table import Cell, Column, Row, moment, number, shortened, table
+from dashboard.components.table import Cell, Column, Paged, Row, moment, number, shortened, table
 from dashboard.drawing import verdicts
-from dashboard.paging import Key, arranged
+from dashboard.paging import Key
 from dashboard.paging import chosen as chosen_page
 from dashboard.views import code_files, edges
 from dashboard.widgets import STATES, chip, empty_state, section
 from pipelines.domain.jobs import JobDetail, Run
+from pipelines.domain.texts import changed_lines
 from pipelines.domain.versions import Version, options
 from pipelines.verbs.experiments import ShowVersion
 from pipelines.verbs.jobs import ShowJob
@@ -49,14 +49,8 @@ def draw(name: str, detail: JobDetail, now: float) -> None:
     first = next((run for run in reversed(detail.runs) if run.version == shown), None)
     chosen = next((run.id for run in detail.runs if run.version == shown), "")
     section("Runs", f"{len(detail.runs):,}, newest first")
-    keys = _keys(now)
-    cut = chosen_page(detail.runs, keys, "runs")
-
-    def whole() -> list[Row]:
-        return [_row(run, now) for run in arranged(detail.runs, keys, cut.order)]
-
-    rows = [_row(run, now) for run in cut.items]
-    clicked = table(COLUMNS, rows, key="runs", label="Runs", selected=chosen, max_height=300, cut=cut, whole=whole)
+    rows = Paged(chosen_page(detail.runs, _keys(now), "runs"), lambda shown: [_row(run, now) for run in shown])
+    clicked = table(COLUMNS, rows, key="runs", label="Runs", selected=chosen, max_height=300)
     if clicked:
         session.select(version=next(run.version for run in detail.runs if run.id == clicked))
         st.rerun(scope="fragment")
@@ -165,16 +159,10 @@ def _origin(name: str, shown: Version) -> Version | None:
 
 
 def _title(shown: Version, earlier: Version | None, name: str, code: str, before: str) -> str:
-    added, removed = counted(before, code) if earlier else (0, 0)
+    added, removed = changed_lines(before, code) if earlier else (0, 0)
     since = f'<span class="tm-caption">since {escape(formats.short_id(earlier.id))}</span>' if earlier else ""
     diff = f"{chip(f'+{added}', 'green', mono=True)}{chip(f'−{removed}', 'red', mono=True)}{since}" if earlier else ""
     return f'<div class="tm-head tm-sub"><h2>{escape(name)}</h2>{chip(shown.id, mono=True)}{diff}</div>'
-
-
-def counted(before: str, after: str) -> tuple[int, int]:
-    """Lines added and removed."""
-    lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=0))[2:]
-    return sum(line.startswith("+") for line in lines), sum(line.startswith("-") for line in lines)
 
 
 def changes(now: Mapping[str, str], before: Mapping[str, str] | None, nothing: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 import streamlit as st
 
 from dashboard import navigation, paging, session
-from dashboard.components.table import Cell, Column, Row, moment, number, shortened, table
+from dashboard.components.table import Boxes, Cell, Column, Paged, Row, moment, number, shortened, table
 from dashboard.health import health
 from dashboard.views import choices
 from dashboard.views.overview import groups
@@ -58,28 +58,10 @@ def draw(jobs: Sequence[JobSummary], attention: Container[str], now: float) -> s
 
     `attention` are the names of the jobs that need some.
     """
-    keys = _keys(now)
     fitting = _chosen(jobs, attention, now)
-    cut = paging.chosen(fitting, keys)
     empty = "No job fits. Choose another state, or clear the filter."
-
-    def rows(some: Sequence[JobSummary]) -> list[Row]:
-        return [_row(job, now) for job in some]
-
-    def whole() -> list[Row]:
-        return rows(paging.arranged(fitting, keys, cut.order))
-
-    return table(
-        COLUMNS,
-        rows(cut.items),
-        key="jobs",
-        label="Jobs",
-        empty=empty,
-        cut=cut,
-        whole=whole,
-        picked=groups.picked(),
-        on_pick=groups.pick,
-    )
+    rows = Paged(paging.chosen(fitting, _keys(now)), lambda shown: [_row(job, now) for job in shown])
+    return table(COLUMNS, rows, key="jobs", label="Jobs", empty=empty, boxes=Boxes(groups.picked(), groups.pick))
 
 
 def _keys(now: float) -> dict[str, paging.Key[JobSummary]]:

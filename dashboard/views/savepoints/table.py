@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dashboard import navigation, session
-from dashboard.components.table import Cell, Column, Row, clock, moment, number, shortened
+from dashboard.components.table import Boxes, Cell, Column, Paged, Row, clock, moment, number, shortened
 from dashboard.components.table import table as draw_table
-from dashboard.paging import Key, arranged, chosen
+from dashboard.paging import Key, chosen
 from dashboard.trust import TONES
 from dashboard.views.savepoints import holdings
 from dashboard.views.savepoints.filters import past
@@ -53,21 +53,9 @@ def savepoint_table(
     columns = columns_of(of_all)
     keys = sort_keys(spaces)
     cut = chosen(taken, {column.name: keys[column.name] for column in columns})
-
-    def rows(savepoints: Sequence[Savepoint]) -> list[Row]:
-        return [row(savepoint, spaces.get(savepoint.id), now_ms, of_all=of_all) for savepoint in savepoints]
-
-    return draw_table(
-        columns,
-        rows(cut.items),
-        key=key,
-        label=label,
-        max_height=MAX_HEIGHT,
-        cut=cut,
-        whole=lambda: rows(arranged(taken, keys, cut.order)),
-        picked=picked or (),
-        on_pick=select if of_all else None,
-    )
+    rows = Paged(cut, lambda shown: [row(savepoint, spaces.get(savepoint.id), now_ms, of_all=of_all) for savepoint in shown])
+    boxes = None if picked is None else Boxes(picked, select)
+    return draw_table(columns, rows, key=key, label=label, max_height=MAX_HEIGHT, boxes=boxes)
 
 
 def select(picked: Sequence[str]) -> None:

@@ -27,8 +27,7 @@ defaults(ListAudit, limit=50)
 
 @shows(ListAudit)
 def _listed(here: Here, question: ListAudit, lines: Sequence[AuditLine]) -> str | output.Table:
-    if len(lines) == question.limit:
-        output.tell(f"{'More' if question.sort else 'Older ones'}: --before {lines[-1].cursor}")
+    output.tell_more(question, lines)
     rows = [_row(line, here.session.now_ms) for line in lines]
     return output.Table(("NUMBER>", "AT", "BY", "FROM", "VERB", "SUBJECT", "RESULT"), rows) if rows else ""
 

@@ -1,4 +1,4 @@
-"""Jobs as text: the table of all, one with its queries and runs, its batches."""
+"""Jobs as text: the table of all, one with its queries and runs."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from pipelines.cli import output
 from pipelines.cli.additions import Shown, command, shows
 from pipelines.cli.nouns.savepoints import savepoint_details
 from pipelines.cli.session import Here
-from pipelines.cli.words import JobNamed, at_most_one, savepoint_name
+from pipelines.cli.words import savepoint_name
 from pipelines.domain.errors import NotFound, TidemarkError
-from pipelines.domain.experiments import BatchRow
 from pipelines.domain.job_places import is_remote
 from pipelines.domain.jobs import JobDetail, JobSummary, Run
-from pipelines.domain.savepoints import RetainedBatch
+from pipelines.domain.texts import first_line
 from pipelines.verbs.forget import Forget
-from pipelines.verbs.jobs import ListBatches, ListJobs, ListRetained, ListRuns, ShowJob, ShowLease
-from pipelines.verbs.listing import spelling_of
+from pipelines.verbs.jobs import ListJobs, ListRuns, ShowJob, ShowLease
 from pipelines.verbs.savepoints import ReadVerification, ShowSavepoint
 from pipelines.words import (
     backlog,
@@ -76,26 +74,6 @@ def _show_job(here: Here, job: JobDetail) -> None:
     except TidemarkError as error:
         lease, told = None, f"cannot be read now: {error.message}"
     here.show(output.with_fields(job, lease=lease), _job_text(job, here.session.now_ms, told))
-
-
-@command("batches", "jobs")
-def batches(
-    here: Here,
-    job: JobNamed,
-    retained: Annotated[bool, typer.Option("--retained", help="Only batches that a savepoint can still be taken of.")] = False,
-    sort: Annotated[str, typer.Option(metavar="FIELD", help=spelling_of("sort").help, show_default=False)] = "",
-    limit: Annotated[int, typer.Option("--limit", min=1, help="At most this many, the newest unless sorted.")] = 20,
-) -> None:
-    """List a job's latest batches."""
-    at_most_one(retained=retained or None, sort=sort)
-    if retained:
-        every = here.face.ask(ListRetained(job))
-        here.show(every[-limit:], _retained_table(every[-limit:], here.session.now_ms))
-        if len(every) > limit:
-            output.tell(f"the newest {formats.count(limit)} of {formats.count(len(every))} batches; --limit shows more")
-    else:
-        rows = here.face.ask(ListBatches(job, limit, sort=sort))
-        here.show(rows, _batches_table(rows, here.session.now_ms))
 
 
 def _show_savepoint(here: Here, name: str, no_job: NotFound) -> None:
@@ -202,7 +180,7 @@ def _backlog(job: JobSummary) -> str:
 
 def _run_row(run: Run, now_ms: int) -> tuple[str, ...]:
     took = (run.ended_ms or now_ms) - run.started_ms if run.started_ms else None
-    why = f"{run.exit.error_class} {run.exit.message}".strip().splitlines() if run.exit else []
+    why = first_line(f"{run.exit.error_class} {run.exit.message}") if run.exit else ""
     return (
         run.id,
         run.state.value,
@@ -211,39 +189,6 @@ def _run_row(run: Run, now_ms: int) -> tuple[str, ...]:
         formats.duration(took),
         run.from_savepoint or formats.MISSING,
         edges.briefly(run.edge) or formats.MISSING,
-        why[0][:100] if why else formats.MISSING,
+        why[:100] or formats.MISSING,
         restarts.next_step(run, now_ms) or formats.MISSING,
     )
-
-
-def _retained_table(retained: Sequence[RetainedBatch], now_ms: int) -> output.Table:
-    rows = [
-        (
-            batch.query,
-            formats.count(batch.batch),
-            formats.when(batch.timestamp_ms, now_ms, None),
-            formats.exact(batch.committed_ms, None),
-            formats.exact(batch.watermark_ms or None, None),
-        )
-        for batch in retained
-    ]
-    return output.Table(("QUERY", "BATCH>", "STARTED", "COMMITTED", "WATERMARK"), rows)
-
-
-def _batches_table(batches: Sequence[BatchRow], now_ms: int) -> output.Table:
-    titles = ("QUERY", "BATCH>", "AT", "TOOK>", "INPUT ROWS>", "LATE ROWS>", "STATE ROWS>", "WATERMARK", "OBSERVED")
-    rows = [
-        (
-            batch.query,
-            formats.count(batch.batch),
-            formats.when(batch.at_ms, now_ms, None),
-            formats.duration(batch.batch_ms),
-            formats.count(batch.input_rows),
-            formats.count(batch.late_rows),
-            formats.count(batch.state_rows),
-            formats.exact(batch.watermark_ms, None),
-            observed_words.briefly(batch.observed),
-        )
-        for batch in batches
-    ]
-    return output.Table(titles, rows)

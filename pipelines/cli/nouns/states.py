@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -84,8 +83,7 @@ def _cell(value: Any, column: StateColumn) -> str:
         return formats.MISSING
     if column.kind == "time":
         return words.moment(value, column, None)
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= MOST_CHARS else f"{text[: MOST_CHARS - 1]}…"
+    return formats.value(value, MOST_CHARS)
 
 
 def _tables(state_tables: Sequence[StateTable]) -> output.Table:

@@ -21,8 +21,7 @@ defaults(ListEvents, limit=50)
 
 @shows(ListEvents)
 def _events(here: Here, question: ListEvents, events: Sequence[Event]) -> str | output.Table:
-    if len(events) == question.limit:
-        output.tell(f"{'More' if question.sort else 'Older ones'}: --before {events[-1].cursor}")
+    output.tell_more(question, events)
     rows = [_event_row(event, here.session.now_ms) for event in events]
     return output.Table(("AT", "KIND", "JOB", "SUBJECT", "BY", "MESSAGE"), rows) if rows else ""
 

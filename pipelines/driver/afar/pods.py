@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.domain.masters import KUBERNETES
+from pipelines.domain.texts import first_line
 from pipelines.driver.run import read_spec
 
 CONFS, NAMESPACE = "spark.kubernetes.", "spark.kubernetes.namespace"
@@ -36,7 +37,7 @@ def serve(folder: Path, environment: MutableMapping[str, str]) -> int:
             client = client or _client(jvm, spec.master, spec.conf)
             answer = {"pod": _done(jvm, client, json.loads(line))}
         except Py4JJavaError as error:
-            answer = {"error": str(error.java_exception.toString()).partition("\n")[0]}
+            answer = {"error": first_line(error.java_exception.toString())}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
     return 0

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.domain.errors import Unsupported
+from pipelines.domain.hadoop_conf import LOCAL
 from pipelines.domain.runs import QueryStarted
 from pipelines.domain.sinks import FILE_SINKS
 from pipelines.driver import destinations, redone, sinks, sources, topics
@@ -14,7 +15,7 @@ from pipelines.driver.connect.lease import ClientLeases
 from pipelines.driver.connect.watching import Watching
 from pipelines.driver.destinations import Destination
 from pipelines.driver.intercept import Asked, Launch
-from pipelines.driver.queries import LOCAL_FS, Queries
+from pipelines.driver.queries import Queries
 from pipelines.driver.query_names import MEMORY, location_of
 from pipelines.driver.running import Running
 from pipelines.driver.sinks import local_path
@@ -45,14 +46,14 @@ class ConnectQueries(Queries):
         self._refuse_unknown(request)
         self._enter(writer._session)
         spark = self._session
-        location = location_of(request, LOCAL_FS, self._spec.output)
+        location = location_of(request, LOCAL, self._spec.output)
         name = self._name(writer, request, location)
         self._expected.refuse(name)
         checkpoint = self._checkpoint(writer, request, spark, name)
         self._client_leases.take(name, Path(checkpoint).parent)
         sinks.go_back(self._spec, self._records)
         request = topics.give_own(self._spec, self._records, name, writer, request)
-        destination = destinations.of(spark, request, LOCAL_FS)
+        destination = destinations.of(spark, request, LOCAL)
         if destination.path:
             sinks.prepare(self._spec, self._records, name, destination.path, checkpoint, spark)
         goes_on = sources.mend(self._records, name, Path(checkpoint))

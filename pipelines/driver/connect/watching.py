@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pipelines.domain.texts import first_line
 from pipelines.driver.records import Records, say
 from pipelines.driver.running import Running
 
@@ -77,7 +78,7 @@ class Watching:
             else:
                 self._ended(watched, has_failed=query.exception() is not None)
         except PySparkException as error:
-            say(f"query {watched.running.name}: the Connect server could not be asked: {str(error).strip().splitlines()[0]}")
+            say(f"query {watched.running.name}: the Connect server could not be asked: {first_line(error)}")
             self._ended(watched, has_failed=True)
 
     def _ended(self, watched: Watched, has_failed: bool) -> None:

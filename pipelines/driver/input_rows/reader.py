@@ -24,7 +24,7 @@ from pipelines.driver.input_rows.values import first_rows
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.planning.forms import items
 from pipelines.driver.planning.sides import NotStarted, Over
-from pipelines.driver.planning.sources import FILES, OTHERS
+from pipelines.driver.planning.sources import FILES, OTHERS, named
 from pipelines.driver.query_names import GivenNames
 
 CONNECT = "Its queries run on a Spark Connect server, whose sources are out of reach from here."
@@ -120,16 +120,7 @@ def _leaves(frame: Any) -> Mapping[str, Any]:
     """The sources' leaves in the plan, by place and, where the code has named them, by name."""
     every = items(frame._jdf.queryExecution().analyzed().collectLeaves())
     leaves = [leaf for leaf in every if leaf.getClass().getSimpleName() in (FILES, OTHERS)]
-    return {**{str(at): leaf for at, leaf in enumerate(leaves)}, **{name: leaf for leaf in leaves if (name := _name(leaf))}}
-
-
-def _name(leaf: Any) -> str:
-    """As the code gave it (`readStream.name`); empty for none, and of Sparks that know no names: any attribute of py4j's objects is there,
-    but only what the class has is in their `dir`."""
-    if "sourceIdentifyingName" not in dir(leaf):
-        return ""
-    name = leaf.sourceIdentifyingName()
-    return str(name.name()) if name.getClass().getSimpleName() == "UserProvided" else ""
+    return {**{str(at): leaf for at, leaf in enumerate(leaves)}, **{name: leaf for leaf in leaves if (name := named(leaf))}}
 
 
 def _gone(spark: Any, files: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from pipelines.domain.operators import JOIN
 from pipelines.domain.plannings import CONTRACT, Failure, PlannedOperator, PlannedQuery, QueryCheckpoint
 from pipelines.domain.references import referring
 from pipelines.domain.run_specs import RunSpec
+from pipelines.domain.texts import first_line
 from pipelines.driver import failures, queries, query_names, secret_values, varying
 from pipelines.driver.intercept import Asked, Launch
 from pipelines.driver.planning import aggregates, deduplications, facts, joins, origins, sources, trees, trial
@@ -67,7 +68,7 @@ class Planner:
         try:
             return self._started(writer._spark, writer._df, request)
         except (Py4JError, AttributeError, TypeError, ValueError, KeyError, RecursionError) as error:
-            raise Unknown(f"Spark's plan could not be taken apart: {str(error).strip().splitlines()[0]}") from error
+            raise Unknown(f"Spark's plan could not be taken apart: {first_line(error)}") from error
 
     def _started(self, spark: Any, frame: Any, request: Asked) -> QueryName:
         self._try(spark)

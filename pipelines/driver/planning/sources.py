@@ -90,10 +90,13 @@ def _source(leaf: Any, kind: str, options: Mapping[str, str], more: list[Any], g
     form = [kind, rows, more]
     place = next((options[key] for key in PLACES if key in options), "")
     columns = tuple(int(column.exprId().id()) for column in items(leaf.output()))
-    return Source(columns, form, PlannedSource(kind, secret_values.told_apart(place), digest(form), _name(leaf)), gap)
+    return Source(columns, form, PlannedSource(kind, secret_values.told_apart(place), digest(form), named(leaf)), gap)
 
 
-def _name(leaf: Any) -> str:
-    """The name that the code gave it (`readStream.name`), empty for none."""
+def named(leaf: Any) -> str:
+    """As the code named it (`readStream.name`); empty for none, and of Sparks that know no names: any attribute of py4j's objects is there,
+    but only what the class has is in their `dir`."""
+    if "sourceIdentifyingName" not in dir(leaf):
+        return ""
     name = leaf.sourceIdentifyingName()
     return str(name.name()) if name.getClass().getSimpleName() == "UserProvided" else ""

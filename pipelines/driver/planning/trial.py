@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pipelines.domain.texts import first_line
 from pipelines.driver.planning import doors
 from pipelines.driver.planning.doors import Doors
 
@@ -22,7 +23,7 @@ def failure(spark: Any, folder: Path, fingerprint: Callable[[Any, Any], str]) ->
     try:
         digests = [_digest(spark, folder / str(at), aggregate, fingerprint) for at, aggregate in enumerate((SUM, AGAIN, GREATEST))]
     except (Py4JError, AttributeError, TypeError, OSError) as error:
-        return f"Spark's planner does not answer as known: {str(error).strip().splitlines()[0]}"
+        return f"Spark's planner does not answer as known: {first_line(error)}"
     if digests[0] != digests[1] or digests[0] == digests[2]:
         return "Spark's plans do not tell code apart as known"
     if not (folder / "0" / "state" / "0" / "_metadata" / "metadata").is_file():

@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 from fsspec.implementations.webhdfs import WebHDFS
 
 from pipelines.domain.errors import Unavailable
+from pipelines.domain.texts import first_line
 from pipelines.storage import users
 from pipelines.storage.errors import HINTS, answered
 from pipelines.storage.hdfs import namenodes
@@ -189,6 +190,6 @@ def _exception(answer: Any) -> tuple[str, str]:
         return "", ""
     try:
         exception = answer.json()["RemoteException"]
-        return str(exception["exception"]), str(exception["message"]).partition("\n")[0]
+        return str(exception["exception"]), first_line(exception["message"])
     except (ValueError, KeyError, TypeError):
         return "", str(answer.reason)
