@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pipelines.domain import texts
 from pipelines.domain.access import Role
 from pipelines.domain.alerts import Alerts, Channel
-from pipelines.domain.errors import Corrupt, NotFound
+from pipelines.domain.errors import Conflict, Corrupt, NotFound
 from pipelines.verbs.alerts import CHANNEL
 from pipelines.verbs.verb import Change, Http, named, option
 
@@ -28,11 +28,11 @@ class SetChannel(Change[Alerts, ChannelPlan]):
     channel: str = named(CHANNEL)
     env: str = option("The environment variable of the server that holds the address.", "", metavar="VARIABLE")
     file: str = option("The file on the server's machine that holds the address.", "", metavar="PATH", text=texts.PLACE)
-    remove: bool = option("Remove it.", False, flag="--remove")
+    remove: bool = option("Remove it, once no rule names it.", False, flag="--remove")
 
     call, topic = "set_channel", "alerts"
     role = Role.ADMIN
     http = Http("PATCH", "/channels/{channel}")
     command = "alert channel"
-    refuses = (NotFound, Corrupt)
+    refuses = (NotFound, Conflict, Corrupt)
     makes_workspace = True

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from dashboard import session
-from dashboard.views.alerts import forms
-from pipelines.domain.alerts import Alerts, Silence
+from dashboard.views.alerts import forms, lists
+from pipelines.domain.alerts import Alerts, PlacedRule, Silence
 from pipelines.domain.errors import Unavailable
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Event
@@ -84,6 +85,25 @@ def test_a_rule_is_changed_and_keeps_its_other_threshold(opened: Opener) -> None
     over = forms._change(rule, typed | times | {"when": rule.when, "clear": ""})
     assert over == SetAlert("lag", JOB, rule.when, "5m"), "over at the threshold itself"
     assert forms._change(rule, typed | times | {"when": rule.when}) is None
+
+
+def test_a_rule_that_names_a_channel_which_is_gone_is_shown_so_and_keeps_its_name(opened: Opener) -> None:
+    shown, face = samples.alerts(""), FakeFace.sample()
+    placed = shown.rules[0]
+    rule = replace(placed.rule, channels=("gone",))
+    face.answers(ShowAlerts, replace(shown, rules=(PlacedRule(placed.job, rule),)))
+    assert column(opened(face, "alerts"), "rules_", "Sent to") == ["gone"]
+    cell = lists._sent_to(rule, {"oncall"})
+    assert (cell.tone, cell.hint) == ("red", "There is no channel gone: nothing is sent there")
+
+    def form() -> None:
+        from dashboard.views.alerts import forms
+        from pipelines.domain.alert_rules import Rule
+        from pipelines.domain.alerts import Channel
+
+        forms._typed("", Rule("failed", "failed", channels=("gone",)), [Channel("oncall", env="A")])
+
+    assert AppTest.from_function(form).run().multiselect(key="rule_channels").value == ["gone"]
 
 
 def test_what_cannot_be_read_is_said_and_not_set(opened: Opener) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pipelines.domain.alerts import AGAIN_MS, Alert, AlertState
-from pipelines.domain.errors import Invalid, NotFound, TidemarkError, Unavailable
+from pipelines.domain.errors import Conflict, Invalid, NotFound, TidemarkError, Unavailable
 from pipelines.domain.findings import Problem
 from pipelines.domain.runs import PROGRESS_FILE, RunState
 from pipelines.supervisor import alerts
@@ -325,6 +325,25 @@ def test_no_address_is_stored_or_shown(house: House, hook: Webhook, tmp_path: Pa
     files = "".join(path.read_text() for path in house.root.rglob("*.json*"))
     assert "s3cr3t" not in messages + files + str(shown) and "hook-0f3a" not in messages + files
     assert json.loads((house.root / "alerts.json").read_text())["channels"][0]["env"] == "TIDEMARK_ONCALL_URL"
+
+
+def test_a_channel_that_a_rule_names_is_not_removed_before_the_rule_is_sent_elsewhere(house: House, hook: Webhook) -> None:
+    """Else nobody would be told, or everybody."""
+    house.ran("a", state=RunState.FAILED)
+    for name in ("oncall", "mail"):
+        do(house.face, SetChannel(name, env="TIDEMARK_ONCALL_URL"))
+    do(house.face, SetAlert("failed", when="failed", channels=("oncall",)))
+    do(house.face, SetAlert("lag", "a", when="event_time_lag_seconds > 5m", channels=("mail", "oncall"), off=True))
+    for change in (lambda: house.face.plan(SetChannel("oncall", remove=True)), lambda: do(house.face, SetChannel("oncall", remove=True))):
+        with pytest.raises(Conflict, match="sent to oncall: lag of a, failed of every job") as refused:
+            change()
+        assert refused.value.code == "channel.named" and "alert set" in refused.value.hint
+    do(house.face, SetAlert("failed", channels=("mail",)))
+    do(house.face, SetAlert("lag", "a", remove=True))
+    shown = do(house.face, SetChannel("oncall", remove=True))
+    assert [seen.channel.name for seen in shown.channels] == ["mail"] and shown.rules[0].rule.channels == ("mail",)
+    house.after(0)
+    assert hook.titles == ["[FIRING] a: failed"]
 
 
 @pytest.mark.parametrize(

@@ -126,8 +126,8 @@ def _typed(job: str, rule: Rule | None, channels: Sequence[Channel]) -> dict[str
         with column:
             typed[field] = st.text_input(label, spelt_duration(before_ms) if before_ms else "", key=f"rule_{field}", help=help) or ""
     if channels:
-        names = [channel.name for channel in channels]
-        chosen = [name for name in rule.channels if name in names] if rule else []
+        chosen = list(rule.channels) if rule else []
+        names = list(dict.fromkeys([*(channel.name for channel in channels), *chosen]))
         typed["channels"] = tuple(st.multiselect("Send to", names, chosen, key="rule_channels", placeholder="Every channel"))
     typed["off"] = not st.toggle("On", not (rule and rule.off), key="rule_on")
     return typed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from html import escape
 
 import streamlit as st
@@ -12,6 +12,7 @@ from dashboard.components.table import Cell, Column, Row, table
 from dashboard.views.alerts import forms
 from dashboard.widgets import Tone, chip, errors_shown, section, when
 from pipelines.domain.access import Role
+from pipelines.domain.alert_rules import Rule
 from pipelines.domain.alerts import Alert, Alerts, AlertState, PlacedRule, Silence
 from pipelines.verbs.acknowledge import Acknowledge
 from pipelines.verbs.silence import SilenceAlerts
@@ -94,7 +95,14 @@ def _row(place: int, placed: PlacedRule, shown: Alerts) -> Row:
         Cell(rule.name, strong=True),
         Cell(placed.job or "every job", muted=not placed.job),
         Cell(words.spelt(rule), hint=words.metric(rule) or words.spelt(rule), muted=rule.off),
-        Cell(", ".join(rule.channels) or "every channel", muted=not rule.channels),
+        _sent_to(rule, {seen.channel.name for seen in shown.channels}),
         Cell("off", muted=True) if rule.off else now,
     )
     return Row(str(place), cells)
+
+
+def _sent_to(rule: Rule, known: Collection[str]) -> Cell:
+    """The channels; red where the rule names one that is gone, as that of a job which was away when the channel was removed."""
+    gone = [name for name in rule.channels if name not in known]
+    hint = f"There is no channel {', '.join(gone)}: nothing is sent there" if gone else ""
+    return Cell(", ".join(rule.channels) or "every channel", muted=not rule.channels, tone="red" if gone else None, hint=hint)

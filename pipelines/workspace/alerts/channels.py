@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipelines.domain.alert_rules import alert_name
 from pipelines.domain.alerts import Alerts, AlertSettings, Channel, Silence
-from pipelines.domain.errors import Invalid, NotFound
+from pipelines.domain.errors import Conflict, Invalid, NotFound
 from pipelines.domain.ids import JobName
 from pipelines.domain.moments import LONGEST_MS
 from pipelines.domain.references import VARIABLE
@@ -24,29 +24,31 @@ from pipelines.workspace.doers import Planned, plans
 
 MOST_CHANNELS = 20
 MOST_SILENCES = 100
+MOST_SAID = 3
 
 
 @plans(SetChannel)
 def plan(context: Context, change: SetChannel) -> Planned[Alerts, ChannelPlan]:
-    """Raises NotFound (`channel.not_found`), Invalid (`channel.place`, `channel.many`, `alert.name`)."""
+    """Raises NotFound (`channel.not_found`), Conflict (`channel.named`), Invalid (`channel.place`, `channel.many`, `alert.name`)."""
     before = find(context.files.alert_settings(), change.channel)
-    _changed(context.files.alert_settings(), change)
+    _changed(context, context.files.alert_settings(), change)
     after = None if change.remove else Channel(change.channel, change.env, change.file)
     return Planned(ChannelPlan(before, after), lambda _: _set(context, change))
 
 
 def _set(context: Context, change: SetChannel) -> Alerts:
-    _write(context, lambda settings: _changed(settings, change))
+    _write(context, lambda settings: _changed(context, settings, change))
     text = "removed" if change.remove else f"its address is in {words.place(Channel(change.channel, change.env, change.file))}"
     events.say(context, "alert.channel", None, change.channel, f"channel {change.channel}: {text}")
     return rules.shown(context, JobName(""))
 
 
-def _changed(settings: AlertSettings, change: SetChannel) -> AlertSettings:
+def _changed(context: Context, settings: AlertSettings, change: SetChannel) -> AlertSettings:
     others = tuple(channel for channel in settings.channels if channel.name != alert_name(change.channel))
     if change.remove:
         if len(others) == len(settings.channels):
             raise _unknown(change.channel)
+        _refuse_named(context, change.channel)
         return replace(settings, channels=others)
     if change.env and not change.file and not VARIABLE.fullmatch(change.env):
         hint = "Letters, digits and '_', beginning with no digit: TIDEMARK_ONCALL_URL. The address itself is given nowhere."
@@ -59,6 +61,15 @@ def _changed(settings: AlertSettings, change: SetChannel) -> AlertSettings:
     if len(others) >= MOST_CHANNELS:
         raise Invalid("channel.many", f"There are {MOST_CHANNELS} channels already", "Remove one first.")
     return replace(settings, channels=(*others, Channel(change.channel, change.env, change.file)))
+
+
+def _refuse_named(context: Context, channel: str) -> None:
+    """Raises Conflict (`channel.named`) while a rule sends to it, also one that is off: without it nobody would be told."""
+    naming = rules.naming(context, channel)
+    if naming:
+        more = f" and {len(naming) - MOST_SAID} more" if len(naming) > MOST_SAID else ""
+        hint = "First send them elsewhere (`alert set ALERT --channel OTHER`, or 'all'), or remove them."
+        raise Conflict("channel.named", f"Alerts are sent to {channel}: {', '.join(naming[:MOST_SAID])}{more}", hint)
 
 
 @plans(TryChannel)

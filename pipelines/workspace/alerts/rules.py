@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 
 from pipelines.catalog import jobs as job_rows
 from pipelines.domain.alert_rules import GROWTH, METRIC, OBSERVED, Rule, alert_name, condition
-from pipelines.domain.alerts import Alerts, ChannelSeen, PlacedRule
+from pipelines.domain.alerts import Alerts, AlertSettings, ChannelSeen, PlacedRule
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Job
@@ -35,11 +36,21 @@ def show(context: Context, question: ShowAlerts) -> Alerts:
 
 def shown(context: Context, name: JobName) -> Alerts:
     settings, now_ms = context.files.alert_settings(), context.now_ms()
-    jobs = [repairs.known_job(context, name)] if name else _jobs(context)
-    rules = [*(PlacedRule(job.name, rule) for job in jobs for rule in job.alerts), *(PlacedRule("", rule) for rule in settings.rules)]
+    rules = _placed(settings, [repairs.known_job(context, name)] if name else _jobs(context))
     lasting = tuple(silence for silence in settings.silences if silence.until_ms > now_ms and (not name or silence.job in ("", name)))
     channels = tuple(ChannelSeen(channel, message_worker.is_given(channel)) for channel in settings.channels)
-    return Alerts(name, tuple(rules), states.of_job(context, name), lasting, channels)
+    return Alerts(name, rules, states.of_job(context, name), lasting, channels)
+
+
+def _placed(settings: AlertSettings, jobs: Sequence[Job]) -> tuple[PlacedRule, ...]:
+    own = (PlacedRule(job.name, rule) for job in jobs for rule in job.alerts)
+    return (*own, *(PlacedRule("", rule) for rule in settings.rules))
+
+
+def naming(context: Context, channel: str) -> list[str]:
+    """Rules that name the channel, in words: `lag of counts`, `failed of every job`."""
+    placed_rules = _placed(context.files.alert_settings(), _jobs(context))
+    return [f"{placed.rule.name} of {placed.job or 'every job'}" for placed in placed_rules if channel in placed.rule.channels]
 
 
 @plans(SetAlert)
@@ -52,8 +63,8 @@ def plan(context: Context, change: SetAlert) -> Planned[Alerts, SetAlertPlan]:
 
 
 def _set(context: Context, name: JobName, change: SetAlert) -> Alerts:
-    """Applies one change at a time to the newest rules: first the file, then the index."""
-    with context.holding(name) if name else context.claiming(LOCK):
+    """Applies one change at a time to the newest rules and channels: first the file, then the index."""
+    with context.claiming(LOCK), context.holding(name) if name else nullcontext():
         before = _of(context, name)
         after = _changed(context, name, before, change)
         if after != before and name:
