@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 if str(ROOT) not in sys.path:  # under `streamlit run` the path begins with this folder instead
     sys.path.insert(0, str(ROOT))
 
-from dashboard import assembly, downloads, readiness, server_log, session, shell, succession  # noqa: E402
+from dashboard import assembly, downloads, last_words, readiness, server_log, session, shell, succession  # noqa: E402
 from dashboard.entrance import Entrance  # noqa: E402
 from dashboard.guard import Guard  # noqa: E402
 from dashboard.oidc import settings as oidc_settings  # noqa: E402
@@ -35,7 +35,7 @@ from dashboard.served import serve_asset  # noqa: E402
 from dashboard.streamlit_fixes import left_pages, moved_parts, offered_files, refreshes  # noqa: E402
 from pipelines.api.push.settings import chosen  # noqa: E402
 from pipelines.client.servers import entry  # noqa: E402
-from pipelines.domain.errors import STATUS_AND_EXIT_CODES, TidemarkError, Unavailable  # noqa: E402
+from pipelines.domain.errors import TidemarkError, Unavailable  # noqa: E402
 from pipelines.sandbox import environment as spark_environment  # noqa: E402
 
 WORKSPACE_VARIABLE = "TIDEMARK_WORKSPACE"
@@ -62,12 +62,13 @@ async def lifespan(_app: App) -> AsyncIterator[None]:
     if session.is_open():
         yield
         return
-    settings = _streamlit_settings()
-    api.signs_in(oidc())
-    _run_as("", settings.workspace)
-    with spark_environment.inheriting(), assembly.assembled(settings, api), leaving_when_told():
-        _announce(settings)
-        yield
+    with last_words.ended_by_errors():
+        settings = _streamlit_settings()
+        api.signs_in(oidc())
+        _run_as("", settings.workspace)
+        with spark_environment.inheriting(), assembly.assembled(settings, api), leaving_when_told():
+            _announce(settings)
+            yield
 
 
 @contextmanager
@@ -164,10 +165,9 @@ def main(
             with succession.succeeding(settings, api) if standby else assembly.assembled(settings, api):
                 _serve(bound, settings)
     except TidemarkError as error:
-        _say(logging.ERROR, f"{error.message}\n{error.hint}", structured_log)
-        return STATUS_AND_EXIT_CODES[error.group][1]
+        return last_words.failed(error, structured_log)
     except KeyboardInterrupt:
-        _say(logging.INFO, "Tidemark has stopped; running jobs go on.", structured_log)
+        last_words.say(logging.INFO, "Tidemark has stopped; running jobs go on.", structured_log)
     return 0
 
 
@@ -176,14 +176,6 @@ def _run_as(name: str, workspace: Path) -> None:
     from pipelines.workspace import run_as
 
     run_as.begin(name or os.environ.get(VARIABLE, ""), workspace)
-
-
-def _say(level: int, words: str, structured_log: bool) -> None:
-    """On stderr: as a line, or as a line of the structured log."""
-    if structured_log:
-        logging.getLogger(__name__).log(level, words)
-    else:
-        print(words, file=sys.stderr)
 
 
 def listening(host: str, port: int) -> socket.socket:

@@ -50,7 +50,7 @@ class Call:
     """A call as the audit keeps it: names alone, no code, no conf, no secret."""
 
     verb: str
-    """The words of its command, its `call` where it has none; of an operation's end its kind."""
+    """The words of its command, its `call` where it has none; of the end of what Tidemark began by itself its kind."""
     subject: str
     result: Result
     code: str = ""

@@ -59,6 +59,8 @@ class Operation:
     amount: Amount | None = None
     """How far the present step is; None for an operation without steps (a stop)."""
     can_cancel: bool = False
+    verb: str = ""
+    """The words of the command that began it; empty for what Tidemark began by itself."""
 
 
 class BegunThenFailed(TidemarkError):

@@ -6,7 +6,7 @@ import os
 from collections import defaultdict
 from collections.abc import Sequence
 
-from pipelines.domain.errors import NotFound
+from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.storage import copies, handover, users
 from pipelines.storage.errors import translated, typed_errors
 from pipelines.storage.protocol import Advance, Clone, unwatched
@@ -57,12 +57,18 @@ def link(source: str, target: str, files: Sequence[Clone], advance: Advance = un
                     if linked[number] and advance is not unwatched:
                         advance(os.stat(f"{source}/{file.source}").st_size)
                 except OSError as error:
-                    raise translated(error, file.target) from error
+                    raise _about(file, source, target, error) from error
             _refuse_others(f"{target}/{folder}", [files[number] for number in numbers if linked[number] and files[number].inode])
     finally:
         inside.close()
         to.close()
     return linked
+
+
+def _about(file: Clone, source: str, target: str, error: OSError) -> TidemarkError:
+    """The typed error, which names the whole path: the system was given names in open folders."""
+    path = f"{source}/{file.source}" if isinstance(error, FileNotFoundError) else f"{target}/{file.target}"
+    return translated(OSError(error.errno, error.strerror, path), path)
 
 
 def _linked(file: Clone, inside: _Folder, new_folder: int, source: str, target: str) -> bool:

@@ -64,7 +64,7 @@ class LocalStorage:
         """`path` opened for reading, for files too large to hold."""
         full = self._at(path)
         with self._required():
-            return file_objects.opened(full, "rb", path)
+            return file_objects.opened(full, "rb", full)
 
     @contextmanager
     def writing(self, path: str) -> Iterator[BinaryIO]:

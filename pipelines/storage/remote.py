@@ -37,27 +37,31 @@ class FsspecStorage:
     def _at(self, path: str) -> str:
         return f"{self._root}/{paths.relative(path)}"
 
+    def _named(self, path: str) -> str:
+        """How errors name it: the whole URL."""
+        return f"{self._url}/{path}" if path else self._url
+
     def read(self, path: str) -> bytes:
-        with typed_errors(path):
+        with typed_errors(self._named(path)):
             return bytes(self._fs.cat_file(self._at(path)))
 
     def stream(self, path: str) -> BinaryIO:
         """`path` opened for reading, for files too large to hold."""
-        with typed_errors(path):
-            return file_objects.guarded(self._fs.open(self._at(path), "rb"), path)
+        with typed_errors(self._named(path)):
+            return file_objects.guarded(self._fs.open(self._at(path), "rb"), self._named(path))
 
     @contextmanager
     def writing(self, path: str) -> Iterator[BinaryIO]:
         """A file that becomes `path`, whole, when the block ends well; nothing is left of it when the block raises."""
         with self._published(path) as target:
-            with typed_errors(path):
+            with typed_errors(self._named(path)):
                 file = self._fs.open(target, "wb")
             try:
-                yield file_objects.unfinished(file, path)
+                yield file_objects.unfinished(file, self._named(path))
             except BaseException:
                 _discard(file)
                 raise
-            with typed_errors(path):
+            with typed_errors(self._named(path)):
                 file.close()
 
     def list(self, folder: str = "") -> Iterator[Entry]:
@@ -69,7 +73,7 @@ class FsspecStorage:
 
     def _found(self, top: str, folder: str) -> dict[str, Any]:
         """Everything below `top`, asked of the storage itself: fsspec would answer a second time from its cache."""
-        with typed_errors(folder or self._url):
+        with typed_errors(self._named(folder)):
             self._fs.invalidate_cache()
             try:
                 found = self._fs.find(top, detail=True)
@@ -78,7 +82,7 @@ class FsspecStorage:
         return found if isinstance(found, dict) else {}  # adlfs names a file alone, which has nothing below it
 
     def write(self, path: str, data: bytes) -> None:
-        with self._published(path) as target, typed_errors(path):
+        with self._published(path) as target, typed_errors(self._named(path)):
             self._fs.pipe_file(target, data)
 
     @contextmanager
@@ -89,14 +93,14 @@ class FsspecStorage:
             yield target
             return
         aside = paths.temporary(target)
-        with typed_errors(path):
+        with typed_errors(self._named(path)):
             self._fs.makedirs(paths.parent(target), exist_ok=True)
         try:
             yield aside
-            with typed_errors(path):
+            with typed_errors(self._named(path)):
                 self._replace(aside, target)
         finally:
-            with typed_errors(path):
+            with typed_errors(self._named(path)):
                 self._remove(aside)
 
     def _replace(self, aside: str, target: str) -> None:
@@ -116,7 +120,7 @@ class FsspecStorage:
 
     def _clone(self, source: Storage, file: Clone, advance: Advance) -> How:
         if isinstance(source, FsspecStorage) and source.copies_to(self):
-            with self._published(file.target) as target, typed_errors(file.source):
+            with self._published(file.target) as target, typed_errors(source._named(file.source)):
                 self._fs.cp_file(source._at(file.source), target)
                 size = 0 if advance is unwatched else int(self._fs.size(target) or 0)
             advance(size)
@@ -130,18 +134,18 @@ class FsspecStorage:
         parallel.each(self._delete, files, STREAMS)
         folders = {folder for path in files for folder in paths.ancestors(path)}
         for folder in sorted(folders, key=lambda name: name.count("/"), reverse=True):
-            with typed_errors(folder):
+            with typed_errors(self._named(folder)):
                 self._remove_empty(self._at(folder))
 
     def _delete(self, path: str) -> None:
         full = self._at(path)
-        with typed_errors(path):
+        with typed_errors(self._named(path)):
             self._remove(full)
 
     def children(self, folder: str = "") -> builtins.list[str]:
         """Names of the folders directly in `folder`, sorted; none where it does not exist."""
         top = self._at(folder) if folder else self._root
-        with typed_errors(folder or self._url):
+        with typed_errors(self._named(folder)):
             self._fs.invalidate_cache()
             try:
                 entries = self._fs.ls(top, detail=True)
@@ -151,7 +155,7 @@ class FsspecStorage:
 
     def remove(self, folder: str) -> None:
         """Deletes `folder` with everything below, unfinished writes too; one that is not there is no error."""
-        with typed_errors(folder):
+        with typed_errors(self._named(folder)):
             try:
                 self._fs.rm(self._at(folder), recursive=True)
             except FileNotFoundError:

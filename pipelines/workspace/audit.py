@@ -45,7 +45,7 @@ def ended(context: Context, operation: Operation) -> None:
     if operation.state in ENDS:
         result = ENDS[operation.state]
         about = " ".join(filter(None, (operation.job, without_secrets(operation.subject))))
-        record(context, Call(operation.kind, about, result, operation.error_code, operation.id, context.actor))
+        record(context, Call(operation.verb or operation.kind, about, result, operation.error_code, operation.id, context.actor))
 
 
 def mend(context: Context) -> None:

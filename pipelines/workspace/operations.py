@@ -20,7 +20,7 @@ from pipelines.domain.errors import Conflict, NotFound, TidemarkError
 from pipelines.domain.ids import JobName, OperationId
 from pipelines.domain.operations import Amount, Operation, OperationState, failed, sound
 from pipelines.storage.errors import disk_errors
-from pipelines.verbs.declaration import answer_type
+from pipelines.verbs.declaration import answer_type, command_of
 from pipelines.verbs.listing import MOST_ROWS
 from pipelines.verbs.operations import CancelOperation, ListOperations, ReadAnswer, ShowOperation
 from pipelines.verbs.stop import Stop
@@ -47,7 +47,7 @@ USUAL_ROWS = 100
 def begin(context: Context, change: Change[Any, Any], works: Works, work: Callable[[Ticket], Any]) -> Begun[Any]:
     """Starts `work` in a thread of its own. A change that is always followed answers with its operation; any other with what came of it
     where that is there at once, which raises what the work raised, else with the operation that it has become."""
-    operation = new(context, works)
+    operation = replace(new(context, works), verb=command_of(change))
     ticket = Ticket(operation.id, context.files.check)
     is_its_own = answer_type(type(change)) is Operation
     answer = Answer(work, str if is_its_own else change.result)

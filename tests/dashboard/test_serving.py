@@ -51,6 +51,25 @@ def test_what_cannot_be_served_is_said_in_words(tmp_path: Path, capsys: pytest.C
     assert "unencrypted" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("address", "marker", "code", "words"),
+    [
+        ("127.0.0.1", '{"format": 99, "id": "w", "created_ms": 1}', 8, "newer"),
+        ("127.0.0.1", "{", 7, "workspace.json is damaged"),
+        ("0.0.0.0", "", 8, "SSH tunnel"),
+    ],
+    ids=["newer format", "damaged", "open to others"],
+)
+def test_under_streamlit_run_it_is_said_in_the_same_words(address: str, marker: str, code: int, words: str, tmp_path: Path) -> None:
+    if marker:
+        (tmp_path / "workspace.json").write_text(marker)
+    command = [sys.executable, "-m", "streamlit", "run", "dashboard/server.py", "--server.headless", "true", "--server.port", "0"]
+    environment = {**os.environ, "TIDEMARK_WORKSPACE": str(tmp_path)}
+    done = subprocess.run([*command, "--server.address", address], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == code and words in done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
+
+
 def test_a_receiver_of_metrics_that_means_nothing_is_said_before_anything_is_opened(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

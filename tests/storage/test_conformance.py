@@ -121,7 +121,7 @@ def test_a_missing_file_is_not_found(storage: Storage) -> None:
     with pytest.raises(NotFound) as caught:
         storage.read("a/b")
     assert caught.value.code == "storage.not_found"
-    assert "a/b" in caught.value.message
+    assert f"{storage.url}/a/b" in caught.value.message, "where it should be, whole: an address or a path of this machine"
     assert caught.value.hint
 
 
@@ -187,6 +187,7 @@ def test_a_vanished_source_is_not_found_and_leaves_nothing(storage: Storage, oth
     with pytest.raises(NotFound) as caught:
         list(other.clone(storage, [Clone("gone", "kept/gone")]))
     assert caught.value.code == "storage.not_found"
+    assert f"{storage.url}/gone" in caught.value.message
     assert listed(other) == {}
 
 

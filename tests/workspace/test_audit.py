@@ -17,20 +17,24 @@ from pipelines.domain.access import OWNER, Caller, Role
 from pipelines.domain.audit import FIRST, AuditLine, Call, Result, canonical, digest
 from pipelines.domain.audit_check import Chain
 from pipelines.domain.errors import Conflict, Forbidden, Invalid, NotFound, TidemarkError
+from pipelines.domain.trust import Trust
 from pipelines.storage import chain
 from pipelines.storage.local import LocalStorage
 from pipelines.verbs.audit import ListAudit, PruneAudit, VerifyAudit
+from pipelines.verbs.backups import CreateBackup
 from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.import_ import Import
 from pipelines.verbs.jobs import ListJobs
 from pipelines.verbs.limited import Limited
+from pipelines.verbs.operations import ListOperations
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.set_limits import SetLimits
 from pipelines.verbs.stop import Stop
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from pipelines.verbs.tokens import CreateToken
+from pipelines.verbs.verify import Verify
 from pipelines.workspace import files
 from tests.workspace.conftest import CODE, House
 
@@ -99,6 +103,16 @@ def test_the_end_of_an_operation_is_a_line_of_its_own(house: House) -> None:
     house.open()
     ended = newest(house)
     assert (ended.verb, ended.operation) == ("stop", begun.operation.id) and ended.result is Result.FAILED
+
+
+def test_the_end_of_an_operation_has_the_words_of_the_command_that_began_it(house: House, tmp_path: Path) -> None:
+    house.ran("a")
+    kept = do(door(house), Take("a"))
+    do(door(house), CreateBackup(str(tmp_path / "backup")))
+    do(door(house), Verify(kept.id, Trust.COMPLETE))
+    results = {(line.verb, line.result) for line in house.face.ask(ListAudit()) if line.operation}
+    assert results == {(verb, result) for verb in ("backup create", "verify") for result in (Result.BEGUN, Result.DONE)}
+    assert {operation.verb for operation in house.face.ask(ListOperations())} == {"backup create", "verify"}
 
 
 def test_no_secret_is_in_it(house: House) -> None:

@@ -43,26 +43,30 @@ class HdfsStorage:
     def _at(self, path: str) -> str:
         return f"{self._root}/{paths.relative(path)}"
 
+    def _named(self, path: str) -> str:
+        """How errors name it: the whole URL."""
+        return f"{self._url}/{path}" if path else self._url
+
     def _folder(self, folder: str) -> str:
         return self._at(folder) if folder else self._root or "/"
 
     def read(self, path: str) -> bytes:
         full = self._at(path)
-        with told(path), self._client.get(full) as answer:
+        with told(self._named(path)), self._client.get(full) as answer:
             return bytes(answer.content)
 
     def stream(self, path: str) -> BinaryIO:
         full = self._at(path)
-        with told(path):
-            return file_objects.guarded(io.BufferedReader(Reading(self._client, full), PART_BYTES), path)
+        with told(self._named(path)):
+            return file_objects.guarded(io.BufferedReader(Reading(self._client, full), PART_BYTES), self._named(path))
 
     def checksum(self, path: str) -> str:
         full = self._at(path)
-        with told(path):
+        with told(self._named(path)):
             return self._client.checksum(full)
 
     def write(self, path: str, data: bytes) -> None:
-        with self._published(path) as aside, told(path):
+        with self._published(path) as aside, told(self._named(path)):
             self._client.create(aside, data)
 
     @contextmanager
@@ -70,8 +74,8 @@ class HdfsStorage:
         """A file that becomes `path`, whole, when the block ends well; nothing is left of it when the block raises."""
         with self._published(path) as aside:
             file = Written(self._client, aside)
-            yield file_objects.unfinished(file, path)
-            with told(path):
+            yield file_objects.unfinished(file, self._named(path))
+            with told(self._named(path)):
                 file.finish()
 
     @contextmanager
@@ -80,7 +84,7 @@ class HdfsStorage:
         target, aside = self._at(path), paths.temporary(path)
         with rollback(lambda: self._discard(aside), f"What was written of {path}"):
             yield self._at(aside)
-            with told(path):
+            with told(self._named(path)):
                 self._client.move(self._at(aside), target, replace=True)
 
     def refuse_unwritable(self) -> None:
@@ -110,7 +114,7 @@ class HdfsStorage:
 
     def _inside(self, folder: str) -> builtins.list[tuple[str, Status]]:
         """What is directly in the folder; nothing where it is not there, or a file."""
-        with told(folder or self._url):
+        with told(self._named(folder)):
             try:
                 statuses = self._client.statuses(self._folder(folder))
             except (FileNotFoundError, NotADirectoryError):
@@ -156,19 +160,19 @@ class HdfsStorage:
 
     def _discard(self, path: str) -> None:
         full = self._at(path)
-        with told(path):
+        with told(self._named(path)):
             self._client.discard(full)
 
     def remove(self, folder: str) -> None:
         """Deletes `folder` with everything below, unfinished writes too, at once; one that is not there is no error."""
         full = self._at(folder)
-        with told(folder):
+        with told(self._named(folder)):
             self._client.discard(full, recursive=True)
 
     def rename(self, old: str, new: str) -> None:
         """Folder `old` becomes `new`, which must not exist, at once."""
         source, target = self._at(old), self._at(new)
-        with told(new):
+        with told(self._named(new)):
             self._client.make_folder(paths.parent(target))
             self._client.move(source, target, replace=False)
 

@@ -31,22 +31,22 @@ class S3Storage(FsspecStorage):
         super().__init__(url, self._client)
 
     def read(self, path: str) -> bytes:
-        with typed_errors(path):
+        with typed_errors(self._named(path)):
             return bytes(self._client.api.get_object(**self._object(path))["Body"].read())
 
     def write(self, path: str, data: bytes) -> None:
-        with typed_errors(path):
+        with typed_errors(self._named(path)):
             self._client.api.put_object(**self._object(path), Body=data)
 
     def stream(self, path: str) -> BinaryIO:
-        with typed_errors(path):
-            return file_objects.guarded(self._client.open(self._at(path), "rb", block_size=PART_BYTES), path)
+        with typed_errors(self._named(path)):
+            return file_objects.guarded(self._client.open(self._at(path), "rb", block_size=PART_BYTES), self._named(path))
 
     @contextmanager
     def writing(self, path: str) -> Iterator[BinaryIO]:
-        target = self._at(path)
-        with transferring(self._client, path, WRITTEN_PARTS_AT_ONCE) as uploads, uploads.writing(target, path) as file:
-            yield file_objects.unfinished(file, path)
+        target, named = self._at(path), self._named(path)
+        with transferring(self._client, named, WRITTEN_PARTS_AT_ONCE) as uploads, uploads.writing(target, named) as file:
+            yield file_objects.unfinished(file, named)
 
     def clone(self, source: Storage, files: Sequence[Clone], advance: Advance = unwatched) -> Sequence[How]:
         halt = parallel.Halt()
@@ -65,27 +65,27 @@ class S3Storage(FsspecStorage):
     def _send(self, source: Storage, file: Clone, advance: Advance, uploads: Transfers) -> How:
         target = self._at(file.target)
         with copies.opened(source, file.source) as stream:
-            uploads.send(stream, target, file.target, advance)
+            uploads.send(stream, target, self._named(file.target), advance)
         return How.COPY
 
     def _copy(self, source: S3Storage, file: Clone, advance: Advance, copies: Transfers) -> How:
         given, target = source._at(file.source), self._at(file.target)
         if 0 <= file.bytes <= SINGLE_COPY_BYTES:
-            copies.copy_at_once(given, target, file.source, file.tag)
+            copies.copy_at_once(given, target, source._named(file.source), file.tag)
             advance(file.bytes)
         else:
-            copies.copy(given, target, file.source, file.tag, advance)
+            copies.copy(given, target, source._named(file.source), file.tag, advance)
         return How.SERVER_COPY
 
     def list(self, folder: str = "") -> Iterator[Entry]:
         skipped = len(self._root) - len(self._bucket)
-        for key, size, modified_ms, tag in listing.objects(self._client, self._folder(folder), folder or self.url):
+        for key, size, modified_ms, tag in listing.objects(self._client, self._folder(folder), self._named(folder)):
             path = key[skipped:]
             if path and path[-1] != "/" and not (paths.TEMPORARY_PREFIX in path and paths.is_temporary(path)):
                 yield Entry(path, size, modified_ms, tag)
 
     def children(self, folder: str = "") -> builtins.list[str]:
-        return listing.folders(self._client, self._folder(folder), folder or self.url)
+        return listing.folders(self._client, self._folder(folder), self._named(folder))
 
     def delete(self, paths_: Iterable[str]) -> None:
         listing.delete(self._client, [self._at(path) for path in paths_], self.url)
@@ -99,15 +99,15 @@ class S3Storage(FsspecStorage):
         return self._delete_all(folder, paths.is_temporary) + self._abort_all(folder)
 
     def _delete_all(self, folder: str, chosen: Callable[[str], bool]) -> int:
-        objects = listing.objects(self._client, self._folder(folder), folder or self.url)
+        objects = listing.objects(self._client, self._folder(folder), self._named(folder))
         full = [f"{self._bucket}/{item.key}" for item in objects if chosen(item.key)]
-        listing.delete(self._client, full, folder or self.url)
+        listing.delete(self._client, full, self._named(folder))
         return len(full)
 
     def _abort_all(self, folder: str) -> int:
         """Ends uploads that nobody completed; an account that may not list them leaves them to the bucket's lifecycle."""
         try:
-            return listing.abort_uploads(self._client, self._folder(folder), folder or self.url)
+            return listing.abort_uploads(self._client, self._folder(folder), self._named(folder))
         except Unavailable as error:
             if error.code != "storage.denied":
                 raise

@@ -32,7 +32,7 @@ def delete(client: Client, objects: Sequence[str], path: str) -> None:
         with typed_errors(path):
             answer = client.api.delete_objects(Bucket=names[0]["Bucket"], Delete=request)
         for error in answer.get("Errors", []):
-            raise answered(error.get("Code", ""), error.get("Key", ""), error.get("Message", ""))
+            raise answered(error.get("Code", ""), f"s3://{names[0]['Bucket']}/{error.get('Key', '')}", error.get("Message", ""))
 
 
 def abort_uploads(client: Client, folder: str, path: str) -> int:
