@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from pipelines.domain import replay
+from pipelines.domain import unrepeatable_sources
 from pipelines.domain.errors import AlreadyExists, TidemarkError, refusal
 from pipelines.domain.ids import QueryName, SavepointId
 from pipelines.domain.restores import RestorePlan, SinkPlan
@@ -64,7 +64,7 @@ def plan(library: Storage, manifest: Manifest, target: Target, open_target: Open
         how=expected[0].ways[0].value,
         server_bytes=written + sum(each.server_bytes for each in expected),
         sinks=decided,
-        warnings=(*warnings(decided), *replay.remarks(manifest.queries)),
+        warnings=(*warnings(decided), *unrepeatable_sources.remarks(manifest.queries)),
         refusal=refusal(refused) if refused else None,
     )
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from pipelines.checkpoint import damage
-from pipelines.domain import replay
+from pipelines.domain import unrepeatable_sources
 from pipelines.domain.errors import AlreadyExists, Conflict, Corrupt, NotFound, TidemarkError, Unavailable
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import MANIFEST_FORMAT, Manifest, QueryImage, Reason, Savepoint, StoredFile, TakePlan
@@ -80,7 +80,7 @@ def _plan(job: JobSource, gathered: Sequence[QueryContents], library: Storage) -
         new_bytes=expected.copied_bytes + written,
         how=", ".join(sorted({how for part, how in zip(parts, expected.ways, strict=True) if part.clone})),
         server_bytes=expected.server_bytes + written,
-        warnings=(*replay.remarks(images), *left_tables(images)),
+        warnings=(*unrepeatable_sources.remarks(images), *left_tables(images)),
         not_begun=tuple(query.image.query for query in gathered if not query.image.begun),
     )
 

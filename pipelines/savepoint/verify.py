@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from pipelines.domain import replay
+from pipelines.domain import unrepeatable_sources
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.trust import Damage, Trust, Verification, added, kept
@@ -57,7 +57,7 @@ def _complete(library: Storage, manifest: Manifest, level: Trust, now_ms: int, e
         files=len(manifest.files),
         bytes=sum(file.bytes for file in manifest.files),
         damages=tuple(damages),
-        remarks=(*replay.remarks(manifest.queries), *outside.remarks(manifest)),
+        remarks=(*unrepeatable_sources.remarks(manifest.queries), *outside.remarks(manifest)),
     )
 
 

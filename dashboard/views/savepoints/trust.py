@@ -13,7 +13,7 @@ from dashboard.components import frames
 from dashboard.views import changes, diagnosis
 from dashboard.views.savepoints import actions
 from dashboard.widgets import errors_shown, facts, message_box, section, when
-from pipelines.domain import replay
+from pipelines.domain import unrepeatable_sources
 from pipelines.domain.access import Role
 from pipelines.domain.errors import Corrupt, NotFound, Unavailable
 from pipelines.domain.savepoints import Savepoint
@@ -99,7 +99,7 @@ def draw(savepoint: Savepoint) -> None:
     """The levels with their times, the newest verification, the newest proof."""
     now = session.now_ms()
     st.html(_levels(savepoint, now))
-    for remark in replay.remarks(savepoint.queries):
+    for remark in unrepeatable_sources.remarks(savepoint.queries):
         message_box(remark, tone="orange")
     verification = session.workspace().ask(ReadVerification(savepoint.id))
     if verification is None:

@@ -13,7 +13,7 @@ from pipelines.cli.nouns import holdings
 from pipelines.cli.nouns import trust as trusted
 from pipelines.cli.nouns.annotations import annotation
 from pipelines.cli.session import Here
-from pipelines.domain import replay
+from pipelines.domain import unrepeatable_sources
 from pipelines.domain.operations import Amount
 from pipelines.domain.savepoints import Reason, Savepoint
 from pipelines.domain.space import Space
@@ -76,7 +76,7 @@ def savepoint_details(savepoint: Savepoint, verification: Verification | None, n
         ("Spark", savepoint.spark_version),
         *(("Delta table", table) for table in words.tables(savepoint.queries)),
         *(("Iceberg table", table) for table in words.snapshots(savepoint.queries)),
-        *(("warning", remark) for remark in replay.remarks(savepoint.queries)),
+        *(("warning", remark) for remark in unrepeatable_sources.remarks(savepoint.queries)),
     ]
     rows = [
         (

@@ -12,8 +12,8 @@ from pipelines.domain.errors import Conflict
 from pipelines.domain.holdings import HOLDINGS_FORMAT, Holding, Holdings, HoldingsPlan, Usable
 from pipelines.domain.ids import JobName, QueryName, SavepointId, folder_of
 from pipelines.domain.job_places import is_other_s3
-from pipelines.domain.replay import UNREPLAYABLE
 from pipelines.domain.savepoints import Manifest, QueryImage, Savepoint, SourceOffset
+from pipelines.domain.unrepeatable_sources import UNREPEATABLE
 from pipelines.savepoint import held_files, held_snapshots, held_tables, layout
 from pipelines.savepoint import holdings as documents
 from pipelines.savepoint.shelves import open_inside
@@ -92,8 +92,8 @@ def of_source(
         return held_tables.holding(of_table, asking.seen)
     if kind in MADE:
         return Holding(query, offset.source, Usable.YES, f"the source {kind} makes its rows anew")
-    if kind in UNREPLAYABLE:
-        return Holding(query, offset.source, Usable.UNKNOWN, UNREPLAYABLE[kind])
+    if kind in UNREPEATABLE:
+        return Holding(query, offset.source, Usable.UNKNOWN, UNREPEATABLE[kind])
     last = asking.told.get(image.query_id) or asking.told.setdefault(image.query_id, reported.told(context, image.query_id))
     of_itself = reported.of_source(image, offset, kind or f"source {offset.source}", last, asking.now_ms)
     return of_itself or Holding(

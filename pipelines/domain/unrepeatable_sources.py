@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from pipelines.domain.savepoints import QueryImage
 
-UNREPLAYABLE: Mapping[str, str] = {
+UNREPEATABLE: Mapping[str, str] = {
     "socket": "a socket gives no row twice, and Spark does not go on from its offset: the first batch of a fork or a resume fails "
     "(“Offsets committed out of order”)",
     "rate": "the source “rate” follows the clock: a fork or a resume first makes the rows of the time that has passed, in other batches "
@@ -19,8 +19,8 @@ UNREPLAYABLE: Mapping[str, str] = {
 def remarks(images: Iterable[QueryImage]) -> tuple[str, ...]:
     """A sentence for each source of each query that cannot give its rows again."""
     return tuple(
-        f"Query {image.query}: {UNREPLAYABLE[source]}."
+        f"Query {image.query}: {UNREPEATABLE[source]}."
         for image in images
         for source in dict.fromkeys(image.sources)
-        if source in UNREPLAYABLE
+        if source in UNREPEATABLE
     )
