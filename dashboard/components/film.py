@@ -23,7 +23,7 @@ _mount = st.components.v2.component("tidemark_film", js=module_loader("film.js")
 
 
 def film_strip(
-    pieces: Sequence[Piece], spaces: Mapping[SavepointId, SavepointSpace], zone: tzinfo, *, key: str, selected: str = ""
+    pieces: Sequence[Piece], spaces: Mapping[SavepointId, SavepointSpace], zone: tzinfo, *, key: str, selected: str
 ) -> str | None:
     """Draws the strip and returns the id of what was clicked, once: a savepoint, or `query:batch` of a thin frame."""
     data = {"name": key, "selected": selected, "pieces": [_piece(piece, spaces, zone) for piece in pieces]}

@@ -17,7 +17,7 @@ _mount = st.components.v2.component("tidemark_plan", js=module_loader("plan.js")
 HINT = "Click an operator: its metrics in this batch, and all that Spark says of it, stand here."
 
 
-def plan_graph(plan: QueryPlan, *, key: str, sink: str = "", sink_path: str = "") -> None:
+def plan_graph(plan: QueryPlan, *, key: str, sink: str, sink_path: str) -> None:
     """Draws `plan`; what is chosen in it survives every refresh."""
     label = f"Plan of query {plan.query}: {formats.plural(len(plan.nodes), 'operator')}, from its sources down to its sink"
     data = {**as_json(picture(plan, sink=sink, sink_path=sink_path)), "name": key, "label": label, "hint": HINT}

@@ -14,10 +14,10 @@ def version_tree(
     *,
     now_ms: float,
     key: str,
-    calm: bool = False,
-    selected: str = "",
-    against: str = "",
-    health: Mapping[str, tuple[str, str]] | None = None,
+    calm: bool,
+    selected: str,
+    against: str,
+    health: Mapping[str, tuple[str, str]],
 ) -> str | None:
     """Draws `families`. Returns a click once: the id of a savepoint, the name of a job (a click on the end of its lane), or
     `lineage.FOLDED` with the root of a family (a click on its folded lanes)."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dashboard.drawing.figures import BLUE, GREEN, ORANGE, RED, Chart, LegendEntry, encoded
-from dashboard.drawing.states import column, span
+from dashboard.drawing.states import column, numbered, span
 from pipelines.domain.state_differences import KeyChanges, StateDifference, TableDifference, WindowChanges
 
 HEIGHT = 170
@@ -24,8 +24,7 @@ def by_operator(difference: StateDifference) -> Chart:
 
 def by_partition(partitions: Mapping[int, KeyChanges]) -> Chart:
     """A stacked bar for each partition in which a key differs."""
-    axis = {"type": "linear", "tickformat": "d", "tickformatstops": [], "hoverformat": "d", "dtick": max(1, round(len(partitions) / 16))}
-    return _stacked("Keys that differ, by partition", partitions, axis, "partition")
+    return _stacked("Keys that differ, by partition", partitions, numbered(partitions), "partition")
 
 
 def by_window(windows: Sequence[WindowChanges]) -> Chart:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
+from typing import Any
 
 import numpy as np
 
@@ -32,11 +33,15 @@ def by_partition(partitions: Mapping[int, int]) -> Chart:
         "type": "bar", "name": "rows", "x": encoded(x), "y": encoded(y), "color": BLUE, "marker": {"color": colors}, "opacity": 0.85,
         "hovertemplate": "%{y:,.0f} rows",
     }  # fmt: skip
-    axis = {"type": "linear", "tickformat": "d", "tickformatstops": [], "hoverformat": "d", "dtick": max(1, round(len(partitions) / 16))}
     fullest, usual = formats.compact(max(partitions.values())), formats.compact(average)
     legend = (LegendEntry("fullest", fullest, max(colors)), LegendEntry("average", usual, GREEN, "dash"))
     summary = f"Rows by partition: {len(partitions)} partitions, the fullest has {times:.1f} times the average."
-    layout = {"xaxis": axis, "yaxis": {"tickformat": "~s", "nticks": 4}, "bargap": 0.25, "levels": [{"y": average, "color": GREEN}]}
+    layout = {
+        "xaxis": numbered(partitions),
+        "yaxis": {"tickformat": "~s", "nticks": 4},
+        "bargap": 0.25,
+        "levels": [{"y": average, "color": GREEN}],
+    }
     return Chart("Rows by partition", (trace,), layout, legend, summary=summary, height=HEIGHT)
 
 
@@ -53,6 +58,11 @@ def by_window(starts: Sequence[float], rows: Sequence[int], name: str, *, more: 
     layout = {"yaxis": {"tickformat": "~s", "nticks": 4}, "bargap": 0.25, "span": span(starts)}
     summary = f"{title}: {len(starts):,} windows, {sum(rows):,} rows."
     return Chart(title, (trace,), layout, legend, summary=summary, height=HEIGHT)
+
+
+def numbered(partitions: Sized) -> dict[str, Any]:
+    """An axis of partitions by their numbers."""
+    return {"type": "linear", "tickformat": "d", "tickformatstops": [], "hoverformat": "d", "dtick": max(1, round(len(partitions) / 16))}
 
 
 def span(starts: Sequence[float]) -> list[float]:

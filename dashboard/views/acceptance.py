@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
-from pipelines.domain import operator_places
+from pipelines.domain import placement_choices
 from pipelines.domain.verdicts import Verdict
 
 DROP_HELP = "The code has no place for it any more. It stays in the savepoint; the copy that this begins on is without it."
@@ -34,7 +34,7 @@ def accepted(verdict: Verdict | None, key: str) -> Accepted:
         return Accepted()
     told: dict[str, str] = {}
     names = dict.fromkeys(verdict.dropped)
-    for name, candidates in operator_places.choices(verdict).items():
+    for name, candidates in placement_choices.choices(verdict).items():
         free = [candidate for candidate in candidates if candidate not in told.values()]
         told[name] = _choice(name, free, key, may_drop=name not in names)
     map = {name: new for name, new in told.items() if new not in (UNSAID, DROPPED)}

@@ -8,13 +8,13 @@ from dataclasses import dataclass, fields, replace
 import streamlit as st
 
 from dashboard import navigation, permitted, session
-from dashboard.components.code_editor import syntax_diagnostics
 from dashboard.health import health_chip
 from dashboard.views import acceptance, changes, operations, probation, restore_plans, verdicts
 from dashboard.views.acceptance import Accepted
 from dashboard.views.commands import commands
 from dashboard.views.decisions import steps
 from dashboard.views.fork import code_changes, drafts, editor, form, trial
+from dashboard.views.fork import plans as fork_plans
 from dashboard.views.fork.drafts import Variant
 from dashboard.views.gone import found
 from dashboard.views.job import resume
@@ -150,8 +150,7 @@ def _outlook(name: str, detail: JobDetail, original: Version, savepoint: str, va
     try:
         change = changed(name, original, savepoint, variant)
         why_not = "" if _runs(detail) else resume.why_not(detail)
-        for diagnostic in syntax_diagnostics(variant.code, variant.script):
-            raise Invalid("version.syntax", f"Line {diagnostic.line}: {diagnostic.message}", "The editor marks the place.")
+        fork_plans.refuse_wrong(variant)
         if not why_not and change == Resume(name, from_savepoint=savepoint):
             why_not = f"Nothing is changed yet{'' if _runs(detail) else '; to go on with the same code, resume it'}."
         change = watched.on(change)

@@ -115,12 +115,10 @@ def _clone(
 
 def _log_entries(listing: Listing, batch: int) -> Iterator[Entry]:
     """Offsets and commits of the batch and of the one before it, which a restart reads to know where the batch began."""
-    for batch_id in (previous(listing, offsets.FOLDER, batch), batch):
-        if batch_id is not None:
-            yield from listing.with_companions(offsets.path(batch_id), "a restart reads it")
-    for batch_id in (previous(listing, commits.FOLDER, batch), batch):
-        if batch_id is not None:
-            yield from listing.with_companions(commits.path(batch_id), "a restart reads it")
+    for log in (offsets, commits):
+        for batch_id in (previous(listing, log.FOLDER, batch), batch):
+            if batch_id is not None:
+                yield from listing.with_companions(log.path(batch_id), "a restart reads it")
     if not has_previous(listing, batch):
         raise damage.missing(offsets.path(previous(listing, commits.FOLDER, batch) or batch - 1), f"a restart after batch {batch} reads it")
 

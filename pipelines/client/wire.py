@@ -69,7 +69,7 @@ class Answer(NamedTuple):
 class Wire:
     """Calls below `url`, showing `token`. Raises what the server raised, and Unavailable where no server answers, or strangely."""
 
-    def __init__(self, url: str, token: str = "", transport: httpx.BaseTransport | None = None, certificate: str = "") -> None:
+    def __init__(self, url: str, token: str, transport: httpx.BaseTransport | None, certificate: str) -> None:
         import httpx
 
         self.url, self.actor = url, ""

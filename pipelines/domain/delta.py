@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pipelines.domain.json_text import read_json
+from pipelines.domain.json_text import read_json, whole
 from pipelines.domain.moments import DAY_MS, HOUR_MS, MINUTE_MS
 
 DELTA = "delta"
@@ -56,7 +56,7 @@ def position_of(offset: str) -> Position | None:
         raw = read_json(offset)
         if not isinstance(raw, dict) or not {VERSION, INDEX, TABLE} <= raw.keys():
             return None
-        version, index = (_whole(raw[name]) for name in (VERSION, INDEX))
+        version, index = (whole(raw[name]) for name in (VERSION, INDEX))
     except ValueError:
         return None
     return Position(str(raw[TABLE]), version, max(0, index + 1), raw.get(SNAPSHOT) is True)
@@ -95,9 +95,3 @@ def _interval_ms(text: str) -> int | None:
     words = text.strip().lower().removeprefix("interval").strip()
     parts = _PART.findall(words)
     return sum(int(count) * _UNITS[unit] for count, unit in parts) if parts and not _PART.sub("", words).strip() else None
-
-
-def _whole(value: object) -> int:
-    if type(value) is not int:
-        raise ValueError(value)
-    return value

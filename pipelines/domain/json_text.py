@@ -24,3 +24,10 @@ def read_exactly(text: str | bytes) -> Any:
 def _number(text: str) -> float | str:
     number = float(text)
     return number if Decimal(repr(number)) == Decimal(text) else text
+
+
+def whole(value: object) -> int:
+    """`value` itself, which was read; raises ValueError where it is no whole number."""
+    if type(value) is not int:
+        raise ValueError(value)
+    return value

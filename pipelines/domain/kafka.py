@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pipelines.domain.json_text import read_json
+from pipelines.domain.json_text import read_json, whole
 
 KAFKA = "kafka"
 """Spark's name of the source and of the sink."""
@@ -76,15 +76,9 @@ def offsets_of(offset: str) -> Offsets | None:
         read = read_json(offset)
         if not isinstance(read, dict) or not read:
             return None
-        return {topic: {int(partition): _whole(at) for partition, at in parts.items()} for topic, parts in read.items()}
+        return {topic: {int(partition): whole(at) for partition, at in parts.items()} for topic, parts in read.items()}
     except (ValueError, AttributeError):
         return None
-
-
-def _whole(value: object) -> int:
-    if type(value) is not int:
-        raise ValueError(value)
-    return value
 
 
 def gaps(offsets: Offsets, seen: Mapping[str, Topic]) -> Iterator[Gap]:

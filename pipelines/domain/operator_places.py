@@ -9,8 +9,8 @@ either side. What is left is ambiguous where it could be matched, else it is dro
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from pipelines.domain import contracts
@@ -20,7 +20,6 @@ from pipelines.domain.conversions import CONVERTED
 from pipelines.domain.errors import Invalid
 from pipelines.domain.plannings import PlannedOperator
 from pipelines.domain.savepoints import QueryImage
-from pipelines.domain.verdicts import OperatorPair, Verdict
 
 LIMIT = "globalLimit"
 VARIABLES = {
@@ -74,47 +73,6 @@ def name_of(query: str, operator: int) -> str:
 def variable_name(query: str, operator: int, variable: str) -> str:
     """What a state variable is called: `counts.0.last`."""
     return f"{name_of(query, operator)}.{variable}"
-
-
-def choices(verdict: Verdict) -> Mapping[str, tuple[str, ...]]:
-    """Operators and state variables of a savepoint that nothing of the code goes on with, or only because the verdict was told so, by
-    name -> those of the code that could, by name."""
-    return {**_operator_choices(tuple(_untold(verdict))), **_variable_choices(verdict)}
-
-
-def _untold(verdict: Verdict) -> Iterator[OperatorPair]:
-    """The pairs of a verdict, those apart that the user put together."""
-    for pair in verdict.operators:
-        before, after = pair.before, pair.after
-        told = before is not None and verdict.told.get(name_of(pair.query, before.operator))
-        if before is None or after is None or told != name_of(pair.query, after.operator):
-            yield pair
-        else:
-            yield from (replace(pair, after=None), replace(pair, before=None))
-
-
-def _variable_choices(verdict: Verdict) -> Mapping[str, tuple[str, ...]]:
-    pairs = [(pair.query, pair.before, pair.after) for pair in verdict.operators]
-    goes_on = {name_of(query, old.operator): name_of(query, new.operator) for query, old, new in pairs if old and new}
-    told = {old: new for old, new in verdict.told.items() if VARIABLE.fullmatch(old)}
-    empty = (*told.values(), *(name for part in verdict.parts for name in part.empty))
-    gone = (*told, *(name for name in verdict.dropped if VARIABLE.fullmatch(name)))
-    fitting = {name: tuple(new for new in empty if _operator_of(new) == goes_on.get(_operator_of(name))) for name in gone}
-    return {name: names for name, names in fitting.items() if names}
-
-
-def _operator_of(variable: str) -> str:
-    return variable.rpartition(".")[0]
-
-
-def _operator_choices(every: Sequence[OperatorPair]) -> Mapping[str, tuple[str, ...]]:
-    olds = [(pair.query, pair.before) for pair in every if pair.before is not None and pair.after is None]
-    news = [(pair.query, pair.after) for pair in every if pair.after is not None and pair.before is None]
-    fitting = {
-        name_of(query, old.operator): tuple(name_of(of, new.operator) for of, new in news if (of, new.name) == (query, old.name))
-        for query, old in olds
-    }
-    return {name: names for name, names in fitting.items() if names}
 
 
 def check_told(images: Iterable[QueryImage], told: Mapping[str, str]) -> None:
@@ -185,7 +143,7 @@ def place(
     old = [operator for operator in kept if operator not in dropped]
 
     def free() -> tuple[list[int], list[int]]:
-        return [operator for operator in old if operator not in pairs.values()], [operator for operator in new if operator not in pairs]
+        return unpaired(old, new, pairs)
 
     called = [{operator: (planned.name, planned.alias) for operator, planned in of.items() if planned.alias} for of in (then, now)]
     pairs |= alone(*free(), called[0].get, called[1].get)
@@ -234,6 +192,11 @@ def _told(kept: Contract, new: Contract, dropped: Collection[int], told: Mapping
             message = f"Operator {old} is a {kept[old].name}, and operator {at} of the new code is a {new[at].name}"
             raise Invalid("map.operator", message, "State goes on as that of an operator of its own kind.")
         yield at, old
+
+
+def unpaired(old: Iterable[Name], new: Iterable[Name], pairs: Mapping[Name, Name]) -> tuple[list[Name], list[Name]]:
+    """Those before and now that `pairs` (now -> before) do not have."""
+    return [name for name in old if name not in pairs.values()], [name for name in new if name not in pairs]
 
 
 def alone(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pipelines.domain.errors import Invalid
-from pipelines.domain.operator_places import SOURCE, alone
+from pipelines.domain.operator_places import SOURCE, alone, unpaired
 from pipelines.domain.plannings import PlannedQuery, PlannedSource
 from pipelines.domain.savepoints import QueryImage
 
@@ -86,7 +86,7 @@ def place(query: str, old: Sources, new: Sources, drop: Collection[str] = (), to
     kept = [source for source in old if name_of(query, source) not in drop]
 
     def match(key: Callable[[str, PlannedSource], object]) -> None:
-        pairs.update(alone(*_free(kept, new, pairs), lambda source: key(source, old[source]), lambda source: key(source, new[source])))
+        pairs.update(alone(*unpaired(kept, new, pairs), lambda source: key(source, old[source]), lambda source: key(source, new[source])))
 
     is_named = not any(map(str.isdecimal, old)) and not any(map(str.isdecimal, new))
     if is_named:
@@ -96,9 +96,9 @@ def place(query: str, old: Sources, new: Sources, drop: Collection[str] = (), to
     match(lambda name, source: (name, *_reads(source)) if source.place else None)
     match(lambda _, source: _reads(source) if source.place else None)
     if not is_named and len(kept) == len(new) and not told_pairs:
-        free = set(_free(kept, new, pairs)[0])
+        free = set(unpaired(kept, new, pairs)[0])
         pairs |= {at: at for at in new if at in free and at not in pairs and _goes_on(old[at], new[at])}
-    before, after = _free(kept, new, pairs)
+    before, after = unpaired(kept, new, pairs)
     unclear = [source for source in before if any(_alike(old[source], new[at]) for at in after)]
     unclear_now = [at for at in after if any(_alike(old[source], new[at]) for source in before)]
     gone = tuple(source for source in old if source not in pairs.values() and source not in unclear)
@@ -142,7 +142,3 @@ def _goes_on(old: PlannedSource, new: PlannedSource) -> bool:
     """Whether the one, at the same place, starts at the offset of the other."""
     is_of_files = new.kind.lower() in FILES and bool(old.digest)
     return old.kind.lower() in ("", new.kind.lower()) and (not is_of_files or old.place == new.place)
-
-
-def _free(old: Collection[str], new: Collection[str], pairs: Mapping[str, str]) -> tuple[list[str], list[str]]:
-    return [source for source in old if source not in pairs.values()], [source for source in new if source not in pairs]

@@ -29,6 +29,12 @@ def catalog_conf(spec: RunSpec, environment: Mapping[str, str]) -> dict[str, str
     }
 
 
+def spark_home(environment: Mapping[str, str]) -> str:
+    """SPARK_HOME, or where the PySpark is that is installed here; empty for none."""
+    installed = find_spec("pyspark")
+    return environment.get("SPARK_HOME") or (os.path.dirname(installed.origin) if installed and installed.origin else "")
+
+
 def _read(path: str) -> bytes | None:
     return Path(path).read_bytes() if os.path.isfile(path) else None
 
@@ -46,7 +52,6 @@ def _configures(folder: Path) -> bool:
 
 def _configurations(environment: Mapping[str, str]) -> Iterator[Path]:
     """The folders that Spark's launcher puts before its jars."""
-    installed = find_spec("pyspark")
-    home = environment.get("SPARK_HOME") or (os.path.dirname(installed.origin) if installed and installed.origin else "")
+    home = spark_home(environment)
     spark = environment.get("SPARK_CONF_DIR") or (f"{home}/conf" if home else "")
     yield from (Path(folder) for folder in (spark, environment.get("HADOOP_CONF_DIR"), environment.get("YARN_CONF_DIR")) if folder)

@@ -10,9 +10,12 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from pipelines.domain.plain_json import rebuilt
+
+if TYPE_CHECKING:
+    from pipelines.domain.savepoints import QueryImage
 
 STORES_FILE = "stores.jsonl"
 RESULT_FILE = "result.json"
@@ -36,6 +39,11 @@ class Store:
     operator_name: str
     """As Spark's metadata has it (`stateStoreSave`, `symmetricHashJoin`, …); empty where the checkpoint does not say."""
     store: str
+
+    @classmethod
+    def of(cls, image: QueryImage, checkpoint: str, operator: int, operator_name: str, store: str) -> Self:
+        """One at the batch of an image, in a checkpoint of it."""
+        return cls(image.query, checkpoint, image.batch, image.provider, image.state_format, operator, operator_name, store)
 
     @property
     def is_index(self) -> bool:

@@ -35,7 +35,7 @@ def held(library: Storage, savepoint: SavepointId, now_ms: int, lives: process_m
     return tuple(mark.purpose for _, mark in _all(library, savepoint) if lives(mark, now_ms))
 
 
-def stale(library: Storage, savepoint: SavepointId, now_ms: int, lives: process_marks.Lives = process_marks.lives) -> tuple[str, ...]:
+def stale(library: Storage, savepoint: SavepointId, now_ms: int, lives: process_marks.Lives) -> tuple[str, ...]:
     """Paths of the leases whose process is gone."""
     return tuple(path for path, mark in _all(library, savepoint) if not lives(mark, now_ms))
 

@@ -63,7 +63,7 @@ def _of_key(placed: Placed, operator: Operator, at: int, asked: Asked, planning:
     if state_changes.is_left(placed, operator, at, planning, is_by_columns=is_by_columns):
         return
     contract = state_changes.contract(placed, folder)
-    was, is_now = migration.shape(placed.checkpoint, image, operator), migration.shape(str(contract), image, replace(operator, id=at))
+    was, is_now = _shapes(placed, operator, at, contract)
     made = _by_key(placed, operator, at, planning, was) if is_by_columns else None
     store = state_changes.store(placed, operator, at, operator.stores[0])
     target = Target(is_now, state_changes.described(contract, at), name=operator_places.name_of(image.query, at))
@@ -73,6 +73,12 @@ def _of_key(placed: Placed, operator: Operator, at: int, asked: Asked, planning:
         target = replace(target, never_null=deduplications.NEVER_NULL)
     before, after = (state_schema.ddl(read_json(shape.key)) for shape in (was, is_now))
     yield Change(image, replace(operator, id=at), store, target, before, after, made)
+
+
+def _shapes(placed: Placed, operator: Operator, at: int, contract: Path) -> tuple[Shape, Shape]:
+    """Of its first store, before and now."""
+    image = placed.known.image
+    return migration.shape(placed.checkpoint, image, operator), migration.shape(str(contract), image, replace(operator, id=at))
 
 
 def _by_key(placed: Placed, operator: Operator, at: int, planning: Planning, was: Shape) -> ByColumns:
@@ -86,7 +92,7 @@ def _of_group(placed: Placed, operator: Operator, at: int, asked: Asked, plannin
     """An applyInPandasWithState whose state has other columns; by a function also one that is computed otherwise."""
     known, image = placed.known, placed.known.image
     contract = state_changes.contract(placed, folder)
-    was, is_now = migration.shape(placed.checkpoint, image, operator), migration.shape(str(contract), image, replace(operator, id=at))
+    was, is_now = _shapes(placed, operator, at, contract)
     old, new = read_json(was.value), read_json(is_now.value)
     is_by_columns = asked.by == COLUMNS
     stays = is_by_columns or state_changes.is_left(placed, operator, at, planning, is_by_columns=False)
@@ -104,7 +110,7 @@ def _of_group(placed: Placed, operator: Operator, at: int, asked: Asked, plannin
 def _change(placed: Placed, operator: Operator, at: int, asked: Asked, planning: Planning, folder: Path) -> Iterator[Change]:
     """An aggregation, by windows of sessions or not, whose aggregates are others."""
     image, contract = placed.known.image, state_changes.contract(placed, folder)
-    was, is_now = migration.shape(placed.checkpoint, image, operator), migration.shape(str(contract), image, replace(operator, id=at))
+    was, is_now = _shapes(placed, operator, at, contract)
     then, now = planning.operators(OLD, image.query).get(operator.id), planning.operators(NEW, image.query).get(at)
     if now is None:
         raise Unsupported("migrate.refused", f"What operator {at} of query {image.query} computes is not known", "Leave it.")

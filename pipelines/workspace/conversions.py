@@ -41,7 +41,7 @@ def convert(context: Context, manifest: Manifest, version: Version, plan: Conver
 def task(manifest: Manifest, version: Version, conf: Mapping[str, str], plan: ConversionPlan, checkpoints: str) -> ConversionTask:
     """What the sandbox is asked for; raises Corrupt where the copy does not say what its stores are."""
     made = [
-        (Store(image.query, checkpoint, image.batch, image.provider, image.state_format, operator.id, operator.name, store), shape)
+        (Store.of(image, checkpoint, operator.id, operator.name, store), shape)
         for image in manifest.queries
         if image.query in plan.queries
         for checkpoint in [f"{checkpoints}/{folder_of(image.query)}"]

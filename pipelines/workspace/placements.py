@@ -165,7 +165,7 @@ def _empty(
             shape = conversion.shape(storage, files, image, operator, name, prefixes.get(name, 0))
             if operator.name == LIMIT or not read_json(shape.key)["fields"]:
                 shape = replace(shape, partitions=1)  # whatever Spark's metadata says
-        yield Store(image.query, checkpoint, image.batch, image.provider, image.state_format, operator.id, operator.name, name), shape
+        yield Store.of(image, checkpoint, operator.id, operator.name, name), shape
 
 
 def _of_families(image: QueryImage, operator: Operator, contract: Path, files: Listing, store: str) -> Shape:

@@ -105,7 +105,7 @@ def _stores(manifest: Manifest, checkpoints: Path) -> Iterator[Store]:
         for operator in image.operators:
             for store in operator.stores:
                 at = str(checkpoints / folder_of(image.query))
-                yield Store(image.query, at, image.batch, image.provider, image.state_format, operator.id, operator.name, store)
+                yield Store.of(image, at, operator.id, operator.name, store)
 
 
 def _counts(context: Context, manifest: Manifest, counted: Counted) -> tuple[tuple[StateCount, ...], list[StoreRows]]:

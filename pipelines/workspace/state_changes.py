@@ -34,7 +34,7 @@ class Change:
 def store(placed: Placed, operator: Operator, at: int, name: str) -> Store:
     """A store of the operator, which has the number `at` by then."""
     image = placed.known.image
-    return Store(image.query, placed.checkpoint, image.batch, image.provider, image.state_format, at, operator.name, name)
+    return Store.of(image, placed.checkpoint, at, operator.name, name)
 
 
 def contract(placed: Placed, folder: Path) -> Path:

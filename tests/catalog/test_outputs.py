@@ -467,7 +467,6 @@ def test_texts_of_csv_are_those_that_spark_wrote(tmp_path: Path, written: str) -
     assert (others.rows_a, others.equal) == (len(rows), len(rows) - apart) and "ackslashes" not in others.note
 
 
-NUMBERED = tuple(f"column{n}" for n in range(10))
 LINES_OF_FILES: dict[str, tuple[list[str], list[str], tuple[int, ...], tuple[str, ...], str]] = {
     "texts alone": (["x,y\n", "z,w\n"], ["x,q\nz,w\n"], (2, 2, 1), ("column0", "column1"), ""),
     "one row": (["x\n"], ["y\n"], (1, 1, 0), ("column0",), ""),

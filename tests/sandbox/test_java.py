@@ -14,7 +14,6 @@ from pipelines.domain.runtimes import OWN, Spark
 from pipelines.sandbox import classes, environment
 from pipelines.sandbox.java import VECTOR, is_usable, java_home
 
-ROOT = Path(__file__).resolve().parents[2]
 NO_PATH = {"PATH": ""}
 
 

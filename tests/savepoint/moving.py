@@ -18,7 +18,6 @@ COMPACT = 9
 NO_MORE_SINGLE = 11
 """From this oldest batch on nothing retained reads the log entries before the compaction, not even where a batch had no data."""
 NUMBERED = re.compile(r"\.?([0-9]+)(?:_[0-9a-zA-Z-]+)?(?:\.[a-z.]+)?")
-LOGS = ("offsets", "commits", "sources")
 
 
 class MovingJob:

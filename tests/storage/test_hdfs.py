@@ -26,7 +26,6 @@ from tests.hadoop import Hdfs
 from tests.storage.web_hdfs import Gate, serving
 
 ROOT = Path(__file__).parents[2]
-NAME = "nn:8020"
 SITE = {"fs.defaultFS": "hdfs://nn:8020", "dfs.namenode.http-address": "nn:9870"}
 PAIR = {
     "fs.defaultFS": "hdfs://lake",

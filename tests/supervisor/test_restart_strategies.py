@@ -16,7 +16,6 @@ from pipelines.domain.restarts import FailedBatch, Failure, RestartDecision, dec
 HOUR_MS = 3_600_000
 DRIVER_MS = 5_000
 """How long a driver takes to come up and fail."""
-BATCH = FailedBatch(QueryName("counts"), 7)
 
 
 def life(

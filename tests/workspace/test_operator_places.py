@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain import operator_places, verdicts
+from pipelines.domain import operator_places, placement_choices, verdicts
 from pipelines.domain.contracts import Contract, Keeps
 from pipelines.domain.errors import Invalid
 from pipelines.domain.ids import QueryName, SavepointId, VersionId
@@ -124,24 +124,24 @@ def test_an_operator_that_stands_alone_may_go_on_as_one_of_its_kind() -> None:
     operator, other = OperatorPlan(0, "dedupe"), OperatorPlan(1, "dedupe")
     alone = [OperatorPair(query, operator, None) for query in "qr"]
     taken = OperatorPair("q", OperatorPlan(2, "agg"), OperatorPlan(2, "agg"))
-    assert operator_places.choices(verdict(*alone, taken, OperatorPair("q", None, other))) == {"q.0": ("q.1",)}
-    assert operator_places.choices(verdict(taken, OperatorPair("q", OperatorPlan(3, "agg"), None), OperatorPair("q", None, other))) == {}
+    assert placement_choices.choices(verdict(*alone, taken, OperatorPair("q", None, other))) == {"q.0": ("q.1",)}
+    assert placement_choices.choices(verdict(taken, OperatorPair("q", OperatorPlan(3, "agg"), None), OperatorPair("q", None, other))) == {}
 
 
 def test_what_goes_on_because_the_verdict_was_told_so_may_go_on_as_another() -> None:
     together = OperatorPair("q", OperatorPlan(0, "dedupe"), OperatorPlan(1, "dedupe"))
     other = OperatorPair("q", None, OperatorPlan(0, "dedupe"))
-    assert operator_places.choices(verdict(together, other)) == {}
-    assert operator_places.choices(replace(verdict(together, other), told={"q.0": "q.1"})) == {"q.0": ("q.1", "q.0")}
+    assert placement_choices.choices(verdict(together, other)) == {}
+    assert placement_choices.choices(replace(verdict(together, other), told={"q.0": "q.1"})) == {"q.0": ("q.1", "q.0")}
 
 
 def test_a_state_variable_that_is_dropped_may_go_on_as_one_that_begins_empty_of_the_same_operator() -> None:
     moved, other = (OperatorPair("q", OperatorPlan(old, "tws"), OperatorPlan(new, "tws")) for old, new in ((0, 1), (1, 0)))
     part = Part("q", 1, "tws", Outcome.PARTLY_KEPT, (), dropped=("q.0.last", "q.0"), empty=("q.1.newest", "q.0.newest"))
     judged = replace(verdict(moved, other), parts=(part,))
-    assert operator_places.choices(judged) == {"q.0.last": ("q.1.newest",)}
+    assert placement_choices.choices(judged) == {"q.0.last": ("q.1.newest",)}
     told = replace(judged, parts=(replace(part, dropped=(), empty=()),), told={"q.0.last": "q.1.newest"})
-    assert operator_places.choices(told) == {"q.0.last": ("q.1.newest",)}
+    assert placement_choices.choices(told) == {"q.0.last": ("q.1.newest",)}
 
 
 def verdict(*pairs: OperatorPair) -> Verdict:

@@ -10,7 +10,7 @@ from dashboard import once, permitted, session
 from dashboard.views.alerts import forms, lists
 from dashboard.views.commands import commands
 from dashboard.views.live import live, live_switch
-from dashboard.widgets import chip, command, confirm, empty_state, errors_shown, page_header, section
+from dashboard.widgets import chip, command, confirm, errors_shown, page_header, section
 from pipelines.domain.access import Role
 from pipelines.domain.alerts import Alerts, ChannelSeen
 from pipelines.verbs.alerts import ShowAlerts
@@ -50,8 +50,7 @@ def _draw() -> None:
 
 
 def _none() -> None:
-    says = "A rule says when an alert fires: while a job has a finding, such as failed, or while a figure is beyond a threshold."
-    with empty_state("No rules yet", says, key="alerts"):
+    with lists.no_rules():
         command("python -m pipelines alert set failed --when failed")
 
 

@@ -51,12 +51,17 @@ def _outlook(manifest: Manifest, variant: Variant, name_twice: bool) -> Outlook:
             raise AlreadyExists("job.exists", f"Two variants are called {variant.name}", "Give each a name of its own.")
         if not variant.code.strip():
             raise Invalid("fork.no_code", NO_CODE, "Load its script into the editor, or paste it.")
-        for diagnostic in syntax_diagnostics(variant.code, variant.script):
-            raise Invalid("version.syntax", f"Line {diagnostic.line}: {diagnostic.message}", "The editor marks the place.")
+        refuse_wrong(variant)
         plan = session.workspace().plan(fork_from(manifest.id, variant.asked()))
     except TidemarkError as error:
         return Outlook(variant, None, error)
     return Outlook(variant, plan, None)
+
+
+def refuse_wrong(variant: Variant) -> None:
+    """Raises Invalid (`version.syntax`) for code that Python does not read."""
+    for diagnostic in syntax_diagnostics(variant.code, variant.script):
+        raise Invalid("version.syntax", f"Line {diagnostic.line}: {diagnostic.message}", "The editor marks the place.")
 
 
 def refused(every: Sequence[Outlook], draft: Draft) -> str:

@@ -9,7 +9,7 @@ from dashboard.components.table import table
 from dashboard.drawing.figures import TimeMark
 from dashboard.views import events
 from dashboard.views.alerts import forms, lists
-from dashboard.widgets import empty_state, section
+from dashboard.widgets import section
 from pipelines.domain.access import Role
 from pipelines.verbs.alerts import ShowAlerts
 from pipelines.verbs.system import ListEvents
@@ -31,8 +31,7 @@ def draw(name: str, now: float) -> None:
     if shown.rules:
         lists.rules(shown, "Rules", "a rule of this job replaces the one of the same name for every job")
     else:
-        says = "A rule says when an alert fires: while a job has a finding, such as failed, or while a figure is beyond a threshold."
-        with empty_state("No rules yet", says, key="alerts"):
+        with lists.no_rules():
             pass
     happened = session.shared(ListEvents(name, HISTORY, kind="alert"))
     if happened:

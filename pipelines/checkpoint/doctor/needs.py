@@ -48,7 +48,7 @@ class Walker:
     A file with broken content counts as there: files that it would name are left out, and the check of its content reports it.
     """
 
-    def __init__(self, storage: Storage, listing: Listing, told: int = 0) -> None:
+    def __init__(self, storage: Storage, listing: Listing, told: int) -> None:
         self._storage = storage
         self._told = told
         self._listing = listing

@@ -32,7 +32,7 @@ def _differences(here: Here, question: Diff, answer: Differences) -> Shown:
     return Shown(answer, differences_text(answer, whole=here.words["whole"]))
 
 
-def differences_text(differences: Differences, *, whole: bool = False) -> str:
+def differences_text(differences: Differences, *, whole: bool) -> str:
     """Both heads, then a table for each section that differs (for every one with `whole`), then what is the same."""
     same = [section.name for section in differences.sections if section.compared and not section.differing]
     unknown = [section.name for section in differences.sections if not section.compared]

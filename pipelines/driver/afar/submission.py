@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
 
 from pipelines.domain import kubernetes, segments, yarn
@@ -14,6 +12,7 @@ from pipelines.domain.masters import CLUSTER_MODE, DEPLOY_MODE, is_kubernetes, r
 from pipelines.domain.run_specs import RunSpec
 from pipelines.driver import outside, submit
 from pipelines.driver.afar import packing
+from pipelines.driver.catalog_conf import spark_home
 from pipelines.driver.run import read_spec
 
 ENTRY = "tidemark_driver.py"
@@ -45,9 +44,7 @@ def submit_run(folder: Path, environment: Mapping[str, str]) -> int:
 
 def submitter(environment: Mapping[str, str]) -> str:
     """Spark's own command: of SPARK_HOME, or of the PySpark that is installed here."""
-    installed = find_spec("pyspark")
-    home = environment.get("SPARK_HOME") or (os.path.dirname(installed.origin) if installed and installed.origin else "")
-    return f"{home}/bin/spark-submit"
+    return f"{spark_home(environment)}/bin/spark-submit"
 
 
 def _conf(spec: RunSpec, environment: Mapping[str, str], archive: Path, modules: str) -> dict[str, str]:

@@ -141,7 +141,7 @@ def _in_sandbox(
 ) -> ReadRows:
     image = next(candidate for candidate in manifest.queries if candidate.query == table.query)
     at = str(checkpoints / folder_of(table.query))
-    store = Store(image.query, at, image.batch, image.provider, image.state_format, table.operator, table.name, table.store)
+    store = Store.of(image, at, table.operator, table.name, table.store)
     version = manifest.version
     task = ReadTask(
         TASK_FORMAT,

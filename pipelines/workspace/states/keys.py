@@ -80,7 +80,7 @@ def _look_up(context: Context, point: StatePoint, change: LookUpKey, ticket: Tic
 def _task(context: Context, held: Held, image: QueryImage, table: StateTable, change: LookUpKey, folder: Path) -> LookUpTask:
     version = held.manifest.version
     at = str(folder / "checkpoints" / folder_of(table.query))
-    store = Store(image.query, at, image.batch, image.provider, image.state_format, table.operator, table.name, table.store)
+    store = Store.of(image, at, table.operator, table.name, table.store)
     conf = run_confs.confs(context, version)
     return LookUpTask(TASK_FORMAT, f"{table.query} (state)", version.master, conf, store, table.read_as, table.partitions, change.key)
 
