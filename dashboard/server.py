@@ -128,7 +128,7 @@ app = App(
     routes=[
         Route("/assets/{name}", serve_asset),
         Mount("/api", app=api),
-        Route("/metrics", api, methods=["GET"]),
+        Route("/metrics", api),
         Route("/flink/v1/{path:path}", api),
         Route(readiness.PATH, api.readiness.answer),
         *downloads.routes(),

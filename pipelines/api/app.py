@@ -25,7 +25,7 @@ DESCRIPTION = """
 Savepoints for Spark Structured Streaming: watch jobs, take savepoints, fork them with changed code, compare.
 
 * Times are epoch milliseconds, durations milliseconds, sizes bytes, rates rows a second; each name says which (`_ms`, `bytes`).
-* A POST says `Content-Type: application/json`, also where it has no body: a page of another site cannot send that.
+* A POST says `Content-Type: application/json`, also where it has no body: a page of another site cannot send that. Without it is 415.
 * Every call shows a token (`Authorization: Bearer`); one that its role does not allow is answered 403 (`access.role`).
 * Any call may be answered 401 (no token that lets in), 403 (another site's page), 405 (not with this method), 408 (the request arrives too
   slowly), 413 (it is too large), 421 (this server has another name) or 503 (it has not started yet). A standby answers every change, and

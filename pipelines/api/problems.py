@@ -18,6 +18,10 @@ TYPES = f"/api{PLACE}"
 """The page that says what each type of problem means; a type is its anchor on it."""
 
 
+OWN_STATUS = {"request.content_type": 415}
+"""Code -> HTTP status, where that says more than the status of its group."""
+
+
 @dataclass(frozen=True)
 class ErrorDetail:
     """What went wrong: `group` decides status and exit code, `code` is for programs, `message` and `hint` for people."""
@@ -42,11 +46,12 @@ class ProblemDetails:
 
 
 def content(error: TidemarkError, path: str, status: int | None = None) -> dict[str, Any]:
-    """The body for `error` of a request for `path`, with the status of its group unless another is given."""
+    """The body for `error` of a request for `path`, with the status of its code, else of its group, unless another is given."""
+    status = status or OWN_STATUS.get(error.code) or STATUS_AND_EXIT_CODES[error.group][0]
     return {
         "type": f"{TYPES}#{error.group}",
         "title": meaning(error.group),
-        "status": status or STATUS_AND_EXIT_CODES[error.group][0],
+        "status": status,
         "detail": error.message,
         "instance": quote(path),
         **error.as_json(),

@@ -73,7 +73,12 @@ def _masked_arg(before: str, argument: str) -> str:
         return f"{name}={MASK}"
     if before.startswith("-") and "=" not in before and SECRET.search(before) and not argument.startswith("--"):
         return MASK
-    return PASSWORD.sub(rf"\g<1>{MASK}@", argument)
+    return without_passwords(argument)
+
+
+def without_passwords(text: str) -> str:
+    """A text whose addresses show no password: an error of a client quotes those that its environment names."""
+    return PASSWORD.sub(rf"\g<1>{MASK}@", text)
 
 
 def given(option: str, value: V) -> V | str:

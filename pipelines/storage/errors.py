@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pipelines.domain.errors import NotFound, TidemarkError, Unavailable
+from pipelines.domain.secrets import without_passwords
 from pipelines.storage import paths
 
 HINTS = {
@@ -116,10 +117,11 @@ def translated(error: Exception, path: str) -> TidemarkError:
     code = ANSWERS.get(answer) or next((CLIENTS[name] for name in _classes(error) if name in CLIENTS), None)
     if code is None and isinstance(error, OSError):
         return _of_system(error, path)
+    words = without_passwords(str(error))
     if code is None:
-        message = f"{path}: {type(error).__name__}: {error}"
+        message = f"{path}: {type(error).__name__}: {words}"
         return Unavailable("storage.failed", message, "The storage's client failed; check its address and credentials.")
-    return _unavailable(code, path, str(error))
+    return _unavailable(code, path, words)
 
 
 def answered(answer: str, path: str, message: str) -> TidemarkError:

@@ -18,7 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from dashboard.assembly import Api
+from dashboard import server
 from pipelines.api.app import create_api
 from pipelines.api.metrics import documented
 from pipelines.domain.errors import Unavailable
@@ -127,19 +127,19 @@ def test_a_scrape_that_cannot_be_answered_fails(client: httpx.Client, face: Fake
     assert "catalog.busy" in answer.text
 
 
-def test_prometheus_finds_it_where_it_looks(face: FakeFace) -> None:
-    """The server's own route, as `dashboard/server.py` has it: no prefix."""
-    place = Api()
-    place.app = create_api(face)
-    transport = httpx.ASGITransport(Starlette(routes=[Route("/metrics", place, methods=["GET"])]))
+def test_prometheus_finds_it_where_it_looks(face: FakeFace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server's own route: no prefix."""
+    monkeypatch.setattr(server.api, "app", create_api(face))
+    own = [route for route in server.app._user_routes if isinstance(route, Route) and route.path == "/metrics"]
+    transport = httpx.ASGITransport(Starlette(routes=own))
 
-    async def ask() -> tuple[str, int]:
+    async def ask() -> tuple[str, httpx.Response]:
         async with httpx.AsyncClient(transport=transport, base_url="http://tests") as client:
-            return (await client.get("/metrics")).text, (await client.post("/metrics")).status_code
+            return (await client.get("/metrics")).text, await client.post("/metrics")
 
     text, posted = asyncio.run(ask())
     assert "tidemark_job_state" in text
-    assert posted == 405
+    assert (posted.status_code, posted.headers["content-type"]) == (405, "application/problem+json")
 
 
 def expressions(of: Any) -> list[str]:

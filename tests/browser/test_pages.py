@@ -116,6 +116,16 @@ def test_long_names_fit_a_phone_and_are_told_apart_by_their_ends(watched: Watche
     assert page.get_by_test_id("stMain").evaluate("(it) => it.scrollWidth <= it.clientWidth")
 
 
+@pytest.mark.parametrize("options", [("--busy", "--failing"), ("--long",)], ids=["long states", "long names"])
+def test_a_laptop_shows_the_table_of_jobs_whole(watched: Watched, faked_server: Faked, options: tuple[str, ...]) -> None:
+    url, page = faked_server.arrange(*options, "--still"), watched.page
+    watched.open(f"{url}/", "[data-testid=table-jobs] tbody tr")
+    for across in (1440, 1536, 1600):
+        page.set_viewport_size({"width": across, "height": 1000})
+        watched.rest()
+        assert page.get_by_test_id("table-jobs").evaluate("(it) => it.scrollWidth <= it.clientWidth"), f"at {across} px it scrolls"
+
+
 def test_both_sides_of_a_comparison_stand_on_a_phone(watched: Watched, fakes: str) -> None:
     watched.page.set_viewport_size({"width": 390, "height": 844})
     watched.open(f"{fakes}/versions?savepoint=sp-000000000002&with=sp-000000000003", ".tm-both.tm-apart")

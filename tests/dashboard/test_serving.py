@@ -54,7 +54,7 @@ def test_what_cannot_be_served_is_said_in_words(tmp_path: Path, capsys: pytest.C
 @pytest.mark.parametrize(
     ("address", "marker", "code", "words"),
     [
-        ("127.0.0.1", '{"format": 99, "id": "w", "created_ms": 1}', 8, "newer"),
+        ("127.0.0.1", '{"format": 99, "id": "w", "created_ms": 1}', 8, "Update Tidemark"),
         ("127.0.0.1", "{", 7, "workspace.json is damaged"),
         ("0.0.0.0", "", 8, "SSH tunnel"),
     ],

@@ -382,6 +382,10 @@ def test_an_endpoint_where_nobody_listens(s3_url: str, monkeypatch: pytest.Monke
     servers.hurry(monkeypatch)
     changed(monkeypatch, AWS_ENDPOINT_URL=f"http://127.0.0.1:{port}")
     assert refusal(s3_url) == {("storage.unreachable", True)}
+    changed(monkeypatch, AWS_ENDPOINT_URL=f"http://me:hunter2@127.0.0.1:{port}")
+    with pytest.raises(Unavailable) as caught:
+        open_storage(s3_url).read("a")
+    assert f"127.0.0.1:{port}" in caught.value.message and "hunter2" not in caught.value.message
 
 
 @pytest.fixture
