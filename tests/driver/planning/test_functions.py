@@ -153,9 +153,58 @@ HELPED = "from shop.helper import g\ndef f(x):\n    return g(x)\n"
 ON_IMPORT = {
     "shop/__init__.py": "",
     "shop/settings.py": "import decimal\n'A text.'\ndef adjust():\n    decimal.getcontext().prec = 7\n",
+    "shop/told.py": """
+import colorsys, decimal, functools, string
+def put(function):
+    string.Template.put = function
+    return function
+def around(factor):
+    def decorator(function):
+        @functools.wraps(function)
+        def inner(x):
+            return factor * function(x)
+        return inner
+    return decorator
+@put
+def hidden(x):
+    return x - 11
+@around(3)
+def unused(x):
+    return x - 12
+class Told:
+    def __init_subclass__(cls):
+        string.Template.told = cls
+class Meta(type):
+    def __init__(cls, name, bases, inside):
+        string.Template.made = cls
+class First(Told):
+    RATE = 13
+class Second(metaclass=Meta):
+    class Inner(Told):
+        RATE = 14
+    RATE = 15
+class Plain:
+    RATE = 16
+    @property
+    def rate(self):
+        return 17
+    @rate.setter
+    def rate(self, rate):
+        self.RATE = rate - 18
+def seven():
+    decimal.getcontext().prec = 19
+class Made:
+    adjust = staticmethod(seven)
+NOTHING = Made.adjust()
+def default(x=seven()):
+    return x
+with decimal.localcontext(decimal.Context(prec=20)):
+    pass
+""",
     "shop/helper.py": """
 import colorsys, string
 import logging
+from . import told
 from typing import TYPE_CHECKING
 from . import settings
 colorsys.rgb_to_hls = lambda *parts: 1
@@ -190,6 +239,15 @@ def other():
         ("helper", "return TABLE", "return 1, TABLE", False),
         ("helper", 'print("run")', 'print("ran")', False),
         ("helper", "logger =", "log =", False),
+        ("told", "x - 11", "x + 11", True),
+        ("told", "x - 12", "x + 12", False),
+        ("told", "RATE = 13", "RATE = 3", True),
+        ("told", "RATE = 14", "RATE = 4", True),
+        ("told", "RATE = 15", "RATE = 5", True),
+        ("told", "RATE = 16", "RATE = 6", False),
+        ("told", "rate - 18", "rate + 18", False),
+        ("told", "prec = 19", "prec = 9", True),
+        ("told", "x=seven()", "x=7", True),
         ("helper", "append('a')", "append('b')", False),
         ("settings", "'A text.'", "'Another text.'", False),
     ],
