@@ -122,7 +122,8 @@ class Stage:
         with alone(spec, self._told), Uses(Path(spec.script).parent) as uses:
             opened.note(spec)
             failure = self._played(spec)
-            return Planned(tuple(planner.planned), failure, uses.packages(), {**uses.files(), **opened.files()})
+            files = {**uses.files(), **opened.files()}
+            return Planned(tuple(planner.planned), failure, uses.packages(), files, opened.variables())
 
     def _played(self, spec: RunSpec) -> Failure | None:
         try:
