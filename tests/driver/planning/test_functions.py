@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from pipelines.domain.run_specs import RunSpec
 from pipelines.driver.planning.functions import Reading, digest
+from pipelines.driver.planning.own import Own
 
 CODE = """
 import numpy, os, random, re, datetime
@@ -421,6 +423,41 @@ def test_a_text_that_names_a_file_is_never_the_same_but_for_files_of_the_version
         for code in (f"def f(x):\n    return x.run({text!r})\n", f"P = [{text!r}]\ndef f(x):\n    return P\n"):
             scope: dict[str, Any] = {"__name__": "__main__"}
             exec(compile(code, "script.py", "exec"), scope)
-            reading = Reading(str(model.parent))
+            reading = Reading(own_of(model.parent, tmp_path / "output"))
             reading.form(scope["f"], "")
             assert bool(reading.gaps) == has_gap, (code, reading.gaps)
+
+
+def own_of(version: Path, output: Path) -> Own:
+    texts = dict.fromkeys(("run", "job", "version", "master", "checkpoints"), "")
+    return Own(RunSpec(format=1, script=str(version / "job.py"), output=str(output), args=(), conf={}, **texts))
+
+
+@pytest.mark.parametrize(
+    ("made", "is_same"),
+    [
+        ("'{output}/models'", True),
+        ("pathlib.Path('{output}')", True),
+        ("pathlib.Path('{code}') / 'model.bin'", True),
+        ("['{output}']", True),
+        ("'{output}-other/models'", False),
+        ("'{sides}'", False),
+    ],
+)
+def test_folders_of_a_sides_own_are_no_change(made: str, is_same: bool, tmp_path: Path) -> None:
+    digests, readings = [], []
+    for side in ("old", "new"):
+        version, output = tmp_path / side / "code", tmp_path / side / "output"
+        for folder in (version, output / "models"):
+            folder.mkdir(parents=True)
+        (version / "model.bin").write_bytes(b"")
+        text = made.format(output=output, code=version, sides=output.parent)
+        scope: dict[str, Any] = {"__name__": "__main__"}
+        exec(compile(f"import pathlib\nPLACE = {text}\ndef f(x):\n    return PLACE\n", "script.py", "exec"), scope)
+        readings.append(Reading(own_of(version, output)))
+        digests.append(digest(readings[-1].form(scope["f"], "")))
+    assert (digests[0] == digests[1]) == is_same
+    assert not is_same or (not readings[0].gaps and readings[0].parts == readings[1].parts)
+    scope = {"__name__": "__main__"}
+    exec(compile("PLACE = '{output}/models'\ndef f(x):\n    return PLACE\n", "script.py", "exec"), scope)
+    assert digest(Reading(own_of(tmp_path, tmp_path)).form(scope["f"], "")) not in digests, "a text that only looks like one"
