@@ -1,5 +1,5 @@
-"""What code runs on beside itself: the interpreter, its Java, the installed packages, files that it reads, the time zone. Noted by the
-driver, kept with each savepoint, and compared where changed code, or the same on another day, is to be called the same."""
+"""What code runs on beside itself: the interpreter, its Java, the installed packages, files and variables that it reads, the time zone.
+Noted by the driver, kept with each savepoint, and compared where changed code, or the same on another day, is to be called the same."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ class Installed:
     """Path of a file outside of the version that the script had opened to read it when its newest query started -> SHA-256, or `unread`."""
     time_zone: str = ""
     """Of the machine or the environment: `Europe/Berlin`; empty where it was not noted."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Name of an environment variable that the script had read by then -> its value before the script, as `read_variables` conceals it."""
 
 
 def other_java(then: Installed | None, java: str) -> Iterator[str]:

@@ -116,6 +116,8 @@ class Planned:
     """What its code imports, as `Installed.packages`."""
     files: Mapping[str, str] = field(default_factory=dict)
     """Files of this machine that are among it -> SHA-256."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Environment variables that it read, as `Installed.variables`."""
 
     def find(self, query: str) -> PlannedQuery | None:
         """The query of this name; None where the code does not start it."""
@@ -137,6 +139,16 @@ class Planning:
     def side(self, name: str) -> Planned:
         """What one code starts; nothing where it was not planned."""
         return self.sides.get(name, Planned())
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """Those of both sides, as `Planned.files`."""
+        return {path: noted for side in self.sides.values() for path, noted in side.files.items()}
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """Those of both sides, as `Planned.variables`."""
+        return {name: noted for side in self.sides.values() for name, noted in side.variables.items()}
 
     def operators(self, side: str, query: str) -> Mapping[int, PlannedOperator]:
         """The operators of a query by their numbers; none where the side does not start it."""

@@ -45,7 +45,7 @@ def check(master: str, args: Sequence[str], conf: Mapping[str, str], *, is_sql: 
     code runs elsewhere."""
     referred = referring(conf)
     kept = [text for text in (*args, *referred.values()) if within(text)]
-    for kind, name in _references(kept):
+    for kind, name in named(kept):
         is_whole = VARIABLE.fullmatch(name) if kind == "env" else name.startswith("/") and "\0" not in name
         if not is_whole:
             raise Invalid("secret.reference", f"{{{kind}:{name}}} is no reference to a secret", "Write {env:NAME} or {file:/whole/path}.")
@@ -67,12 +67,12 @@ def resolved(text: str, environment: Mapping[str, str], read: Read) -> str:
 
 def values(texts: Iterable[str], environment: Mapping[str, str], read: Read) -> Iterator[str]:
     """The value of each reference in `texts`; raises what `resolved` does."""
-    return (_value(kind, name, environment, read) for kind, name in dict.fromkeys(_references(texts)))
+    return (_value(kind, name, environment, read) for kind, name in dict.fromkeys(named(texts)))
 
 
 def by_value(texts: Iterable[str], environment: Mapping[str, str], read: Read) -> dict[str, str]:
     """Each value that `texts` refer to, with its reference; raises what `resolved` does."""
-    return {_value(kind, name, environment, read): f"{{{kind}:{name}}}" for kind, name in _references(texts)}
+    return {_value(kind, name, environment, read): f"{{{kind}:{name}}}" for kind, name in named(texts)}
 
 
 def redaction(conf: Mapping[str, str], default: str) -> dict[str, str]:
@@ -81,7 +81,8 @@ def redaction(conf: Mapping[str, str], default: str) -> dict[str, str]:
     return {REDACTION: "|".join((f"(?:{conf.get(REDACTION, default)})", *names))} if names else {}
 
 
-def _references(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
+def named(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The references in `texts`, as (`env` or `file`, name)."""
     return ((match[1], match[2]) for text in texts for match in _REFERENCE.finditer(text))
 
 

@@ -1,14 +1,21 @@
-"""The files that a script's own code reads: a configuration, rules, a schema. What it makes of them is in its plans, and in no code."""
+"""What a script's own code reads: files, as a configuration, rules, a schema, and environment variables. What it makes of them is in its
+plans, and in no code."""
 
 from __future__ import annotations
 
 import os
+import re
+import secrets
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
+from pipelines.domain import read_variables, references
 from pipelines.domain.installed import Installed, unread
 from pipelines.domain.run_specs import RunSpec
 from pipelines.driver import installed
@@ -16,24 +23,45 @@ from pipelines.driver import installed
 THE_MACHINES = ("/usr/", "/proc/", "/sys/", "/lib")
 IMPORTS = "<frozen importlib"
 MADE = os.O_CREAT | os.O_TRUNC
+DATABASE = "sqlite3.connect"
+"""Python's event of a database that C opens."""
+CODE = (".py", ".sql")
+IN_SQL = re.compile(r"\$\{env:([^{}]+)\}")
+"""A variable that Spark itself puts into a statement (VariableSubstitution)."""
 _noted: dict[str, None] = {}
+_variables: set[str] = set()
+_passed: set[str] = set()
+"""Variables of one process alone that a list of all has told the name of: who asks for their values next may only be looking through."""
+_outside: dict[str, str] = {}
 _apart: list[str] = []
+_sparks: list[str] = []
+_SALT = secrets.token_hex(8)
 
 
 def note(spec: RunSpec) -> None:
-    """From now on the files are noted that the script opens to read them, by itself or through a library. None of them are those of its
-    version, which are compared by their bytes, and what the job writes itself."""
+    """From now on the files are noted that the script opens to read them, by itself or through a library, and the variables that it asks
+    for. No files are those of its version, which are compared by their bytes, and what the job writes itself."""
     if not _apart:
         sys.addaudithook(_hear)  # it cannot be taken away again
-    _noted.clear()
+        _listen(type(os.environ))
+        _sparks[:] = [place + os.sep for name in installed.SPARK for place in _places(name)]
     own = (str(Path(spec.script).parent), spec.output, spec.checkpoints, spec.warehouse)
     folders = (*own, sys.prefix, sys.base_prefix, os.environ.get("SPARK_HOME", ""))
     _apart[:] = [*THE_MACHINES, *(os.path.realpath(folder) + os.sep for folder in folders if folder)]
+    referred = list(references.named(spec.args))
+    _noted.clear()
+    _noted.update(dict.fromkeys(name for kind, name in referred if kind == "file"))
+    _passed.clear()
+    _variables.clear()
+    _variables.update(name for kind, name in referred if kind == "env")
+    _variables.update(_in_sql(Path(spec.script).parent))
+    _outside.clear()
+    _outside.update(os.environ)
 
 
 def stands(spark: Any, spec: RunSpec) -> Installed:
     """What the run stands on, with what its script has read so far: that is in the plan of the query that starts now."""
-    return replace(installed.of(spark, Path(spec.script).parent), files=files())
+    return replace(installed.of(spark, Path(spec.script).parent), files=files(), variables=variables())
 
 
 def files() -> dict[str, str]:
@@ -42,27 +70,74 @@ def files() -> dict[str, str]:
     return {path: _bytes(path) for path in paths if not path.startswith(tuple(_apart)) and os.path.isfile(path)}
 
 
+def variables() -> dict[str, str]:
+    """Name of each -> what `Installed.variables` has of it, as it was before the script."""
+    return read_variables.noted(set(_variables), _outside, _SALT)
+
+
 def _bytes(path: str) -> str:
     status = os.stat(path)
     is_owners = not status.st_mode & 0o077
     return ("" if is_owners else installed.sha256(path)) or unread(status.st_size, status.st_ctime_ns)
 
 
+def _places(package: str) -> list[str]:
+    spec = find_spec(package)
+    return list(spec.submodule_search_locations or ()) if spec is not None else []
+
+
+def _in_sql(version: Path) -> Iterator[str]:
+    for path in version.rglob("*"):
+        if path.suffix in CODE and path.is_file():
+            yield from IN_SQL.findall(path.read_text(errors="replace"))
+
+
 def _hear(event: str, args: tuple[Any, ...]) -> None:
     """A hook of Python's (`sys.addaudithook`), which hears of all that is opened."""
-    if event != "open" or not isinstance(args[0], str | bytes | os.PathLike):
+    if event not in ("open", DATABASE) or not isinstance(args[0], str | bytes | os.PathLike):
         return
-    is_written = isinstance(args[2], int) and (args[2] & MADE or args[2] & os.O_ACCMODE == os.O_WRONLY)
+    is_written = event == "open" and isinstance(args[2], int) and (args[2] & MADE or args[2] & os.O_ACCMODE == os.O_WRONLY)
     if not is_written and _is_by_script():
-        _noted[os.path.abspath(os.fsdecode(args[0]))] = None
+        _noted[_file(os.fsdecode(args[0]))] = None
 
 
-def _is_by_script() -> bool:
-    """Whether the script's code asked last, before Python's imports and we did."""
+def _file(named: str) -> str:
+    """The file of a path, or of an address of SQLite's (`file:rates.db?mode=ro`)."""
+    is_address = named.startswith("file:")
+    return os.path.abspath(unquote(urlsplit(named).path) if is_address else named)
+
+
+def _listen(environ: Any) -> None:
+    """Has each reading of a variable heard: whatever asks for one asks this class of Python's (`os._Environ`), which sends no event."""
+    value, names = environ.__getitem__, environ.__iter__
+
+    def asked(self: Any, key: Any) -> Any:
+        name = os.fsdecode(key) if isinstance(key, str | bytes) else ""
+        if name in _passed:
+            _passed.discard(name)
+        elif name and _is_by_script(_sparks):
+            _variables.add(name)
+        return value(self, key)
+
+    def listed(self: Any) -> Iterator[Any]:
+        if not _is_by_script(_sparks):
+            return names(self)  # type: ignore[no-any-return]
+        _variables.update(read_variables.of_all(_outside))
+        return map(passed, names(self))
+
+    def passed(key: Any) -> Any:
+        _passed.update(read_variables.apart([os.fsdecode(key)]))
+        return key
+
+    environ.__getitem__, environ.__iter__ = asked, listed
+
+
+def _is_by_script(others: Sequence[str] = ()) -> bool:
+    """Whether the script's code asked last, before Python's imports, `others` and we did."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
         file = frame.f_code.co_filename
-        if file.startswith((IMPORTS, installed.OURS)):
+        if file.startswith((IMPORTS, installed.OURS, *others)):
             return False
         if not file.startswith("<") and installed.is_users(file):
             return True

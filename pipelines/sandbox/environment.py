@@ -13,6 +13,7 @@ import pipelines
 from pipelines.domain.runtimes import Runtime, Spark
 from pipelines.sandbox import classes, sparks
 from pipelines.sandbox.java import JavaHome, java_home
+from pipelines.storage import users
 
 ROOT = Path(pipelines.__file__).resolve().parent.parent
 """The entry of PYTHONPATH with which another interpreter finds our packages."""
@@ -41,6 +42,12 @@ def inheriting() -> Iterator[None]:
 def inherited() -> Mapping[str, str]:
     """The variables that Sparks inherit."""
     return os.environ if _inherited is None else _inherited
+
+
+def of_code() -> Mapping[str, str]:
+    """The variables that a job's code finds, but for those of one process."""
+    given = inherited()
+    return users.environ({**given, **_locale(given)})
 
 
 def environ(master: str, runtime: Runtime) -> Mapping[str, str]:

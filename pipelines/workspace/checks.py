@@ -80,9 +80,10 @@ def judged(
     varies = [word for planned in planning.side(NEW).queries for word in planned.varies]
     verdict = verdicts.of(manifest.id, version.id, parts, tuple(dict.fromkeys(varies)))
     verdict = replace(verdict, spark_version=planning.spark_version, took_ms=(time.monotonic() - began) * 1000, operators=pairs, told=told)
-    files = {path: digest for side in planning.sides.values() for path, digest in side.files.items()} | known_verdicts.read_now(manifest)
+    files = {**planning.files, **known_verdicts.files_now(manifest)}
+    variables = {**planning.variables, **known_verdicts.variables_now(manifest)}
     if not any(operator.reads for query in planning.side(NEW).queries for operator in query.operators):
-        known_verdicts.keep(context, manifest, version, new_queries, verdict, files)  # 4
+        known_verdicts.keep(context, manifest, version, new_queries, verdict, files, variables)  # 4
     return verdict
 
 

@@ -37,6 +37,8 @@ class KeptPlans:
     tidemark: str
     files: Mapping[str, str] = field(default_factory=dict)
     """Files of this machine -> SHA-256."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """As `Installed.variables`."""
 
 
 @plans(ComparePlans)
@@ -60,7 +62,7 @@ def known(context: Context, a: Point, b: Point) -> PlanDifference | None:
             return None
     except (Corrupt, Unavailable):  # it can be found again, and what is missing is said then
         return None
-    return kept.difference if verdicts.are_same(kept.files) else None
+    return kept.difference if verdicts.are_same(kept.files, kept.variables) else None
 
 
 def _compared(context: Context, a: Point, b: Point, ticket: Ticket) -> PlanDifference:
@@ -80,8 +82,8 @@ def _compared(context: Context, a: Point, b: Point, ticket: Ticket) -> PlanDiffe
         finally:
             shutil.rmtree(folder)
     difference = replace(difference, took_ms=(time.monotonic() - began) * 1000)
-    files = {path: digest for side in planning.sides.values() for path, digest in side.files.items()}
-    context.files.write(context.layout.verdict(_key(a, b)), KeptPlans(difference, stood_on, __version__, files))  # 3
+    kept_plans = KeptPlans(difference, stood_on, __version__, planning.files, planning.variables)
+    context.files.write(context.layout.verdict(_key(a, b)), kept_plans)  # 3
     verdicts.bound(context)
     return difference
 

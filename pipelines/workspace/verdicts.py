@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from pipelines import __version__
-from pipelines.domain import doubts, dropping, errors, verdicts
+from pipelines.domain import doubts, dropping, errors, read_variables, verdicts
 from pipelines.domain.errors import Corrupt, Incompatible, NotFound, Refusal, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, content_id
 from pipelines.domain.installed import Installed, is_same, is_unread, other_files, unread
@@ -20,7 +20,7 @@ from pipelines.domain.runs import QUERIES_FILE
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.verdicts import Outcome, Verdict
 from pipelines.domain.versions import Version
-from pipelines.sandbox import installed
+from pipelines.sandbox import environment, installed
 from pipelines.verbs.migrating import Migrating
 from pipelines.workspace import environments, runs, savepoints
 from pipelines.workspace.context import Context
@@ -32,10 +32,11 @@ MOST = 500
 
 @dataclass(frozen=True)
 class KeptVerdict:
-    """A verdict, with the files of this machine that it rests on besides (path -> SHA-256)."""
+    """A verdict, with what of this machine it rests on besides: files (path -> SHA-256) and variables (as `Installed.variables`)."""
 
     verdict: Verdict
     files: Mapping[str, str] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 def nearest(
@@ -58,15 +59,25 @@ def known(
     if version.id == manifest.version.id and _is_beneath(manifest, now) and not doubted(manifest, version):
         return verdicts.unchanged(manifest.id, version.id, [image.query for image in manifest.begun])
     kept = _find(context, _key(manifest, version, new_queries, now, told or {}))
-    return kept.verdict if kept is not None and are_same(kept.files) else None
+    return kept.verdict if kept is not None and are_same(kept.files, kept.variables) else None
 
 
 def doubted(manifest: Manifest, version: Version) -> tuple[str, ...]:
     """Why nothing can be called the same, whatever is planned: what the versions have beside their scripts, and what the script read."""
-    return (*doubts.of(manifest.version, version), *other_files(manifest.installed, read_now(manifest)))
+    read = (*other_files(manifest.installed, files_now(manifest)), *read_variables.others(_variables(manifest), environment.of_code()))
+    return (*doubts.of(manifest.version, version), *read)
 
 
-def read_now(manifest: Manifest) -> dict[str, str]:
+def variables_now(manifest: Manifest) -> dict[str, str]:
+    """The environment variables that the script had read, as `Installed.variables` has them, but now."""
+    return read_variables.noted(_variables(manifest), environment.of_code(), manifest.id)
+
+
+def _variables(manifest: Manifest) -> Mapping[str, str]:
+    return manifest.installed.variables if manifest.installed is not None else {}
+
+
+def files_now(manifest: Manifest) -> dict[str, str]:
     """The files that the script had read, as `Installed.files` has them, but now; empty where one is not there."""
     noted = manifest.installed.files if manifest.installed is not None else {}
     return {path: _now(path, was) for path, was in noted.items()}
@@ -122,12 +133,19 @@ def stand_in(context: Context, job: JobName) -> Manifest | None:
 
 
 def keep(
-    context: Context, manifest: Manifest, version: Version, new_queries: Sequence[str], verdict: Verdict, files: Mapping[str, str]
+    context: Context,
+    manifest: Manifest,
+    version: Version,
+    new_queries: Sequence[str],
+    verdict: Verdict,
+    files: Mapping[str, str],
+    variables: Mapping[str, str],
 ) -> None:
     """Keeps what a check has found. The environment of `version` has been made."""
     now = _installed(context, version)
     if now is not None:
-        context.files.write(context.layout.verdict(_key(manifest, version, new_queries, now, verdict.told)), KeptVerdict(verdict, files))
+        kept = KeptVerdict(verdict, files, variables)
+        context.files.write(context.layout.verdict(_key(manifest, version, new_queries, now, verdict.told)), kept)
         bound(context)
 
 
@@ -151,9 +169,10 @@ def _find(context: Context, key: str) -> KeptVerdict | None:
         return None
 
 
-def are_same(files: Mapping[str, str]) -> bool:
-    """Whether files of this machine (path -> SHA-256) are what they were."""
-    return all(_now(path, digest) == digest for path, digest in files.items())
+def are_same(files: Mapping[str, str], variables: Mapping[str, str]) -> bool:
+    """Whether files of this machine (path -> SHA-256) and variables (as `Installed.variables`) are what they were."""
+    is_other = any(read_variables.others(variables, environment.of_code()))
+    return not is_other and all(_now(path, digest) == digest for path, digest in files.items())
 
 
 def _now(path: str, noted: str) -> str:

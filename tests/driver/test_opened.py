@@ -1,15 +1,20 @@
-"""Files that a script reads are noted, whoever opens them for it; those of others are not."""
+"""Files and variables that a script reads are noted, whoever asks for them on its behalf; those of others are not."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
 SCRIPT = """
-import configparser, json, os, sys, tempfile
+import configparser, json, os, sqlite3, sys, tempfile
 from pathlib import Path
 import pandas
 import beside
@@ -21,6 +26,9 @@ configparser.ConfigParser().read("settings.ini")
 pandas.read_csv("rates.csv")
 os.close(os.open("raw", os.O_RDONLY))
 Path("link").read_text()
+sqlite3.connect("rates.db").close()
+sqlite3.connect("file:more%20rates.db?mode=ro", uri=True).close()
+sqlite3.connect(":memory:").close()
 open("written", "w").close()
 open("appended", "a").close()
 open("gone").close()
@@ -49,7 +57,7 @@ print(json.dumps(opened.files()))
 
 
 def test_the_files_that_a_script_reads_are_noted_by_their_bytes(tmp_path: Path) -> None:
-    read = ("linked", "rates.csv", "raw", "rules.json", "settings.ini")
+    read = ("linked", "more rates.db", "rates.csv", "rates.db", "raw", "rules.json", "settings.ini")
     for name in (*read, "password", "gone", "ours", "output/own", "code/data.txt", "code/beside.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text({"rules.json": "{}", "settings.ini": "[a]", "code/beside.py": ""}.get(name, name))
@@ -61,3 +69,68 @@ def test_the_files_that_a_script_reads_are_noted_by_their_bytes(tmp_path: Path) 
     noted = {path: digest for path, digest in json.loads(told).items() if path.startswith(f"{tmp_path}/")}
     assert noted.pop(str(password)) == f"8 bytes of {password.stat().st_ctime_ns}", "no hash of a password"
     assert noted == {str(tmp_path / name): hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() for name in read}
+
+
+ASKING = """
+import argparse, os, sys
+from os import environ
+import beside
+
+os.environ["OWN"] = "own"
+for text in (os.environ["THRESHOLD"], os.getenv("FROM_GETENV"), environ.get("UNSET"), os.environb[b"BYTES"], os.environ["OWN"]):
+    print(text)
+"CONTAINED" in os.environ
+os.path.expandvars("$EXPANDED")
+os.environ["PWD"]
+spark.sql("SELECT ${env:IN_SQL}")
+"""
+LOOKING = """
+import os
+
+settings = {name: value for name, value in os.environ.items()}
+"""
+HEARING = """
+import json, os, runpy, sys
+from pipelines.domain import read_variables
+from pipelines.domain.run_specs import RunSpec
+from pipelines.driver import opened
+
+place = sys.argv[1]
+fields = {"format": 1, "run": "r", "job": "j", "version": "v", "conf": {}, "master": "", "checkpoints": "", "output": ""}
+opened.note(RunSpec(script=f"{place}/job.py", args=("{env:GIVEN} {file:/etc/hostname}",), **fields))
+os.environ["OURS"]
+sys.path.insert(0, place)
+runpy.run_path(f"{place}/job.py", {"spark": type("Spark", (), {"sql": print})})
+noted, given = opened.variables(), json.loads(sys.argv[2])
+print(json.dumps([noted, list(read_variables.others(noted, given))]))
+"""
+GIVEN = {name: f"{name} value" for name in ("THRESHOLD", "EXPANDED", "IN_SQL", "GIVEN", "BYTES", "OURS", "PWD", "IMPORTED")}
+ASKED = {"THRESHOLD", "FROM_GETENV", "UNSET", "BYTES", "OWN", "CONTAINED", "EXPANDED", "IN_SQL", "GIVEN", "PWD", "IMPORTED"}
+
+
+@pytest.mark.parametrize(
+    ("script", "change", "asked", "words"),
+    [
+        (ASKING, {}, ASKED, []),
+        (ASKING, {"OURS": None, "OTHER": "1", "PYTHONPATH": "/"}, ASKED, []),
+        (ASKING, {"THRESHOLD": "2"}, ASKED, ["THRESHOLD, which is another now"]),
+        (ASKING, {"IN_SQL": None, "UNSET": ""}, ASKED, ["IN_SQL, which is not set now", "UNSET, which was not set, and is now"]),
+        (ASKING, {"PWD": "/", "IMPORTED": ""}, ASKED, ["IMPORTED, which is another now", "PWD, which is another now"]),
+        (LOOKING, {"PWD": "/", "INVOCATION_ID": "1", "TIDEMARK_RUN": "/r"}, None, []),
+        (LOOKING, {"THRESHOLD": "2", "OTHER": "1"}, None, ["all environment variables, and there are others now", "THRESHOLD, which is"]),
+    ],
+)
+def test_the_variables_that_a_script_asks_for_are_noted_and_their_values_are_not(
+    script: str, change: dict[str, str | None], asked: set[str] | None, words: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "job.py").write_text(script)
+    (tmp_path / "beside.py").write_text("import os\nos.environ['IMPORTED']\n")
+    given = {**{name: os.environ[name] for name in ("PATH", "HOME")}, "LC_ALL": "C.UTF-8", **GIVEN}
+    now = {name: value for name, value in {**given, **change}.items() if value is not None}
+    environ = {**given, "PYTHONPATH": str(ROOT), "TIDEMARK_RUN": "of one", "SHLVL": "1"}
+    command = [sys.executable, "-c", HEARING, str(tmp_path), json.dumps(now)]
+    told = subprocess.run(command, env=environ, capture_output=True, text=True, check=True).stdout.splitlines()[-1]
+    noted, others = json.loads(told)
+    assert set(noted) == (asked or {"*", "GIVEN", *given} - {"PWD"})
+    assert len(others) == len(words) and all(word in other for word, other in zip(words, others, strict=True)), others
+    assert not any(value in told for value in GIVEN.values())

@@ -80,11 +80,12 @@ class House:
     def begin(self, name: str = "a", args: tuple[str, ...] = ("--output", "{output}")) -> Run:
         return do(self.face, RunScript(name=name, script="job.py", code=CODE, args=args))
 
-    def stands(self, run: Run, files: Mapping[str, str] | None = None, **others: str) -> None:
-        """The driver noted what it stands on: what is installed here, with `others` in other versions, and `files` that its script read."""
+    def stands(self, run: Run, files: Mapping[str, str] | None = None, variables: Mapping[str, str] | None = None, **others: str) -> None:
+        """The driver noted what it stands on: what is installed here, with `others` in other versions, and `files` and `variables` that its
+        script read."""
         now = installed.of(OWN)
         assert now is not None
-        then = replace(now, packages={**now.packages, **others}, files=files or {})
+        then = replace(now, packages={**now.packages, **others}, files=files or {}, variables=variables or {})
         (self.folder(run) / INSTALLED_FILE).write_bytes(documents.encode(then))
 
     def ran(self, name: str = "a", golden: str = "rocksdb_format2", state: RunState = RunState.STOPPED) -> Run:

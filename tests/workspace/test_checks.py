@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain import verdicts
+from pipelines.domain import read_variables, verdicts
 from pipelines.domain.changed_meanings import KeyExample
 from pipelines.domain.edges import EDGE_FILE, Edge
 from pipelines.domain.errors import Incompatible, Invalid
@@ -60,25 +61,34 @@ def thirds(rows, schema):
 RATES = {"rates.py": "RATE = 1\n"}
 
 
-def saved(house: House, tmp_path: Path, files: Mapping[str, str] | None = None, **others: str) -> Savepoint:
+def saved(
+    house: House, tmp_path: Path, files: Mapping[str, str] | None = None, variables: Mapping[str, str] | None = None, **others: str
+) -> Savepoint:
     """A savepoint of that code on a golden checkpoint, which the same query wrote on what is installed here, but for `others`, once it
-    had read `files`."""
+    had read `files` and `variables`."""
     (tmp_path / "input").mkdir(exist_ok=True)
     run = do(house.face, RunScript(name="a", script="job.py", code=CODE, args=(str(tmp_path / "input"), "{output}/counts"), files=RATES))
     checkpoint, sink = Path(run.checkpoints) / "counts", house.face.layout.output(JobName("a")) / "counts"
     lay_checkpoint("rocksdb_format2", checkpoint)
     lay_output("rocksdb_format2", sink)
     house.append(run, "queries.jsonl", query_line(str(checkpoint), str(sink)))
-    house.stands(run, files, **others)
+    house.stands(run, files, variables, **others)
     house.see(run, RunState.STOPPED)
     return do(house.face, Take("a"))
 
 
-def keep(house: House, savepoint: Savepoint, code: str, verdict: Verdict, files: Mapping[str, str] | None = None) -> None:
+def keep(
+    house: House,
+    savepoint: Savepoint,
+    code: str,
+    verdict: Verdict,
+    files: Mapping[str, str] | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> None:
     """As a check does that has found it."""
     manifest = house.face.ask(ReadManifest(savepoint.id))
     version = versions.of_fork(manifest, Fork(savepoint.id, name="b", code=code), 1)
-    known.keep(house.face.context, manifest, version, (), verdict, files or {})
+    known.keep(house.face.context, manifest, version, (), verdict, files or {}, variables or {})
 
 
 def rules(tmp_path: Path) -> tuple[Path, dict[str, str]]:
@@ -94,9 +104,14 @@ def files(folder: str) -> dict[str, bytes]:
 
 @pytest.mark.spark
 @pytest.mark.timeout(600)
-def test_changed_code_is_judged_in_the_sandbox_and_the_forks_plan_says_it(kept_jvms: None, house: House, tmp_path: Path) -> None:
+def test_changed_code_is_judged_in_the_sandbox_and_the_forks_plan_says_it(
+    kept_jvms: None, house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path, noted = rules(tmp_path)
-    savepoint = saved(house, tmp_path, noted, numpy="0.1")
+    savepoint = saved(house, tmp_path, noted, read_variables.noted(["THRESHOLD"], {"THRESHOLD": "10"}, "salt"), numpy="0.1")
+    reason = "The script read the environment variable THRESHOLD, which is not set now."
+    assert do(house.face, Check(savepoint.id)).parts[0].reasons == (reason,)
+    monkeypatch.setenv("THRESHOLD", "10")
     before = files(savepoint.path)
     counts = CODE.replace('F.sum("n")', 'F.count("n")')
     verdict = do(house.face, Check(savepoint.id, code=counts))
@@ -129,6 +144,14 @@ def test_changed_code_is_judged_in_the_sandbox_and_the_forks_plan_says_it(kept_j
     assert (unchanged.outcome, unchanged.parts[0].reasons) == (Outcome.CANNOT_TELL, (reason,))
     assert reason in do(house.face, Check(savepoint.id, code=counts)).parts[0].reasons
     path.write_text("2")
+    least = CODE.replace('F.sum("n")', 'F.sum(F.col("n") * int(os.environ["THRESHOLD"]))').replace("import sys", "import os, sys")
+    assert "(n * 10)" in do(house.face, Check(savepoint.id, code=least)).parts[0].reasons[0]
+    assert not house.face.plan(Check(savepoint.id, code=least)).starts_spark
+    monkeypatch.setenv("THRESHOLD", "20")
+    assert house.face.plan(Check(savepoint.id, code=least)).starts_spark
+    told = do(house.face, Check(savepoint.id, code=least)).parts[0].reasons
+    assert "(n * 20)" in told[0] and "The script read the environment variable THRESHOLD, which is another now." in told
+    monkeypatch.setenv("THRESHOLD", "10")
     uses = do(house.face, Check(savepoint.id, code=f"import numpy\n{CODE}"))
     assert uses.outcome is Outcome.CANNOT_TELL and "numpy, which was 0.1 and is" in uses.parts[0].reasons[0]
     greatest = do(house.face, Check(savepoint.id, code=CODE.replace('F.sum("n")', 'F.max("n")')))
@@ -276,7 +299,7 @@ def edges_of(house: House) -> dict[str, list[Edge | None]]:
 
 @pytest.mark.parametrize("others", [{"numpy": "0.1"}, {"gone": "1.0"}])
 def test_unchanged_code_on_other_packages_is_not_called_the_same_unseen(house: House, tmp_path: Path, others: dict[str, str]) -> None:
-    savepoint = saved(house, tmp_path, None, **others)
+    savepoint = saved(house, tmp_path, None, None, **others)
     assert house.face.plan(Check(savepoint.id)).starts_spark
     assert house.face.plan(Fork(savepoint.id, name="b")).verdict is None
 
@@ -291,6 +314,24 @@ def test_unchanged_code_is_the_same_only_while_the_files_that_its_script_read_ar
     assert not house.face.plan(Check(savepoint.id)).starts_spark
     path.unlink()
     assert house.face.plan(Check(savepoint.id)).starts_spark
+
+
+def test_unchanged_code_is_the_same_only_while_the_variables_that_its_script_read_are(
+    house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THRESHOLD", "10")
+    monkeypatch.delenv("UNSET", raising=False)
+    savepoint = saved(house, tmp_path, None, read_variables.noted(["THRESHOLD", "UNSET"], os.environ, "salt"))
+    keep(house, savepoint, f"{CODE}# kept\n", verdicts.of(savepoint.id, VersionId("v-1"), ()), variables={"THRESHOLD": ""})
+    assert not house.face.plan(Check(savepoint.id)).starts_spark
+    assert house.face.plan(Check(savepoint.id, code=f"{CODE}# kept\n")).starts_spark, "it was not set when that was judged"
+    for name, value in (("THRESHOLD", "20"), ("UNSET", "")):
+        with monkeypatch.context() as patch:
+            patch.setenv(name, value)
+            assert house.face.plan(Check(savepoint.id)).starts_spark
+    monkeypatch.delenv("THRESHOLD")
+    assert house.face.plan(Check(savepoint.id)).starts_spark
+    assert not house.face.plan(Check(savepoint.id, code=f"{CODE}# kept\n")).starts_spark
 
 
 def test_of_a_private_file_that_the_script_read_it_counts_when_it_was_changed(house: House, tmp_path: Path) -> None:

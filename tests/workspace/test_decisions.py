@@ -75,7 +75,7 @@ def test_a_dry_run_says_each_step_and_does_nothing(house: House) -> None:
     assert (plan.verdict, plan.judged) == (None, made.savepoint), "nobody has checked that code on the parent's state"
     verdict = verdicts.of(made.savepoint, plan.version, (Part("counts", 0, "dedupe", Outcome.CHANGED_MEANING, ("a filter",)),))
     manifest, version = house.face.ask(ReadManifest(made.savepoint)), house.face.ask(ShowVersion(plan.version))
-    known.keep(house.face.context, manifest, version, (), verdict, {})
+    known.keep(house.face.context, manifest, version, (), verdict, {}, {})
     assert house.face.plan(Promote("split")).verdict == verdict
     for state in (StateFrom.PRESENT, StateFrom.SAVEPOINT):
         with pytest.raises(Invalid, match=r"no counts\.7") as unknown:
@@ -105,7 +105,7 @@ def test_a_running_parent_is_stopped_with_a_savepoint_and_goes_on_with_the_varia
     part = Part("counts", 0, "dedupe", Outcome.CHANGED_MEANING, ("a filter",))
     manifest, plan = house.face.ask(ReadManifest(made.savepoint)), house.face.plan(Promote("split", check=False))
     verdict = verdicts.of(made.savepoint, plan.version, (part,))
-    known.keep(house.face.context, manifest, house.face.ask(ShowVersion(plan.version)), (), verdict, {})
+    known.keep(house.face.context, manifest, house.face.ask(ShowVersion(plan.version)), (), verdict, {}, {})
     begun = house.face.begin(Promote("split", check=False))
     stop_as_the_supervisor_would(house, "a")
     ended = house.face.answer(begun)
@@ -161,7 +161,7 @@ def test_code_that_is_known_not_to_start_is_not_promoted(house: House, state: St
     version = house.face.ask(ShowVersion(newest(house, "split").version))
     part = Part("counts", 0, "dedupe", Outcome.NEEDS_REWRITING, ("Other columns.",), "Migrate it.")
     manifest = house.face.ask(ReadManifest(made.savepoint))
-    known.keep(house.face.context, manifest, version, (), verdicts.of(made.savepoint, version.id, (part,)), {})
+    known.keep(house.face.context, manifest, version, (), verdicts.of(made.savepoint, version.id, (part,)), {}, {})
     refusal = house.face.plan(Promote("split", state)).refusal
     assert refusal is not None and refusal.code == "code.cannot_start"
     assert refusal.hint == "Migrate it. To have a begin with it all the same, resume it: --code FILE --force."
@@ -177,7 +177,7 @@ def test_a_verb_without_drop_names_the_one_that_has_it(house: House) -> None:
     manifest = house.face.ask(ReadManifest(made.savepoint))
     version = forks.plan_fork(house.face.context, scripts._fork(house.face.context, begin)).version
     part = Part("counts", 0, "dedupe", Outcome.PARTLY_KEPT, ("it is gone",), dropped=("counts.0",))
-    known.keep(house.face.context, manifest, version, (), verdicts.of(made.savepoint, version.id, (part,)), {})
+    known.keep(house.face.context, manifest, version, (), verdicts.of(made.savepoint, version.id, (part,)), {}, {})
     restore = house.face.plan(begin).restore
     assert restore is not None and restore.refusal is not None and restore.refusal.code == "code.drops"
     assert restore.refusal.hint.endswith("fork SAVEPOINT --code FILE --drop counts.0.")

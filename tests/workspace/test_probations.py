@@ -109,7 +109,7 @@ def test_where_the_sink_keeps_all_and_the_verdict_is_same_it_goes_on_from_its_ne
     changed = resumes.plan(context, replace(UPGRADE, probation_batches=None, longest_batch_ms=None)).begins
     assert changed is not None
     same = Part("counts", 0, "stateStoreSave", Outcome.SAME, ("What is computed up to here is the same.",))
-    verdicts.keep(context, saved, changed, (), domain_verdicts.of(saved.id, changed.id, (same,)), {})
+    verdicts.keep(context, saved, changed, (), domain_verdicts.of(saved.id, changed.id, (same,)), {}, {})
     plan = house.face.plan(UPGRADE).probation
     assert plan is not None and (plan.way, plan.version) == (Way.NEWEST, before.version)
     run = upgraded(house)

@@ -41,7 +41,7 @@ def judges(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
         finds["asked"].append(manifest.id)
         part = Part("counts", 0, "stateStoreSave", finds["outcome"], ("It keeps other columns.",), dropped=finds["dropped"])
         verdict = domain_verdicts.of(manifest.id, version.id, (part,))
-        verdicts.keep(context, manifest, version, new, verdict, {})
+        verdicts.keep(context, manifest, version, new, verdict, {}, {})
         return verdict
 
     monkeypatch.setattr(checks, "check", check)

@@ -138,7 +138,7 @@ def judged_the_same(stage: Stage, change: TryCode) -> None:
     """As a check does that has found it, so that the trial plans nothing (`test_checks.py` has trials that do)."""
     manifest = stage.face.ask(ReadManifest(change.savepoint))
     version = versions.of_fork(manifest, change, 1)
-    known.keep(stage.face.context, manifest, version, (), verdicts.of(manifest.id, version.id, ()), {})
+    known.keep(stage.face.context, manifest, version, (), verdicts.of(manifest.id, version.id, ()), {}, {})
 
 
 @pytest.mark.spark

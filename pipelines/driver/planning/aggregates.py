@@ -15,6 +15,7 @@ from pipelines.driver.planning.doors import CATALYST, Doors
 from pipelines.driver.planning.facts import sql
 from pipelines.driver.planning.forms import Form, items
 from pipelines.driver.planning.functions import digest
+from pipelines.driver.planning.own import Own
 
 SESSION = "spark.sessionWindow"
 COMMUTE = {"Max", "Min", "First", "Last", "Sum", "Average", "Count"}
@@ -22,7 +23,7 @@ COMMUTE = {"Max", "Min", "First", "Last", "Sum", "Average", "Count"}
 
 
 def of(
-    opened: Doors, spark: Any, logical: Any, save: Any, sources: Mapping[tuple[int, ...], Any], version: str
+    opened: Doors, spark: Any, logical: Any, save: Any, sources: Mapping[tuple[int, ...], Any], own: Own
 ) -> tuple[PlannedAggregate, ...]:
     """The aggregates whose state `save` keeps, in its order; `logical` is the aggregation in the analyzed plan. None where they cannot be
     told apart."""
@@ -31,7 +32,7 @@ def of(
     if logical.getClass().getSimpleName() != "Aggregate":
         return ()
     try:
-        return Aggregation(opened, spark, logical, sources, version).of(save)
+        return Aggregation(opened, spark, logical, sources, own).of(save)
     except Py4JError:
         return ()
 
@@ -39,13 +40,13 @@ def of(
 class Aggregation:
     """Takes the aggregates of one analyzed aggregation apart."""
 
-    def __init__(self, opened: Doors, spark: Any, logical: Any, sources: Mapping[tuple[int, ...], Any], version: str) -> None:
+    def __init__(self, opened: Doors, spark: Any, logical: Any, sources: Mapping[tuple[int, ...], Any], own: Own) -> None:
         self._opened, self._jvm = opened, opened.jvm
         self._optimizer = spark._jsparkSession.sessionState().optimizer()
         self._logical = logical
         self._keys = sorted(items(logical.groupingExpressions()), key=_is_session)
         """What it is grouped by, a session last: wherever the code names it, that is where its state has it."""
-        self._sources, self._version = sources, version
+        self._sources, self._own = sources, own
         self._analyzed = dict(self._expressions())
 
     def of(self, save: Any) -> tuple[PlannedAggregate, ...]:
@@ -70,7 +71,7 @@ class Aggregation:
 
     def _own(self, aggregate: Any) -> str:
         """Of the aggregate and what it is grouped by, with the names of their columns, whatever is computed below."""
-        form = Form(self._jvm, self._sources, True, self._version)
+        form = Form(self._jvm, self._sources, True, self._own)
         return digest([*map(form.of, self._keys), form.of(aggregate)])
 
     def _digest(self, aggregate: Any, gaps: dict[str, None]) -> str:
@@ -78,7 +79,7 @@ class Aggregation:
         opened = self._opened
         named = opened.alias(aggregate, "alone", opened.ids.newExprId(), opened.seq(), opened.none, opened.seq())
         alone = opened.aggregate(opened.seq(*self._keys), opened.seq(named), self._logical.child(), opened.none)
-        form = Form(self._jvm, self._sources, False, self._version)
+        form = Form(self._jvm, self._sources, False, self._own)
         told = digest(form.of(self._optimizer.execute(alone)))
         gaps.update(form.reading.gaps)
         return told

@@ -10,6 +10,7 @@ from pipelines.domain.types import is_wider
 from pipelines.driver.planning.doors import Doors
 from pipelines.driver.planning.forms import Form, items
 from pipelines.driver.planning.functions import digest
+from pipelines.driver.planning.own import Own
 
 EVENT_TIME = "spark.watermarkDelayMs"
 """The metadata of a column that has a watermark (EventTimeWatermark)."""
@@ -18,11 +19,11 @@ EVENT_TIME = "spark.watermarkDelayMs"
 class Columns:
     """Takes the columns of one logical plan, whose rows an operator gets, apart."""
 
-    def __init__(self, opened: Doors, spark: Any, plan: Any, sources: Mapping[tuple[int, ...], Any], version: str) -> None:
+    def __init__(self, opened: Doors, spark: Any, plan: Any, sources: Mapping[tuple[int, ...], Any], own: Own) -> None:
         self._opened, self._jvm = opened, opened.jvm
         self._optimizer = spark._jsparkSession.sessionState().optimizer()
         self._rows = plan
-        self._sources, self._version = sources, version
+        self._sources, self._own = sources, own
 
     def one(self, column: Any) -> PlannedKey:
         """One column, as the query that puts out nothing else has it."""
@@ -85,7 +86,7 @@ class Columns:
         return self._opened.project(self._opened.seq(*columns), child)
 
     def _digest(self, plan: Any, gaps: dict[str, None]) -> str:
-        form = Form(self._jvm, self._sources, False, self._version)
+        form = Form(self._jvm, self._sources, False, self._own)
         told = digest(form.of(plan))
         gaps.update(form.reading.gaps)
         return told

@@ -4,6 +4,9 @@ of its own into a package, and that holds for all that runs in the same process.
 from __future__ import annotations
 
 import ast
+import dis
+import functools
+import inspect
 import re
 import sys
 import types
@@ -19,10 +22,13 @@ from pipelines.driver.planning.values import CONTAINERS
 NAMING = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Pass)
 AS_A_PROGRAM = "__name__ == '__main__'"
 """The condition of what is not done where a module is imported."""
+STORES = re.compile(r"(STORE|DELETE)_(GLOBAL|ATTR|SUBSCR|SLICE)|IMPORT")
+"""Python's steps (`dis`) that change something which a function did not make."""
 PATHS = "sys.path"
 """Where modules are looked for: those that are found are compared themselves."""
-CONSTRUCTORS = ("__new__", "__init__", "__post_init__")
-ACTS = re.compile(r"(set|del|seed|register|patch|config|install|enable|disable|init|filter|use|basicConfig)\w*")
+CONSTRUCTORS = ("__new__", "__init__", "__post_init__", "__set_name__")
+METACLASS = ("__new__", "__init__", "__prepare__", "__call__")
+ACTS = re.compile(r"(?!setter|deleter)(set|del|seed|register|patch|config|install|enable|disable|init|filter|use|basicConfig)\w*")
 """Names of functions that change something."""
 
 
@@ -66,10 +72,11 @@ def _absolute(step: codes.Import, module: types.ModuleType) -> str:
 def _acting(statements: list[ast.stmt], scope: dict[str, Any]) -> Iterator[ast.stmt]:
     """The statements that do more than give names to things, those of classes' bodies too."""
     for statement in statements:
-        if isinstance(statement, ast.ClassDef):
-            yield from _acting(statement.body, scope)
-        elif _acts(statement, scope):
+        if _acts(statement, scope):
             yield statement
+        elif isinstance(statement, ast.ClassDef):
+            kind = scope.get(statement.name)
+            yield from _acting(statement.body, {**scope, **(vars(kind) if isinstance(kind, type) else {})})
 
 
 def _acts(statement: ast.stmt, scope: dict[str, Any]) -> bool:
@@ -82,15 +89,69 @@ def _acts(statement: ast.stmt, scope: dict[str, Any]) -> bool:
         case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             return _has_acting_call(statement.value, scope) or any(_reaches_out(target, scope) for target in targets)
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            defaults = [*statement.args.defaults, *statement.args.kw_defaults]
+            return _are_acting(statement.decorator_list, scope) or any(_has_acting_call(default, scope) for default in defaults)
+        case ast.ClassDef():
+            given = [*statement.bases, *(keyword.value for keyword in statement.keywords)]
+            is_told = _is_told(scope.get(statement.name), is_derived=bool(given))
+            return is_told or _are_acting(statement.decorator_list, scope) or any(_has_acting_call(value, scope) for value in given)
         case ast.If():
             is_program = ast.unparse(statement.test) == AS_A_PROGRAM
-            return any(_acts(inner, scope) for inner in (*(() if is_program else statement.body), *statement.orelse))
+            inside = (*(() if is_program else statement.body), *statement.orelse)
+            return _has_acting_call(statement.test, scope) or any(_acting([*inside], scope))
         case ast.Try() | ast.TryStar():
             inside = (*statement.body, *(inner for handler in statement.handlers for inner in handler.body))
-            return any(_acts(inner, scope) for inner in (*inside, *statement.orelse, *statement.finalbody))
+            return any(_acting([*inside, *statement.orelse, *statement.finalbody], scope))
         case ast.For() | ast.While() | ast.With():
-            return any(_acts(inner, scope) for inner in (*statement.body, *getattr(statement, "orelse", ())))
+            inside = (*statement.body, *getattr(statement, "orelse", ()))
+            return any(_has_acting_call(value, scope) for value in _heads(statement)) or any(_acting([*inside], scope))
     return not isinstance(statement, NAMING)
+
+
+def _heads(statement: ast.For | ast.While | ast.With) -> list[ast.expr]:
+    """What a statement asks before the first of those inside of it."""
+    match statement:
+        case ast.For(iter=rows):
+            return [rows]
+        case ast.While(test=test):
+            return [test]
+    return [item.context_expr for item in statement.items]
+
+
+def _are_acting(decorators: list[ast.expr], scope: dict[str, Any]) -> bool:
+    """Whether a decorator may do more than answer with another function."""
+    return any(_has_acting_call(ast.Call(decorator, [], []), scope) and not _wraps(decorator, scope) for decorator in decorators)
+
+
+def _wraps(decorator: ast.expr, scope: dict[str, Any]) -> bool:
+    """Whether a decorator of the user's makes functions around what it gets, and nothing else: `functools.wraps` is all that it calls."""
+    is_factory = isinstance(decorator, ast.Call)
+    called = _called(decorator.func if isinstance(decorator, ast.Call) else decorator, scope)
+    if not isinstance(called, types.FunctionType) or (
+        isinstance(decorator, ast.Call) and _has_acting_call(ast.Tuple(decorator.args), scope)
+    ):
+        return False
+    inner = [part for part in called.__code__.co_consts if isinstance(part, types.CodeType)] if is_factory else []
+    return all(_makes_functions(code, called.__globals__) for code in (called.__code__, *inner))
+
+
+def _makes_functions(code: types.CodeType, scope: dict[str, Any]) -> bool:
+    wraps = [name for name in code.co_names if scope.get(name) in (functools, functools.wraps)]
+    calls = [step for step in dis.get_instructions(code) if step.opname.startswith("CALL")]
+    stores = [step for step in dis.get_instructions(code) if STORES.match(step.opname)]
+    return not stores and {*code.co_names} <= {*wraps, "wraps"} and len(calls) <= 2 * len(wraps)
+
+
+def _is_told(kind: Any, *, is_derived: bool) -> bool:
+    """Whether the user's own code is told of the class as it is made: a metaclass, or `__init_subclass__` of a base. Of one that is not
+    there any more nobody knows."""
+    if not isinstance(kind, type):
+        return is_derived
+    metaclass: type = type(kind)
+    hooks = [vars(base).get("__init_subclass__") for base in kind.__mro__[1:]]
+    hooks += [vars(base).get(name) for base in metaclass.__mro__ for name in METACLASS]
+    return any(map(_is_own, hooks))
 
 
 def _reaches_out(target: ast.expr, scope: dict[str, Any]) -> bool:
@@ -116,17 +177,26 @@ def _held_by(expression: ast.expr, scope: dict[str, Any]) -> Any:
 def _has_acting_call(value: ast.expr | None, scope: dict[str, Any]) -> bool:
     """Whether something is called that may do more than answer: a function or a constructor of the user's, or what is named like that."""
     calls = [node.func for node in ast.walk(value) if isinstance(node, ast.Call)] if value is not None else []
-    return any(_is_own(scope.get(call.id)) if isinstance(call, ast.Name) else False for call in calls) or any(
-        ACTS.fullmatch(ast.unparse(call).rpartition(".")[2]) for call in calls
-    )
+    return any(_is_own(_called(call, scope)) or ACTS.fullmatch(ast.unparse(call).rpartition(".")[2]) for call in calls)
+
+
+def _called(expression: ast.expr, scope: dict[str, Any]) -> Any:
+    """What a name or an attribute stands for; None where that is only known when it is asked for."""
+    match expression:
+        case ast.Name(name):
+            return scope.get(name)
+        case ast.Attribute(owner, name):
+            return inspect.getattr_static(_called(owner, scope), name, None)
+    return None
 
 
 def _is_own(called: Any) -> bool:
     """Whether it is a function of the user's, or a class with one that makes its objects, but for that of a dataclass."""
     if isinstance(called, type):
         return any(_is_own(vars(base).get(name)) for base in called.__mro__ for name in CONSTRUCTORS)
-    is_written = isinstance(called, types.FunctionType) and called.__code__.co_filename != "<string>"
-    return is_written and origins.of_module(called.__module__ or "") is Origin.OWN
+    function = getattr(called, "__func__", called) if isinstance(called, staticmethod | classmethod | types.MethodType) else called
+    is_written = isinstance(function, types.FunctionType) and function.__code__.co_filename != "<string>"
+    return is_written and origins.of_module(function.__module__ or "") is Origin.OWN
 
 
 def _module(thing: Any) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from pipelines.driver.planning import trees
 from pipelines.driver.planning.functions import Reading
+from pipelines.driver.planning.own import Own
 
 SPARK = "org.apache.spark."
 NAMED = {"AttributeReference", "Alias", "PythonUDF", "PythonUDAF", "GetStructField"}
@@ -28,8 +29,9 @@ BY_POSITION = {100, 101, 200, 202, 204, 250, 252, 253}
 class Form:
     """Takes plans apart; `sources` is (ids of a leaf's columns) -> what it reads, which the physical leaf does not say."""
 
-    def __init__(self, jvm: Any, sources: Mapping[tuple[int, ...], Any], with_names: bool, version: str = "") -> None:
-        self.reading = Reading(version)
+    def __init__(self, jvm: Any, sources: Mapping[tuple[int, ...], Any], with_names: bool, own: Own | None = None) -> None:
+        self._own = own or Own()
+        self.reading = Reading(self._own)
         self.has_functions = False
         self.reads: dict[str, int] = {}
         """Place that each batch reads files of -> when they last changed, as `PlannedOperator.reads`."""
@@ -45,7 +47,7 @@ class Form:
     def _form(self, written: Any) -> Any:
         """Of a value that is plain, or a list that begins with its kind."""
         if not isinstance(written, list):
-            return written
+            return self._own.form(written) if isinstance(written, str) else written
         match written:
             case ["tree", name, arguments, others, *columns]:
                 return self._node(name, arguments, others, columns)
@@ -58,7 +60,7 @@ class Form:
                 return self._function(broadcasts, includes, b64decode(pickled))
             case ["files", places, newest]:
                 self.reads.update(dict.fromkeys(places, newest))
-                return ["files", places]
+                return ["files", [self._own.form(place) for place in places]]
             case ["map", pairs]:
                 return ["map", sorted(([self._form(key), self._form(value)] for key, value in pairs), key=str)]
             case ["many", values]:
@@ -81,7 +83,7 @@ class Form:
             case ["metadata", document]:
                 return ["metadata", _spark_keys(document)]
             case ["text", name, text]:
-                return [name, text]
+                return [name, self._own.form(text)]
             case ["class", name]:
                 return ["class", self._class(name)]
             case ["module", name]:

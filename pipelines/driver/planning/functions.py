@@ -21,7 +21,8 @@ from pipelines.driver.planning import code as codes
 from pipelines.driver.planning import effects, imports, origins
 from pipelines.driver.planning.notes import Notes
 from pipelines.driver.planning.origins import Origin
-from pipelines.driver.planning.values import CONTAINERS, MOMENTS, PLAIN, is_open, plain, recreated, whole
+from pipelines.driver.planning.own import Own
+from pipelines.driver.planning.values import CONTAINERS, MOMENTS, PLAIN, is_open, is_path, plain, recreated, whole
 
 MOST_THINGS = 50_000
 SHOWN_CHARS = 60
@@ -30,8 +31,8 @@ SHOWN_CHARS = 60
 class Reading(Notes):
     """Takes Python values apart."""
 
-    def __init__(self, version: str = "") -> None:
-        super().__init__(version)
+    def __init__(self, own: Own | None = None) -> None:
+        super().__init__(own or Own())
         self._seen: dict[int, tuple[int, Any]] = {}
         self._modules: set[str] = set()
 
@@ -39,7 +40,7 @@ class Reading(Notes):
         """`thing` as JSON has it; equal forms of two readings without gaps are the same thing."""
         if type(thing) in (*PLAIN, str, bytes):
             self._names_file(thing, path)
-            return [type(thing).__name__, plain(thing)]
+            return [type(thing).__name__, self._own.form(plain(thing))]
         if type(thing) in (tuple, frozenset):
             return self._value(thing, path)
         if id(thing) in self._seen:
@@ -93,6 +94,8 @@ class Reading(Notes):
         if parts is not None:
             return [kind.__qualname__, [self.form(part, path) for part in parts]]
         self._names_file(thing, path)
+        if is_path(thing):
+            return [kind.__name__, self._own.form(str(thing))]
         return whole(thing) or self._object(thing, path)
 
     def _object(self, thing: Any, path: str) -> Any:
@@ -148,7 +151,8 @@ class Reading(Notes):
         """Something that code calls by a name, which is a part of its own."""
         form = self.form(thing, path)
         if not isinstance(thing, types.ModuleType | types.FunctionType | type):
-            shown = repr(thing) if isinstance(thing, PLAIN) or type(thing) is str else ""
+            text = self._own.named(thing) if type(thing) is str else thing
+            shown = repr(text) if isinstance(text, PLAIN) or type(text) is str else ""
             self.parts.setdefault(path, shown if shown and len(shown) <= SHOWN_CHARS else digest(form))
         return form
 
@@ -193,7 +197,7 @@ class Reading(Notes):
         if module is None or name in self._modules or name == origins.MAIN or origins.of_module(module.__name__) is not Origin.OWN:
             return []
         self._modules.add(module.__name__)
-        self.packages |= origins.elsewhere(name, self._version)
+        self.packages |= origins.elsewhere(name, self._own.code)
         try:
             does, imported = effects.of(module), list(effects.imported(module))
         except SyntaxError:

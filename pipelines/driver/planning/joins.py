@@ -13,9 +13,10 @@ from pipelines.domain.planned_columns import PlannedJoin
 from pipelines.driver.planning.columns import EVENT_TIME, Columns
 from pipelines.driver.planning.doors import Doors
 from pipelines.driver.planning.forms import items
+from pipelines.driver.planning.own import Own
 
 
-def of(opened: Doors, spark: Any, node: Any, sources: Mapping[tuple[int, ...], Any], version: str) -> PlannedJoin | None:
+def of(opened: Doors, spark: Any, node: Any, sources: Mapping[tuple[int, ...], Any], own: Own) -> PlannedJoin | None:
     """The join that `node` of the physical plan is; None where it cannot be taken apart."""
     from py4j.protocol import Py4JError
 
@@ -24,9 +25,9 @@ def of(opened: Doors, spark: Any, node: Any, sources: Mapping[tuple[int, ...], A
         if link.isEmpty() or link.get().getClass().getSimpleName() != "Join":
             return None
         logical, gaps = link.get(), dict[str, None]()
-        digest = Columns(opened, spark, logical, sources, version).rows(gaps)
+        digest = Columns(opened, spark, logical, sources, own).rows(gaps)
         sides = ((logical.left(), node.left()), (logical.right(), node.right()))
-        taken = [(Columns(opened, spark, rows, sources, version), physical) for rows, physical in sides]
+        taken = [(Columns(opened, spark, rows, sources, own), physical) for rows, physical in sides]
         timed_by = next((at for at in map(_timed_by, (node.leftKeys(), node.rightKeys())) if at is not None), None)
         left, right = (tuple(columns.one(column) for column in items(physical.output())) for columns, physical in taken)
     except Py4JError:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from pipelines.driver.planning import origins, outside, readers
 from pipelines.driver.planning.origins import Origin
+from pipelines.driver.planning.own import Own
 
 NAMES = {"__name__", "__qualname__"}
 
 
 class Notes:
-    """`version` is the folder of the code that is read; the user's modules of elsewhere are noted with the digests of their files."""
+    """`own` are the folders of the code that is read; the user's modules of elsewhere are noted with the digests of their files."""
 
-    def __init__(self, version: str) -> None:
-        self._version = version
+    def __init__(self, own: Own) -> None:
+        self._own = own
         self.parts: dict[str, str] = {}
         self.gaps: dict[str, None] = {}
         self.packages: dict[str, str] = {}
@@ -51,8 +53,9 @@ class Notes:
             self._gap(path, f"it uses {name}, {outside.UNPROVED}")
 
     def _names_file(self, thing: Any, path: str) -> None:
-        """Notes a text or a path that is the name of a file, whatever reads it."""
-        if outside.is_file(thing, self._version):
+        """Notes a text or a path that is the name of a file, whatever reads it. A folder of the side's own is none: its code is compared
+        with the version, and what it writes is its own."""
+        if outside.is_file(thing, self._own.code) and not self._own.is_folder(os.fsdecode(thing)):
             self._gap(path, f"it names {thing!s}, and that what is there is what it was cannot be proved")
 
     def _called(self, name: str, *, shown: bool = False) -> str:

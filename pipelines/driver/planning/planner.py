@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +18,7 @@ from pipelines.driver.planning import aggregates, deduplications, facts, joins, 
 from pipelines.driver.planning.doors import Doors
 from pipelines.driver.planning.forms import BY_POSITION, Form, items
 from pipelines.driver.planning.functions import digest
+from pipelines.driver.planning.own import Own
 from pipelines.driver.planning.sources import Source
 from pipelines.driver.query_names import GivenNames
 
@@ -45,7 +45,7 @@ class Planner:
         self, spec: RunSpec, folder: Path, points: dict[str, QueryCheckpoint], checks: bool, now_ms: int, takes_apart: bool = False
     ) -> None:
         self._spec = spec
-        self._own = sources.Own(spec)
+        self._own = Own(spec)
         self._folder = folder
         self._points = points
         self._checks = checks
@@ -103,7 +103,7 @@ class Planner:
         plan, failure = _asked(lambda: opened.beginning(frame, mode, folder, pinned, point.batch if point else 0, self._now_ms))  # 1
         if failure is not None:
             return _with(query, failure=failure)
-        operators, varies = _operators(opened, plan, analyzed, read, os.path.dirname(self._spec.script))
+        operators, varies = _operators(opened, plan, analyzed, read, self._own)
         query = _with(query, operators=operators, varies=tuple(dict.fromkeys((*query.varies, *varies))))
         if point is None or not self._checks:
             return self._taken_apart(query, spark, opened, plan, analyzed, read)
@@ -120,14 +120,13 @@ class Planner:
         if not self.takes_apart or len(nodes) != len(logical):
             return query
         known = {source.columns: source.form for source in read}
-        folder = os.path.dirname(self._spec.script)
 
         def taken(operator: PlannedOperator, node: Any, within: Any) -> PlannedOperator:
             if operator.name in AGGREGATIONS:
-                return _with(operator, aggregates=aggregates.of(opened, spark, within, node, known, folder))
+                return _with(operator, aggregates=aggregates.of(opened, spark, within, node, known, self._own))
             if operator.name == JOIN:
-                return _with(operator, join=joins.of(opened, spark, node, known, folder))
-            return _with(operator, keys=deduplications.of(opened, spark, within, known, folder))
+                return _with(operator, join=joins.of(opened, spark, node, known, self._own))
+            return _with(operator, keys=deduplications.of(opened, spark, within, known, self._own))
 
         return _with(query, operators=tuple(map(taken, query.operators, nodes, logical)))
 
@@ -151,9 +150,9 @@ def _asked(call: Callable[[], Any]) -> tuple[Any, Failure | None]:
 
 
 def _operators(
-    opened: Doors, plan: Any, analyzed: Any, read: tuple[Source, ...], version: str
+    opened: Doors, plan: Any, analyzed: Any, read: tuple[Source, ...], own: Own
 ) -> tuple[tuple[PlannedOperator, ...], tuple[str, ...]]:
-    """The stateful operators, and what varies in their functions; the code's own files are in the folder `version`."""
+    """The stateful operators, and what varies in their functions."""
     nodes = opened.stateful(plan)
     known = {source.columns: source.form for source in read}
     gaps = tuple(source.gap for source in read if source.gap)
@@ -161,7 +160,7 @@ def _operators(
     told = zip(nodes, facts.of_operators(analyzed, len(nodes)), facts.names_of(analyzed, len(nodes)), strict=True)
     for node, operator_facts, alias in told:
         kinds = _kinds(node)
-        form = Form(opened.jvm, known, not BY_POSITION.issuperset(kinds), version)
+        form = Form(opened.jvm, known, not BY_POSITION.issuperset(kinds), own)
         digested = digest([form.of(part) for part in (node, *opened.watermarks_beside(node, plan))])
         reading = form.reading
         operators.append(

@@ -133,7 +133,8 @@ class Stage:
         with alone(spec, self._told), Uses(Path(spec.script).parent) as uses:
             opened.note(spec)
             failure = self._played(spec) or self._thread_failure(spec, planner)
-            return Planned(tuple(planner.planned), failure, uses.packages(), {**uses.files(), **opened.files()})
+            files = {**uses.files(), **opened.files()}
+            return Planned(tuple(planner.planned), failure, uses.packages(), files, opened.variables())
 
     def _played(self, spec: RunSpec) -> Failure | None:
         try:

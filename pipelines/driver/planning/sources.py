@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.domain import java_paths
-from pipelines.domain.placeholders import CODE, OUTPUT
 from pipelines.domain.plannings import PlannedSource
-from pipelines.domain.run_specs import RunSpec
 from pipelines.driver import secret_values
 from pipelines.driver.planning.forms import items
 from pipelines.driver.planning.functions import digest
+from pipelines.driver.planning.own import Own
 
 FILES, OTHERS = "StreamingRelation", "StreamingRelationV2"
 """Spark's leaves for sources of the older and of the newer kind."""
@@ -34,8 +31,6 @@ OF_THE_PACE = {
 """Options that say how fast it reads, or where it would begin without an offset: they change no row."""
 PLACES = ("path", "subscribe", "subscribepattern", "assign", "topic", "stream", "table")
 PYTHON = "PythonDataSourceV2"
-WAREHOUSE = "{warehouse}"
-"""The folder of tables that name no place."""
 
 
 @dataclass(frozen=True)
@@ -46,19 +41,6 @@ class Source:
     form: Any
     planned: PlannedSource
     gap: str = ""
-
-
-class Own:
-    """The folders of one side's own, which each side has elsewhere: what a source reads there is called as its version has it."""
-
-    def __init__(self, spec: RunSpec) -> None:
-        folders = {spec.output: OUTPUT, spec.warehouse: WAREHOUSE, os.path.dirname(spec.script): CODE}
-        self._names = {spelled: name for folder, name in folders.items() if folder for spelled in (folder, java_paths.quoted(folder))}
-
-    def named(self, text: str) -> str:
-        for folder, name in self._names.items():
-            text = name if text == folder else text.replace(f"{folder}/", f"{name}/")
-        return text
 
 
 def read(frame: Any, own: Own | None = None) -> tuple[Source, ...]:

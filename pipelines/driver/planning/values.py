@@ -64,7 +64,7 @@ def recreated(thing: Any) -> list[Any] | None:
 def whole(thing: Any) -> list[Any] | None:
     """The form of a value that says all of itself, of Python's own classes or numpy's; None of any other."""
     kind = type(thing)
-    if kind in WHOLE_IN_REPR or is_path(thing):
+    if kind in WHOLE_IN_REPR:
         return [kind.__name__, repr(thing)]
     if kind is re.Pattern:
         return ["pattern", thing.pattern if isinstance(thing.pattern, str) else thing.pattern.hex(), thing.flags]

@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from pipelines.domain.run_specs import RunSpec
 from pipelines.driver.planning.functions import Reading, digest
+from pipelines.driver.planning.own import Own
 
 CODE = """
 import numpy, os, random, re, datetime
@@ -153,9 +155,58 @@ HELPED = "from shop.helper import g\ndef f(x):\n    return g(x)\n"
 ON_IMPORT = {
     "shop/__init__.py": "",
     "shop/settings.py": "import decimal\n'A text.'\ndef adjust():\n    decimal.getcontext().prec = 7\n",
+    "shop/told.py": """
+import colorsys, decimal, functools, string
+def put(function):
+    string.Template.put = function
+    return function
+def around(factor):
+    def decorator(function):
+        @functools.wraps(function)
+        def inner(x):
+            return factor * function(x)
+        return inner
+    return decorator
+@put
+def hidden(x):
+    return x - 11
+@around(3)
+def unused(x):
+    return x - 12
+class Told:
+    def __init_subclass__(cls):
+        string.Template.told = cls
+class Meta(type):
+    def __init__(cls, name, bases, inside):
+        string.Template.made = cls
+class First(Told):
+    RATE = 13
+class Second(metaclass=Meta):
+    class Inner(Told):
+        RATE = 14
+    RATE = 15
+class Plain:
+    RATE = 16
+    @property
+    def rate(self):
+        return 17
+    @rate.setter
+    def rate(self, rate):
+        self.RATE = rate - 18
+def seven():
+    decimal.getcontext().prec = 19
+class Made:
+    adjust = staticmethod(seven)
+NOTHING = Made.adjust()
+def default(x=seven()):
+    return x
+with decimal.localcontext(decimal.Context(prec=20)):
+    pass
+""",
     "shop/helper.py": """
 import colorsys, string
 import logging
+from . import told
 from typing import TYPE_CHECKING
 from . import settings
 colorsys.rgb_to_hls = lambda *parts: 1
@@ -190,6 +241,15 @@ def other():
         ("helper", "return TABLE", "return 1, TABLE", False),
         ("helper", 'print("run")', 'print("ran")', False),
         ("helper", "logger =", "log =", False),
+        ("told", "x - 11", "x + 11", True),
+        ("told", "x - 12", "x + 12", False),
+        ("told", "RATE = 13", "RATE = 3", True),
+        ("told", "RATE = 14", "RATE = 4", True),
+        ("told", "RATE = 15", "RATE = 5", True),
+        ("told", "RATE = 16", "RATE = 6", False),
+        ("told", "rate - 18", "rate + 18", False),
+        ("told", "prec = 19", "prec = 9", True),
+        ("told", "x=seven()", "x=7", True),
         ("helper", "append('a')", "append('b')", False),
         ("settings", "'A text.'", "'Another text.'", False),
     ],
@@ -363,6 +423,41 @@ def test_a_text_that_names_a_file_is_never_the_same_but_for_files_of_the_version
         for code in (f"def f(x):\n    return x.run({text!r})\n", f"P = [{text!r}]\ndef f(x):\n    return P\n"):
             scope: dict[str, Any] = {"__name__": "__main__"}
             exec(compile(code, "script.py", "exec"), scope)
-            reading = Reading(str(model.parent))
+            reading = Reading(own_of(model.parent, tmp_path / "output"))
             reading.form(scope["f"], "")
             assert bool(reading.gaps) == has_gap, (code, reading.gaps)
+
+
+def own_of(version: Path, output: Path) -> Own:
+    texts = dict.fromkeys(("run", "job", "version", "master", "checkpoints"), "")
+    return Own(RunSpec(format=1, script=str(version / "job.py"), output=str(output), args=(), conf={}, **texts))
+
+
+@pytest.mark.parametrize(
+    ("made", "is_same"),
+    [
+        ("'{output}/models'", True),
+        ("pathlib.Path('{output}')", True),
+        ("pathlib.Path('{code}') / 'model.bin'", True),
+        ("['{output}']", True),
+        ("'{output}-other/models'", False),
+        ("'{sides}'", False),
+    ],
+)
+def test_folders_of_a_sides_own_are_no_change(made: str, is_same: bool, tmp_path: Path) -> None:
+    digests, readings = [], []
+    for side in ("old", "new"):
+        version, output = tmp_path / side / "code", tmp_path / side / "output"
+        for folder in (version, output / "models"):
+            folder.mkdir(parents=True)
+        (version / "model.bin").write_bytes(b"")
+        text = made.format(output=output, code=version, sides=output.parent)
+        scope: dict[str, Any] = {"__name__": "__main__"}
+        exec(compile(f"import pathlib\nPLACE = {text}\ndef f(x):\n    return PLACE\n", "script.py", "exec"), scope)
+        readings.append(Reading(own_of(version, output)))
+        digests.append(digest(readings[-1].form(scope["f"], "")))
+    assert (digests[0] == digests[1]) == is_same
+    assert not is_same or (not readings[0].gaps and readings[0].parts == readings[1].parts)
+    scope = {"__name__": "__main__"}
+    exec(compile("PLACE = '{output}/models'\ndef f(x):\n    return PLACE\n", "script.py", "exec"), scope)
+    assert digest(Reading(own_of(tmp_path, tmp_path)).form(scope["f"], "")) not in digests, "a text that only looks like one"

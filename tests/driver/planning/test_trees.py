@@ -10,8 +10,10 @@ import pytest
 from py4j.clientserver import ClientServerConnection
 from pyspark.sql import functions
 
+from pipelines.domain.run_specs import RunSpec
 from pipelines.driver.planning import facts, trees
 from pipelines.driver.planning.forms import Form
+from pipelines.driver.planning.own import Own
 
 pytestmark = pytest.mark.spark
 
@@ -86,6 +88,19 @@ def test_of_files_that_a_batch_reads_it_is_told_when_they_changed(spark: Any, tm
 
     assert newest((folder / "rows.json", 7), (folder, 5), (tmp_path, 5)) == 7000
     assert newest((folder, 8)) == 8000 and newest((tmp_path, 9)) == 9000
+
+
+def test_folders_of_a_sides_own_are_called_alike(spark: Any, tmp_path: Path) -> None:
+    def form(output: Path, own: Path) -> Any:
+        (output / "rows").mkdir(parents=True, exist_ok=True)
+        (output / "rows" / "1.json").write_text('{"v": 1}')
+        texts = dict.fromkeys(("run", "job", "version", "script", "master", "checkpoints"), "")
+        read = spark.read.schema("v INT").json(str(output / "rows")).withColumn("of", functions.lit(str(output)))
+        taken = Form(spark._jvm, {}, False, Own(RunSpec(format=1, output=str(own), args=(), conf={}, **texts)))
+        return taken.of(read._jdf.queryExecution().executedPlan())
+
+    a, b = tmp_path / "a" / "output", tmp_path / "b" / "output"
+    assert form(a, a) == form(b, b) != form(b, a)
 
 
 def test_what_is_not_known_is_a_gap(spark: Any) -> None:

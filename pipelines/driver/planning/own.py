@@ -1,0 +1,38 @@
+"""The folders of one side's own, which each side has elsewhere: what its code names there is called as its version has it."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from pipelines.domain import java_paths
+from pipelines.domain.placeholders import CODE, OUTPUT
+from pipelines.domain.run_specs import RunSpec
+
+WAREHOUSE = "{warehouse}"
+"""The folder of tables that name no place."""
+
+
+class Own:
+    """Of a side that is run as `spec` says; of none, where nothing has a place of its own."""
+
+    def __init__(self, spec: RunSpec | None = None) -> None:
+        self.code = os.path.dirname(spec.script) if spec is not None else ""
+        """Folder of the script."""
+        folders = {spec.output: OUTPUT, spec.warehouse: WAREHOUSE, self.code: CODE} if spec is not None else {}
+        names = {spelled: name for folder, name in folders.items() if folder for spelled in (folder, java_paths.quoted(folder))}
+        self._names = {re.compile(rf"{re.escape(folder)}(?=/|$)"): name for folder, name in names.items()}
+
+    def named(self, text: str) -> str:
+        for folder, name in self._names.items():
+            text = folder.sub(name, text)
+        return text
+
+    def form(self, text: str) -> list[str] | str:
+        """A text as JSON has it, where one that names such a folder is no other text."""
+        named = self.named(text)
+        return text if named == text else ["own", named]
+
+    def is_folder(self, text: str) -> bool:
+        """Whether a text names one of these folders, or one within them."""
+        return self.named(text) != text and not os.path.isfile(text)
