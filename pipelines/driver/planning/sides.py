@@ -123,7 +123,7 @@ class Stage:
             opened.note(spec)
             failure = self._played(spec)
             files = {**uses.files(), **opened.files()}
-            return Planned(tuple(planner.planned), failure, uses.packages(), files, opened.variables())
+            return Planned(tuple(planner.planned), failure, uses.packages(), files, opened.variables(), opened.asked())
 
     def _played(self, spec: RunSpec) -> Failure | None:
         try:
