@@ -29,6 +29,8 @@ class Installed:
     """Of the machine or the environment: `Europe/Berlin`; empty where it was not noted."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """Name of an environment variable that the script had read by then -> its value before the script, as `read_variables` conceals it."""
+    asked: tuple[str, ...] = ()
+    """What the script has asked whose answers nobody can note: services, programs, and functions of packages that open files unheard."""
 
 
 def other_java(then: Installed | None, java: str) -> Iterator[str]:
@@ -65,6 +67,12 @@ def other_files(then: Installed | None, now: Mapping[str, str]) -> Iterator[str]
     for path, was in sorted(then.files.items()) if then is not None else ():
         if was != now.get(path):
             yield f"The script read {path}, which {'is another now' if now.get(path) else 'is not there now'}."
+
+
+def other_answers(then: Installed | None) -> Iterator[str]:
+    """What may have answered otherwise."""
+    for name in then.asked if then is not None else ():
+        yield f"The script asked {name}, and that it answers as it did cannot be proved."
 
 
 def unread(size: int, changed_ns: int) -> str:

@@ -118,6 +118,8 @@ class Planned:
     """Files of this machine that are among it -> SHA-256."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """Environment variables that it read, as `Installed.variables`."""
+    asked: tuple[str, ...] = ()
+    """As `Installed.asked`."""
 
     def find(self, query: str) -> PlannedQuery | None:
         """The query of this name; None where the code does not start it."""
@@ -149,6 +151,13 @@ class Planning:
     def variables(self) -> Mapping[str, str]:
         """Those of both sides, as `Planned.variables`."""
         return {name: noted for side in self.sides.values() for name, noted in side.variables.items()}
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether the same would be planned again where neither its files nor its variables have changed."""
+        queries = self.side(NEW).queries
+        asked = any(side.asked for side in self.sides.values())
+        return not asked and not any(operator.reads for query in queries for operator in query.operators)
 
     def operators(self, side: str, query: str) -> Mapping[int, PlannedOperator]:
         """The operators of a query by their numbers; none where the side does not start it."""

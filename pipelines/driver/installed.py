@@ -28,7 +28,8 @@ _PLACES = sysconfig.get_paths()
 STANDARD = tuple({_PLACES[name] + os.sep for name in ("stdlib", "platstdlib")})
 MOST_BYTES = 20_000_000
 CLOCK = "/etc/localtime"
-SPARK = ("pyspark", "py4j")
+CALLER = "py4j"
+SPARK = ("pyspark", CALLER)
 """Modules of Spark, whose version is noted by itself."""
 OURS = str(Path(__file__).parents[1]) + os.sep
 

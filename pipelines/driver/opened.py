@@ -1,5 +1,5 @@
-"""What a script's own code reads: files, as a configuration, rules, a schema, and environment variables. What it makes of them is in its
-plans, and in no code."""
+"""What a script's own code reads: files, as a configuration, rules, a schema, environment variables, and what it asks elsewhere. What it
+makes of them is in its plans, and in no code."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ from urllib.parse import unquote, urlsplit
 from pipelines.domain import read_variables, references
 from pipelines.domain.installed import Installed, unread
 from pipelines.domain.run_specs import RunSpec
-from pipelines.driver import installed
+from pipelines.driver import installed, natives
 
 THE_MACHINES = ("/usr/", "/proc/", "/sys/", "/lib")
 IMPORTS = "<frozen importlib"
 MADE = os.O_CREAT | os.O_TRUNC
 DATABASE = "sqlite3.connect"
 """Python's event of a database that C opens."""
+CONNECT, PROGRAM, SHELL = "socket.connect", "subprocess.Popen", "os.system"
 CODE = (".py", ".sql")
 IN_SQL = re.compile(r"\$\{env:([^{}]+)\}")
 """A variable that Spark itself puts into a statement (VariableSubstitution)."""
@@ -33,8 +34,10 @@ _variables: set[str] = set()
 _passed: set[str] = set()
 """Variables of one process alone that a list of all has told the name of: who asks for their values next may only be looking through."""
 _outside: dict[str, str] = {}
+_asked: set[str] = set()
 _apart: list[str] = []
 _sparks: list[str] = []
+_callers: list[str] = []
 _SALT = secrets.token_hex(8)
 
 
@@ -45,6 +48,7 @@ def note(spec: RunSpec) -> None:
         sys.addaudithook(_hear)  # it cannot be taken away again
         _listen(type(os.environ))
         _sparks[:] = [place + os.sep for name in installed.SPARK for place in _places(name)]
+        _callers[:] = [place + os.sep for place in _places(installed.CALLER)]
     own = (str(Path(spec.script).parent), spec.output, spec.checkpoints, spec.warehouse)
     folders = (*own, sys.prefix, sys.base_prefix, os.environ.get("SPARK_HOME", ""))
     _apart[:] = [*THE_MACHINES, *(os.path.realpath(folder) + os.sep for folder in folders if folder)]
@@ -57,11 +61,13 @@ def note(spec: RunSpec) -> None:
     _variables.update(_in_sql(Path(spec.script).parent))
     _outside.clear()
     _outside.update(os.environ)
+    _asked.clear()
+    _asked.update(natives.of(Path(spec.script).parent))
 
 
 def stands(spark: Any, spec: RunSpec) -> Installed:
     """What the run stands on, with what its script has read so far: that is in the plan of the query that starts now."""
-    return replace(installed.of(spark, Path(spec.script).parent), files=files(), variables=variables())
+    return replace(installed.of(spark, Path(spec.script).parent), files=files(), variables=variables(), asked=asked())
 
 
 def files() -> dict[str, str]:
@@ -73,6 +79,11 @@ def files() -> dict[str, str]:
 def variables() -> dict[str, str]:
     """Name of each -> what `Installed.variables` has of it, as it was before the script."""
     return read_variables.noted(set(_variables), _outside, _SALT)
+
+
+def asked() -> tuple[str, ...]:
+    """As `Installed.asked`."""
+    return tuple(sorted(_asked))
 
 
 def _bytes(path: str) -> str:
@@ -94,11 +105,25 @@ def _in_sql(version: Path) -> Iterator[str]:
 
 def _hear(event: str, args: tuple[Any, ...]) -> None:
     """A hook of Python's (`sys.addaudithook`), which hears of all that is opened."""
+    if event in (CONNECT, PROGRAM, SHELL) and _is_by_script(_sparks) and not _is_called_back():
+        _asked.add(_elsewhere(event, args))
     if event not in ("open", DATABASE) or not isinstance(args[0], str | bytes | os.PathLike):
         return
-    is_written = event == "open" and isinstance(args[2], int) and (args[2] & MADE or args[2] & os.O_ACCMODE == os.O_WRONLY)
-    if not is_written and _is_by_script():
+    is_read = not _is_called_back() if event == DATABASE else not _is_written(args[2])
+    if is_read and _is_by_script():
         _noted[_file(os.fsdecode(args[0]))] = None
+
+
+def _is_written(flags: Any) -> bool:
+    return isinstance(flags, int) and bool(flags & MADE or flags & os.O_ACCMODE == os.O_WRONLY)
+
+
+def _elsewhere(event: str, args: tuple[Any, ...]) -> str:
+    """A service by its address, a program by its name: what else is said to it may be secret."""
+    if event == CONNECT:
+        place = args[1]
+        return f"the service at {place[0]}:{place[1]}" if isinstance(place, tuple) and len(place) > 1 else f"the service at {place}"
+    return f"the program {os.fsdecode(args[0])}" if event == PROGRAM else "a shell"
 
 
 def _file(named: str) -> str:
@@ -143,3 +168,11 @@ def _is_by_script(others: Sequence[str] = ()) -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+def _is_called_back() -> bool:
+    """Whether Spark asked for it, of a query that runs: a sink's function (`foreachBatch`), whose batches are in no plan."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and not frame.f_code.co_filename.startswith(tuple(_callers)):
+        frame = frame.f_back
+    return frame is not None

@@ -68,7 +68,7 @@ def judged(
     ticket: Ticket,
 ) -> Verdict:
     """1. The checkpoints are linked into the empty `folder`; 2. Spark plans there; 3. the judge decides; 4. the verdict is kept, unless
-    files beside the streams are read, which may change at any time.
+    files beside the streams are read, or somebody is asked, which may change at any time.
 
     For who has the turn, and a lease of the savepoint; the folder is the caller's to remove."""
     began = time.monotonic()
@@ -82,7 +82,7 @@ def judged(
     verdict = replace(verdict, spark_version=planning.spark_version, took_ms=(time.monotonic() - began) * 1000, operators=pairs, told=told)
     files = {**planning.files, **known_verdicts.files_now(manifest)}
     variables = {**planning.variables, **known_verdicts.variables_now(manifest)}
-    if not any(operator.reads for query in planning.side(NEW).queries for operator in query.operators):
+    if planning.is_lasting:
         known_verdicts.keep(context, manifest, version, new_queries, verdict, files, variables)  # 4
     return verdict
 

@@ -66,7 +66,7 @@ def known(context: Context, a: Point, b: Point) -> PlanDifference | None:
 
 
 def _compared(context: Context, a: Point, b: Point, ticket: Ticket) -> PlanDifference:
-    """1. Spark plans both, on the runtime of B; 2. the judge compares; 3. that is kept. Nothing else is left."""
+    """1. Spark plans both, on the runtime of B; 2. the judge compares; 3. that is kept, where it lasts. Nothing else is left."""
     began, folder = time.monotonic(), context.layout.sandbox_folder(ticket.operation)
     versions = [environments.make(context, point.version, ticket) for point in (a, b)]
     stood_on = _stood_on(context, *versions)
@@ -82,9 +82,10 @@ def _compared(context: Context, a: Point, b: Point, ticket: Ticket) -> PlanDiffe
         finally:
             shutil.rmtree(folder)
     difference = replace(difference, took_ms=(time.monotonic() - began) * 1000)
-    kept_plans = KeptPlans(difference, stood_on, __version__, planning.files, planning.variables)
-    context.files.write(context.layout.verdict(_key(a, b)), kept_plans)  # 3
-    verdicts.bound(context)
+    if planning.is_lasting:
+        kept_plans = KeptPlans(difference, stood_on, __version__, planning.files, planning.variables)
+        context.files.write(context.layout.verdict(_key(a, b)), kept_plans)  # 3
+        verdicts.bound(context)
     return difference
 
 

@@ -15,7 +15,7 @@ from pipelines import __version__
 from pipelines.domain import doubts, dropping, errors, read_variables, verdicts
 from pipelines.domain.errors import Corrupt, Incompatible, NotFound, Refusal, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, content_id
-from pipelines.domain.installed import Installed, is_same, is_unread, other_files, unread
+from pipelines.domain.installed import Installed, is_same, is_unread, other_answers, other_files, unread
 from pipelines.domain.runs import QUERIES_FILE
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.verdicts import Outcome, Verdict
@@ -65,7 +65,7 @@ def known(
 def doubted(manifest: Manifest, version: Version) -> tuple[str, ...]:
     """Why nothing can be called the same, whatever is planned: what the versions have beside their scripts, and what the script read."""
     read = (*other_files(manifest.installed, files_now(manifest)), *read_variables.others(_variables(manifest), environment.of_code()))
-    return (*doubts.of(manifest.version, version), *read)
+    return (*doubts.of(manifest.version, version), *read, *other_answers(manifest.installed))
 
 
 def variables_now(manifest: Manifest) -> dict[str, str]:

@@ -71,6 +71,55 @@ def test_the_files_that_a_script_reads_are_noted_by_their_bytes(tmp_path: Path) 
     assert noted == {str(tmp_path / name): hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() for name in read}
 
 
+ELSEWHERE = """
+import os, socket, sqlite3, subprocess, sys
+import pyarrow as pa, pyarrow.parquet
+from pyarrow.parquet import read_table as table
+from polars import scan_csv
+import pandas
+
+subprocess.run(["true", "secret"], check=True)
+os.system("true")
+with socket.socket(socket.AF_UNIX) as own:
+    own.connect(sys.argv[1])
+def later(rows: pa.Table) -> pa.Table:
+    pandas.read_csv("rates"), open("rates"), rows.read()
+    return table("rates"), pa.parquet.ParquetFile("rates"), scan_csv("rates"), pa.array([1]), pandas.read_hdf("rates")
+sys.modules["called_back"].call(lambda: subprocess.run(["false"]))
+sys.modules["called_back"].call(lambda: sqlite3.connect("sink.db"))
+"""
+ASKED_ELSEWHERE = """
+import json, runpy, socket, sys, types
+from pipelines.domain.run_specs import RunSpec
+from pipelines.driver import opened
+
+place = sys.argv[1]
+fields = {"format": 1, "run": "r", "job": "j", "version": "v", "conf": {}, "master": "", "checkpoints": "", "output": "", "args": ()}
+opened.note(RunSpec(script=f"{place}/job.py", **fields))
+scope = types.ModuleType("called_back")
+exec(compile("def call(function): function()", f"{opened._callers[0]}clientserver.py", "exec"), vars(scope))
+sys.modules["called_back"] = scope
+server = socket.socket(socket.AF_UNIX)
+server.bind(f"{place}/service")
+server.listen()
+socket.socket(socket.AF_UNIX).connect(f"{place}/service")
+sys.argv = ["job.py", f"{place}/service"]
+runpy.run_path(f"{place}/job.py")
+assert "sink.db" not in str(opened._noted)
+print(json.dumps(opened.asked()))
+"""
+
+
+def test_what_is_asked_elsewhere_is_noted_and_nothing_that_is_said_to_it(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(ELSEWHERE.replace("from polars", "if False:\n    from polars"))
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    told = subprocess.run(
+        [sys.executable, "-c", ASKED_ELSEWHERE, str(tmp_path)], cwd=tmp_path, env=env, capture_output=True, text=True, check=True
+    ).stdout
+    unheard = ["pandas.read_hdf", "polars.scan_csv", "pyarrow.parquet.ParquetFile", "pyarrow.parquet.read_table"]
+    assert json.loads(told) == ["a shell", *unheard, "the program true", f"the service at {tmp_path}/service"]
+
+
 ASKING = """
 import argparse, os, sys
 from os import environ

@@ -28,7 +28,7 @@ from pipelines.driver.planning.planner import Planner
 from pipelines.savepoint import library
 from pipelines.savepoint.batch_choice import OfBatch
 from pipelines.storage.addresses import open_storage
-from tests.driver.planning.test_truth import spec
+from tests.driver.planning.codes import spec
 from tests.jobs import feeds, kinesis_server
 from tests.jobs.collected import FILES, QUERIES, SINKS, JobBench, make_inputs
 from tests.jobs.kinesis_server import Kinesis

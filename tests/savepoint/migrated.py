@@ -22,7 +22,7 @@ from pipelines.storage.addresses import open_storage
 from pipelines.workspace import aggregations, placements
 from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.migrations import check
-from tests.driver.planning.test_truth import spec
+from tests.driver.planning.codes import spec
 from tests.savepoint import at_home
 from tests.savepoint.matrix import QUERY, Bench, Query
 

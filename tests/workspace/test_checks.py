@@ -334,6 +334,17 @@ def test_unchanged_code_is_the_same_only_while_the_variables_that_its_script_rea
     assert not house.face.plan(Check(savepoint.id, code=f"{CODE}# kept\n")).starts_spark
 
 
+def test_unchanged_code_that_asked_elsewhere_is_not_called_the_same_unseen(house: House, tmp_path: Path) -> None:
+    savepoint = saved(house, tmp_path)
+    manifest = house.face.ask(ReadManifest(savepoint.id))
+    assert known.known(house.face.context, manifest, manifest.version) is not None and manifest.installed is not None
+    asked = replace(manifest, installed=replace(manifest.installed, asked=("the service at rates:80",)))
+    assert known.known(house.face.context, asked, asked.version) is None
+    assert known.doubted(asked, asked.version) == (
+        "The script asked the service at rates:80, and that it answers as it did cannot be proved.",
+    )
+
+
 def test_of_a_private_file_that_the_script_read_it_counts_when_it_was_changed(house: House, tmp_path: Path) -> None:
     (path := tmp_path / "password").write_text("secret")
     savepoint = saved(house, tmp_path, {str(path): f"6 bytes of {path.stat().st_ctime_ns}"})

@@ -46,7 +46,7 @@ class Aggregation:
         self._logical = logical
         self._keys = sorted(items(logical.groupingExpressions()), key=_is_session)
         """What it is grouped by, a session last: wherever the code names it, that is where its state has it."""
-        self._sources, self._own = sources, own
+        self._sources, self._folders = sources, own
         self._analyzed = dict(self._expressions())
 
     def of(self, save: Any) -> tuple[PlannedAggregate, ...]:
@@ -71,7 +71,7 @@ class Aggregation:
 
     def _own(self, aggregate: Any) -> str:
         """Of the aggregate and what it is grouped by, with the names of their columns, whatever is computed below."""
-        form = Form(self._jvm, self._sources, True, self._own)
+        form = Form(self._jvm, self._sources, True, self._folders)
         return digest([*map(form.of, self._keys), form.of(aggregate)])
 
     def _digest(self, aggregate: Any, gaps: dict[str, None]) -> str:
@@ -79,7 +79,7 @@ class Aggregation:
         opened = self._opened
         named = opened.alias(aggregate, "alone", opened.ids.newExprId(), opened.seq(), opened.none, opened.seq())
         alone = opened.aggregate(opened.seq(*self._keys), opened.seq(named), self._logical.child(), opened.none)
-        form = Form(self._jvm, self._sources, False, self._own)
+        form = Form(self._jvm, self._sources, False, self._folders)
         told = digest(form.of(self._optimizer.execute(alone)))
         gaps.update(form.reading.gaps)
         return told

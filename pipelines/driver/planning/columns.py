@@ -23,7 +23,7 @@ class Columns:
         self._opened, self._jvm = opened, opened.jvm
         self._optimizer = spark._jsparkSession.sessionState().optimizer()
         self._rows = plan
-        self._sources, self._own = sources, own
+        self._sources, self._folders = sources, own
 
     def one(self, column: Any) -> PlannedKey:
         """One column, as the query that puts out nothing else has it."""
@@ -86,7 +86,7 @@ class Columns:
         return self._opened.project(self._opened.seq(*columns), child)
 
     def _digest(self, plan: Any, gaps: dict[str, None]) -> str:
-        form = Form(self._jvm, self._sources, False, self._own)
+        form = Form(self._jvm, self._sources, False, self._folders)
         told = digest(form.of(plan))
         gaps.update(form.reading.gaps)
         return told

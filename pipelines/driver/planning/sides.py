@@ -134,7 +134,7 @@ class Stage:
             opened.note(spec)
             failure = self._played(spec) or self._thread_failure(spec, planner)
             files = {**uses.files(), **opened.files()}
-            return Planned(tuple(planner.planned), failure, uses.packages(), files, opened.variables())
+            return Planned(tuple(planner.planned), failure, uses.packages(), files, opened.variables(), opened.asked())
 
     def _played(self, spec: RunSpec) -> Failure | None:
         try:

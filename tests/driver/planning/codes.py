@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pipelines.domain.plain_json import rebuilt
+from pipelines.domain.run_specs import RunSpec
 from pipelines.domain.verdicts import Outcome
 
 SAME, CHANGED, REWRITE, PARTLY, START, TELL = (
@@ -24,6 +26,12 @@ def source():
     return spark.readStream.schema("k string, v int, w int, t timestamp").option("maxFilesPerTrigger", 1).json("{input}")
 events = source().withWatermark("t", "10 minutes")
 """
+
+
+def spec(**told: str) -> RunSpec:
+    """A run of nothing, but for what is told."""
+    texts = dict.fromkeys(("run", "job", "version", "script", "master", "checkpoints", "output"), "")
+    return rebuilt(RunSpec, {**texts, "format": 1, "args": (), "conf": {}, **told})
 
 
 @dataclass(frozen=True)

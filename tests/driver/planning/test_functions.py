@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from pipelines.domain.run_specs import RunSpec
 from pipelines.driver.planning.functions import Reading, digest
 from pipelines.driver.planning.own import Own
+from tests.driver.planning.codes import spec
 
 CODE = """
 import numpy, os, random, re, datetime
@@ -429,8 +429,7 @@ def test_a_text_that_names_a_file_is_never_the_same_but_for_files_of_the_version
 
 
 def own_of(version: Path, output: Path) -> Own:
-    texts = dict.fromkeys(("run", "job", "version", "master", "checkpoints"), "")
-    return Own(RunSpec(format=1, script=str(version / "job.py"), output=str(output), args=(), conf={}, **texts))
+    return Own(spec(script=str(version / "job.py"), output=str(output)))
 
 
 @pytest.mark.parametrize(

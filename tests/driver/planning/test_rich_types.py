@@ -17,7 +17,8 @@ from pipelines.domain.verdicts import Outcome, Part
 from pipelines.driver.planning.planner import Planner
 from pipelines.sandbox.reading import NEW_TYPES
 from pipelines.storage.addresses import open_storage
-from tests.driver.planning.test_truth import QUERY, spec, words
+from tests.driver.planning.codes import spec
+from tests.driver.planning.test_truth import QUERY, words
 
 HEAD = """
 from pyspark.sql import functions as F

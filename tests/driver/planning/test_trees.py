@@ -10,10 +10,10 @@ import pytest
 from py4j.clientserver import ClientServerConnection
 from pyspark.sql import functions
 
-from pipelines.domain.run_specs import RunSpec
 from pipelines.driver.planning import facts, trees
 from pipelines.driver.planning.forms import Form
 from pipelines.driver.planning.own import Own
+from tests.driver.planning.codes import spec
 
 pytestmark = pytest.mark.spark
 
@@ -94,9 +94,8 @@ def test_folders_of_a_sides_own_are_called_alike(spark: Any, tmp_path: Path) -> 
     def form(output: Path, own: Path) -> Any:
         (output / "rows").mkdir(parents=True, exist_ok=True)
         (output / "rows" / "1.json").write_text('{"v": 1}')
-        texts = dict.fromkeys(("run", "job", "version", "script", "master", "checkpoints"), "")
         read = spark.read.schema("v INT").json(str(output / "rows")).withColumn("of", functions.lit(str(output)))
-        taken = Form(spark._jvm, {}, False, Own(RunSpec(format=1, output=str(own), args=(), conf={}, **texts)))
+        taken = Form(spark._jvm, {}, False, Own(spec(output=str(own))))
         return taken.of(read._jdf.queryExecution().executedPlan())
 
     a, b = tmp_path / "a" / "output", tmp_path / "b" / "output"

@@ -20,15 +20,13 @@ from pipelines.checkpoint import contracts
 from pipelines.domain import judging, operator_places, verdicts
 from pipelines.domain.ids import QueryName
 from pipelines.domain.judging import Known
-from pipelines.domain.plain_json import rebuilt
 from pipelines.domain.plannings import NEW, OLD, Planned, PlannedQuery, Planning, QueryCheckpoint
-from pipelines.domain.run_specs import RunSpec
 from pipelines.domain.savepoints import QueryImage, SourceOffset
 from pipelines.domain.verdicts import Outcome, Part
 from pipelines.driver import installed
 from pipelines.driver.planning.planner import Planner
 from pipelines.storage.addresses import open_storage
-from tests.driver.planning.codes import CASES, Case, Variant
+from tests.driver.planning.codes import CASES, Case, Variant, spec
 
 STREAMING = "org.apache.spark.sql.execution.streaming.state"
 STORES = {
@@ -126,11 +124,6 @@ class Table:
         point = QueryCheckpoint(QUERY, str(linked), 1)
         planner = Planner(spec(), folder, {QUERY: point}, checks, 1_234_567_890)
         return planner.plan(self.spark, self.frame(code), QUERY, mode), folder / "contract" / QUERY
-
-
-def spec() -> RunSpec:
-    texts = dict.fromkeys(("run", "job", "version", "script", "master", "checkpoints", "output"), "")
-    return rebuilt(RunSpec, {**texts, "format": 1, "args": (), "conf": {}})
 
 
 def image(checkpoint: Path) -> QueryImage:
