@@ -132,9 +132,9 @@ def spaces() -> Mapping[SavepointId, SavepointSpace]:
 
 
 def shared(question: Question[A], *, by: Hashable = None, age_ms: float = 0) -> A:
-    """The answer to `question`, shared by all browsers that ask the same in the same role. A fragment that refreshes itself takes one of the last second; a
-    whole run of a page takes none from before it began. `age_ms` allows older answers in both cases. `by` is the key to share by where
-    the question contains the time."""
+    """The answer to `question`, shared by all browsers that ask the same in the same role. A fragment that refreshes itself takes one of
+    the last second; a whole run of a page takes none from before it began. `age_ms` allows older answers in both cases. `by` is the key
+    to share by where the question contains the time."""
     now = now_ms()
     fresh = SHARED_AGE_MS if refreshing() else now - st.session_state.get(_BEGAN, now)
     return _answers.given((by or question, caller().role), partial(workspace().ask, question), now, max(fresh, age_ms))
