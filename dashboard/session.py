@@ -112,8 +112,8 @@ def space() -> Space | None:
 
 
 def soon(question: Question[A], age_ms: float) -> tuple[A | None, TidemarkError | None] | None:
-    """The answer to a question for which a storage elsewhere is asked, at most `age_ms` old and shared by all browsers, or why there is
-    none. None while it is asked for the first time: no page waits longer than `SPACE_WAIT_S`."""
+    """The answer to a question for which a storage elsewhere is asked, at most `age_ms` old and shared by all browsers of a role, or
+    why there is none. None while it is asked for the first time: no page waits longer than `SPACE_WAIT_S`."""
     asked = workspace()
 
     def ask() -> tuple[A | None, TidemarkError | None]:
@@ -122,7 +122,7 @@ def soon(question: Question[A], age_ms: float) -> tuple[A | None, TidemarkError 
         except TidemarkError as error:
             return None, error
 
-    return _answers.soon((question, "soon"), ask, now_ms(), age_ms, SPACE_WAIT_S)
+    return _answers.soon((question, caller().role, "soon"), ask, now_ms(), age_ms, SPACE_WAIT_S)
 
 
 def spaces() -> Mapping[SavepointId, SavepointSpace]:
@@ -132,12 +132,12 @@ def spaces() -> Mapping[SavepointId, SavepointSpace]:
 
 
 def shared(question: Question[A], *, by: Hashable = None, age_ms: float = 0) -> A:
-    """The answer to `question`, shared by all browsers that ask the same. A fragment that refreshes itself takes one of the last second; a
-    whole run of a page takes none from before it began. `age_ms` allows older answers in both cases. `by` is the key to share by where
-    the question contains the time."""
+    """The answer to `question`, shared by all browsers that ask the same in the same role. A fragment that refreshes itself takes one of
+    the last second; a whole run of a page takes none from before it began. `age_ms` allows older answers in both cases. `by` is the key
+    to share by where the question contains the time."""
     now = now_ms()
     fresh = SHARED_AGE_MS if refreshing() else now - st.session_state.get(_BEGAN, now)
-    return _answers.given(by or question, partial(workspace().ask, question), now, max(fresh, age_ms))
+    return _answers.given((by or question, caller().role), partial(workspace().ask, question), now, max(fresh, age_ms))
 
 
 def page_begins() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dashboard import navigation, session
+from dashboard.answers import Answers
 from pipelines.domain.access import Access, Caller, Role
 from pipelines.domain.errors import Forbidden, Unauthenticated
 from pipelines.domain.ids import SavepointId
@@ -19,6 +20,7 @@ from pipelines.verbs.face import do
 from pipelines.verbs.standby import Standby
 from pipelines.verbs.stop import Stop
 from pipelines.verbs.take import Take
+from pipelines.verbs.tokens import ListTokens
 from tests import samples
 from tests.dashboard.opening import Opener, texts
 from tests.entering import TOKEN
@@ -38,6 +40,19 @@ def test_a_button_that_a_role_may_not_press(opened: Opener, monkeypatch: pytest.
     buttons = {key: app.button(key=key) for key in ("take", "fork", "stop")}
     assert {key for key, button in buttons.items() if button.disabled} == disabled
     assert all(buttons[key].help == f"Takes the role {'author' if key == 'fork' else 'operator'}; yours is {role}" for key in disabled)
+
+
+def test_an_answer_that_browsers_share_is_not_another_roles(monkeypatch: pytest.MonkeyPatch) -> None:
+    face = FakeFace.sample()
+    monkeypatch.setattr(session, "_workspace", face)
+    monkeypatch.setattr(session, "_answers", Answers())
+    monkeypatch.setattr(session, "caller", partial(Caller, "ci", Role.ADMIN))
+    session.shared(ListTokens(), age_ms=600_000)
+    monkeypatch.setattr(session, "caller", partial(Caller, "ci", Role.VIEWER))
+    with pytest.raises(Forbidden):
+        session.shared(ListTokens(), age_ms=600_000)
+    answered = session.soon(ListTokens(), 600_000)
+    assert answered is not None and answered[1] is not None and answered[1].code == "access.role"
 
 
 @pytest.mark.parametrize(("role", "examines"), [(Role.VIEWER, False), (Role.OPERATOR, True)])
