@@ -2,48 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pipelines.catalog import exact_numbers, interval_columns, output_columns, output_rows
 from pipelines.catalog.connection import scratch
 from pipelines.catalog.output_columns import Column
 from pipelines.catalog.output_files import Options, Output, let_read, sides
-from pipelines.domain.experiments import Comparison, OutputOverTime, Parting
+from pipelines.domain.experiments import Comparison
 from pipelines.domain.ids import JobName
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
-@dataclass(frozen=True)
-class OutputComparison:
-    """A `Comparison` without the names of its jobs and query."""
-
-    columns: tuple[str, ...]
-    keys: tuple[str, ...]
-    rows_a: int
-    rows_b: int
-    equal: int
-    only_a: int
-    only_b: int
-    changed: int
-    until_ms: int | None
-    examples: Mapping[str, Sequence[Mapping[str, Any]]]
-    over_time: OutputOverTime | None
-    note: str
-    parting: Parting | None = None
-    columns_apart: tuple[str, ...] = ()
-
-    @property
-    def differs(self) -> bool:
-        """Whether a row of one is not the other's."""
-        return bool(self.changed or self.only_a or self.only_b)
-
-    def of(self, a: JobName, b: JobName, query: str) -> Comparison:
-        """The comparison of these two jobs' outputs of `query`."""
-        return Comparison(a=a, b=b, query=query, **vars(self))
+NAMELESS = (JobName(""), JobName(""), "")
+"""Jobs and query of a comparison; who asked for it names them."""
 
 
 def compare(
@@ -57,7 +31,7 @@ def compare(
     time_column: str = "",
     options: tuple[Options, Options] = (None, None),
     foldered: tuple[bool, bool] = (True, True),
-) -> OutputComparison:
+) -> Comparison:
     """What the rows in A's and B's data files have in common and what not.
 
     With `until_ms` only rows whose time is known and at most that count. `options` are those of the sides' sinks; `foldered` says of each
@@ -78,9 +52,9 @@ def compare(
         return _compared(db, a or template.emptied(), b or template.emptied(), keys, examples, until_ms, time_column, notes)
 
 
-def _nothing(notes: Sequence[str]) -> OutputComparison:
+def _nothing(notes: Sequence[str]) -> Comparison:
     nowhere: dict[str, list[Any]] = {"only_a": [], "only_b": [], "changed": []}
-    return OutputComparison((), (), 0, 0, 0, 0, 0, 0, None, nowhere, None, " ".join(notes))
+    return Comparison(*NAMELESS, (), (), 0, 0, 0, 0, 0, 0, None, nowhere, None, " ".join(notes))
 
 
 def _compared(
@@ -92,7 +66,7 @@ def _compared(
     until_ms: int | None,
     asked_time: str,
     notes: list[str],
-) -> OutputComparison:
+) -> Comparison:
     columns = output_columns.shared(a.columns, b.columns, interval_columns.of_both(a.intervals, b.intervals))
     time = output_columns.time_column(columns, asked_time)
     notes = [*notes, *output_columns.differences(a.columns, b.columns)]
@@ -104,7 +78,8 @@ def _compared(
     tally = output_rows.tally(db, columns)
     changed = output_rows.changed(db, columns, keys)
     measures = [column for column in columns if column.is_measure and column not in keys]
-    return OutputComparison(
+    return Comparison(
+        *NAMELESS,
         columns=tuple(column.name for column in columns),
         keys=tuple(column.name for column in keys),
         rows_a=tally.rows_a,

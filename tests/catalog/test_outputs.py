@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from pipelines.catalog import output_files, spark_notes
 from pipelines.catalog.connection import scratch
 from pipelines.catalog.output_files import Options
-from pipelines.catalog.outputs import OutputComparison, compare
+from pipelines.catalog.outputs import compare
 from pipelines.domain.errors import Corrupt, Incompatible, Invalid, TidemarkError, Unsupported
-from pipelines.domain.ids import JobName
+from pipelines.domain.experiments import Comparison
 from pipelines.storage.addresses import open_storage
 from tests.catalog.csv_texts import write
 
@@ -50,7 +50,7 @@ def table(path: Path, **columns: Any) -> str:
     return str(path)
 
 
-def numbers(comparison: OutputComparison) -> tuple[int, ...]:
+def numbers(comparison: Comparison) -> tuple[int, ...]:
     return (comparison.rows_a, comparison.rows_b, comparison.equal, comparison.only_a, comparison.only_b, comparison.changed)
 
 
@@ -76,8 +76,6 @@ def test_rows_are_matched_by_the_key_that_is_found(tmp_path: Path) -> None:
     assert comparison.over_time.a["views"] == (3.0, 3.0, 9.0, None)
     assert comparison.over_time.b["views"] == (6.0, 3.0, None, 7.0)
     json.dumps(comparison.examples, allow_nan=False)
-    whole = comparison.of(JobName("x"), JobName("y"), "q")
-    assert (whole.a, whole.b, whole.query, whole.changed) == ("x", "y", "q", 1)
 
 
 def test_only_rows_that_both_reached_count(tmp_path: Path) -> None:
@@ -346,7 +344,7 @@ def test_two_texts_of_json_are_never_one(tmp_path: Path, first: str, one: str, o
     assert numbers(compare(*sides, format="json"))[:3] == (21, 21, 20)
 
 
-def of_csv(folder: Path, a: Sequence[str], b: Sequence[str], options: tuple[Options, Options] = (None, None)) -> OutputComparison:
+def of_csv(folder: Path, a: Sequence[str], b: Sequence[str], options: tuple[Options, Options] = (None, None)) -> Comparison:
     """A comparison of files with these texts."""
     sides = []
     for name, texts in (("a", a), ("b", b)):

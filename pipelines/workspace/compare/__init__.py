@@ -75,7 +75,7 @@ def compare(context: Context, question: Compare) -> Comparison:
     notes = (comparison.note, late_rows_note(comparison, side_a.late_rows, side_b.late_rows), *_moved(context, (a, b)))
     noted = " ".join(filter(None, notes))
     varies = varying.of_jobs(context, a, b, query=query) if together else ()
-    return replace(comparison.of(a, b, query), note=noted, uncut=together and bool(side_a.files and side_b.files), varies=varies)
+    return replace(comparison, a=a, b=b, query=query, note=noted, uncut=together and bool(side_a.files and side_b.files), varies=varies)
 
 
 def _moved(context: Context, jobs: tuple[JobName, JobName]) -> Iterator[str]:
@@ -98,10 +98,10 @@ def _in_lock_step(
     )
     began = compare_batches.began(context, a, b, query)
     stepped = compare_batches.stepped(sinks, question.keys, began, until, question.examples)
-    return replace(comparison.of(a, b, query), lock_step=stepped, varies=varying.of_jobs(context, a, b, query=query))
+    return replace(comparison, a=a, b=b, query=query, lock_step=stepped, varies=varying.of_jobs(context, a, b, query=query))
 
 
-def late_rows_note(comparison: outputs.OutputComparison, late_a: int, late_b: int) -> str:
+def late_rows_note(comparison: Comparison, late_a: int, late_b: int) -> str:
     """Says that late rows can be why the outputs differ: where they do, and one side dropped some. Empty otherwise."""
     same = comparison.changed == comparison.only_a == comparison.only_b == 0
     if same or not (late_a or late_b):

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from pipelines.catalog import outputs
 from pipelines.catalog.output_files import FORMATS
-from pipelines.catalog.outputs import OutputComparison
 from pipelines.domain import state_differences
 from pipelines.domain.errors import Unsupported
-from pipelines.domain.experiments import LockStepped
+from pipelines.domain.experiments import Comparison, LockStepped
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import QuerySeen
 from pipelines.domain.replays import Kind, Outcome, ReplayedPart
@@ -163,7 +162,7 @@ def _sentence(words: str) -> str:
     return f"{words[:1].upper()}{words[1:]}." if words else ""
 
 
-def _part(image: QueryImage, comparison: OutputComparison, stepped: LockStepped | None) -> ReplayedPart:
+def _part(image: QueryImage, comparison: Comparison, stepped: LockStepped | None) -> ReplayedPart:
     different = comparison.differs or bool(comparison.columns_apart)
     return ReplayedPart(
         Kind.OUTPUT,
