@@ -172,7 +172,7 @@ def _unmigrated(folder: Path, work: Work) -> TidemarkError:
     """The error of a migration that failed: the function's, else as of any rewriting."""
     failure = _failure(folder)
     if failure.get("error_class") == WRONG_ROWS:
-        hint = "Correct the function. Nothing of the fork is left; the savepoint is as it was."
+        hint = "Correct the function. Nothing of the copy is left; the savepoint is as it was."
         return Incompatible("migrate.rows", failure["message"], hint)
     return _refused(folder, work, MIGRATION)
 

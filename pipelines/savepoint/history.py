@@ -141,8 +141,14 @@ def own_place(image: QueryImage, arguments: Arguments, job: JobName) -> str:
         return _child(arguments.own, inner_path.strip("/")) if arguments.own else ""
     for before, now in zip(values(arguments.parent), values(arguments.fork), strict=False):
         if "/" in before and inside(path, before) and arguments.own:
-            return _child(paths.join(arguments.own, now.replace(PLACEHOLDER, arguments.own)), path.removeprefix(plain(before)).strip("/"))
+            return _child(_told(now, arguments.own), path.removeprefix(plain(before)).strip("/"))
     return ""
+
+
+def _told(value: str, own: str) -> str:
+    """The directory that a fork's argument names; a relative one is in the output `own`."""
+    place = value.replace(PLACEHOLDER, own)
+    return place if place.startswith("/") or "://" in place else _child(own, place)
 
 
 def moved(line: str, root: str, sink_path: str, job: JobName) -> str:

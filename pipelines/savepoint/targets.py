@@ -101,6 +101,12 @@ def sinks_of(library: Storage, manifest: Manifest, target: Target) -> tuple[Rest
     return restored_sinks.of_fork(library, manifest, _arguments(manifest, target), target.sinks)
 
 
+def as_named(library: Storage, manifest: Manifest, target: Target) -> tuple[QueryImage, ...]:
+    """The savepoint's queries, each sink at the directory under which the logs of sources in the restored checkpoints name its files."""
+    places = {sink.image.query: sink.to for sink in sinks_of(library, manifest, target) if sink.to}
+    return tuple(replace(image, sink_path=places.get(image.query, image.sink_path)) for image in manifest.queries)
+
+
 def own_tables(manifest: Manifest, target: Target) -> Mapping[str, str]:
     """For `RunSpec.own_tables`: what each of a fork's queries must not write to, where its parent's writes to a table."""
     if not isinstance(target, Fork):

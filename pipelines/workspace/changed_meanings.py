@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipelines.domain import masters
@@ -20,10 +20,11 @@ from pipelines.sandbox import states as sandbox
 from pipelines.sandbox.counts import TASK_FORMAT, Store
 from pipelines.sandbox.key_examples import NEW, OLD, SAVED, Examples, ExampleTask, Points
 from pipelines.savepoint import restore
+from pipelines.storage.layout import OUTPUT, WAREHOUSE
 from pipelines.verbs.state import ListStates
 from pipelines.words import changed_meanings as words
 from pipelines.words import formats
-from pipelines.workspace import checks, environments, rehearsals, run_confs, runtimes, snapshot_versions, states
+from pipelines.workspace import checks, environments, rehearsals, rehearsed_reads, run_confs, runtimes, snapshot_versions, states
 from pipelines.workspace import verdicts as known_verdicts
 from pipelines.workspace.aggregations import Asked
 from pipelines.workspace.context import Context
@@ -119,15 +120,18 @@ def _tables(context: Context, tried: Tried, parts: Sequence[Part]) -> tuple[Stat
 
 
 def _old_code(context: Context, tried: Tried, ticket: Ticket) -> OldCode:
-    """The savepoint's own code on the batch as the changed code's was planned: the same offsets, and the same files behind them."""
+    """The savepoint's own code on the batch as the changed code's was planned: the same offsets, and the same files behind them, each where
+    this code has it."""
     manifest, folder = tried.manifest, tried.folder / "before"
     folder.mkdir()
     checkpoints = folder / CHECKPOINTS
     ticket.step("linking")
-    target = rehearsals.target(context, manifest, folder, checkpoints)
+    target = rehearsals.target(context, manifest, folder, str(checkpoints))
     restore.restore(context.shelf(manifest.id), manifest.id, target, context.now_ms(), watch=ticket)
     for query, batch in tried.batches.items():
         _plan_alike(tried.checkpoints / folder_of(query), checkpoints / folder_of(query), batch)
+    planned = replace(target, output=str(tried.folder / OUTPUT), warehouse=str(tried.folder / WAREHOUSE))
+    rehearsed_reads.rename(context, manifest, planned, target)
     snapshot_versions.fit(context, manifest, manifest.version, str(checkpoints))
     runtime = environments.entered(context, environments.make(context, manifest.version, ticket)).runtime
     idle = tuple(image.query for image in manifest.begun if image.query not in tried.batches)

@@ -29,6 +29,7 @@ from pipelines.sandbox.counts import TASK_FORMAT
 from pipelines.sandbox.migrations import MigratedStore, MigrationTask
 from pipelines.savepoint import migration, rescaling
 from pipelines.savepoint.rescaling import Held
+from pipelines.savepoint.restore import Target
 from pipelines.verbs.migrating import Migrating
 from pipelines.workspace import (
     aggregations,
@@ -37,6 +38,7 @@ from pipelines.workspace import (
     environments,
     placements,
     rehearsals,
+    rehearsed_reads,
     rewrites,
     source_offsets,
     states,
@@ -86,13 +88,14 @@ class _Work:
     """A migration under way."""
 
     context: Context
+    savepoint: Manifest
     manifest: Manifest
     """Of the queries that the code still starts."""
     version: Version
     asked: Asked
     runtime: Runtime
-    checkpoints: str
-    """The copy that is rewritten."""
+    restored: Target
+    """Has the copy that is rewritten."""
     folder: Path
     """Its own, gone when it is over."""
     ticket: Ticket
@@ -104,11 +107,11 @@ def migrate(
     version: Version,
     asked: Asked,
     plan: MigrationPlan,
-    checkpoints: str,
+    restored: Target,
     ticket: Ticket,
     judged: Judged | None = None,
 ) -> Migration:
-    """Carries `plan` out on the copy of the savepoint in `checkpoints`, with the Spark and the confs of `version`. Without
+    """Carries `plan` out on the copy of the savepoint that `restored` has, with the Spark and the confs of `version`. Without
     `judged` a rehearsal that fails raises.
 
     Raises Unsupported (`migrate.columns`, `migrate.operators`, `migrate.ambiguous`, `migrate.steps`, `migrate.refused`), Conflict
@@ -120,7 +123,7 @@ def migrate(
         folder.mkdir(parents=True)
         try:
             planning = checks.planned(context, manifest, version, asked.new_queries, folder, ticket, takes_apart=True)  # 1
-            placed, left = _placed(manifest, version, asked, planning, checkpoints, folder)  # 2
+            placed, left = _placed(manifest, version, asked, planning, restored.checkpoints, folder)  # 2
             changes = tuple(aggregations.decided(asked, planning, placed, folder))
             if not changes and not any(query.is_placed for query in placed) and not asked.drop:
                 raise migrations.fits()
@@ -128,7 +131,7 @@ def migrate(
                 source_offsets.move(query.sources, query.checkpoint)
             runtime = environments.entered(context, environments.make(context, version, ticket)).runtime
             kept = replace(manifest, queries=tuple(image for image in manifest.queries if image.query not in left))
-            work = _Work(context, kept, version, asked, runtime, checkpoints, folder, ticket)
+            work = _Work(context, manifest, kept, version, asked, runtime, restored, folder, ticket)
             done = _in_sandbox(work, changes, placed)  # 3
             ran = _rehearsed(work)  # 4
             rehearsal = (judged or _judged)(ran, folder / REHEARSED)
@@ -183,13 +186,14 @@ def _accepted(lost: Collection[str], asked: Asked, droppable: Collection[str]) -
 
 def _in_sandbox(work: _Work, changes: tuple[Change, ...], placed: tuple[Placed, ...]) -> tuple[MigratedStore, ...]:
     function = "" if work.asked.by == COLUMNS else work.asked.by
+    checkpoints = work.restored.checkpoints
     stores, targets = tuple(change.store for change in changes), tuple(change.target for change in changes)
-    conf, title = rewrites.confs(work.context, work.version, work.checkpoints), f"{work.manifest.job} (migration)"
+    conf, title = rewrites.confs(work.context, work.version, checkpoints), f"{work.manifest.job} (migration)"
     places = tuple(query.placing for query in placed if query.placing)
-    copies = copied_checkpoints.of_spark(work.manifest, work.checkpoints)
+    copies = copied_checkpoints.of_spark(work.manifest, checkpoints)
     if not places and not changes and not copies:
         return ()
-    master = masters.beside(work.version.master) if is_remote(work.checkpoints) else work.version.master
+    master = masters.beside(work.version.master) if is_remote(checkpoints) else work.version.master
     task = MigrationTask(TASK_FORMAT, title, master, conf, stores, targets, function, work.asked.code, places, copies)
     home = work.folder / "migration"
     home.mkdir()
@@ -211,7 +215,9 @@ def _rehearsed(work: _Work) -> Rehearsed:
     home = work.folder / REHEARSED
     home.mkdir()
     changed = replace(work.manifest, version=work.version)
-    with copied_checkpoints.copied(work.manifest, work.checkpoints, work.folder, work.ticket) as copy:
+    with copied_checkpoints.copied(work.manifest, work.restored.checkpoints, work.folder, work.ticket) as copy:
+        scratch = rehearsals.target(work.context, work.savepoint, home, copy)
+        rehearsed_reads.rename(work.context, work.savepoint, work.restored, scratch)
         return rehearsals.rehearse(work.context, changed, work.runtime, home, copy, work.ticket, work.asked.new_queries)
 
 

@@ -11,14 +11,17 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
+from pipelines.checkpoint import closure
 from pipelines.domain.delta import LOG
-from pipelines.domain.ids import JobName
+from pipelines.domain.ids import JobName, folder_of
 from pipelines.domain.json_text import read_json
 from pipelines.domain.run_specs import NOTED_TABLES
 from pipelines.domain.savepoints import Manifest
 from pipelines.savepoint import own_reads, targets
 from pipelines.savepoint.sink_places import plain
-from pipelines.savepoint.targets import Scratch
+from pipelines.savepoint.targets import Scratch, Target
+from pipelines.storage import paths
+from pipelines.storage.addresses import open_storage
 from pipelines.storage.layout import WAREHOUSE
 from pipelines.workspace.context import Context
 
@@ -37,6 +40,22 @@ def lay_out(context: Context, manifest: Manifest, scratch: Scratch, folder: Path
     for table, to in targets.read_tables(manifest, scratch).items():
         if to.startswith(below) and Path(table, LOG).is_dir():
             _link(_files(Path(table)), Path(table), Path(to))
+
+
+def rename(context: Context, manifest: Manifest, restored: Target, scratch: Scratch) -> None:
+    """Has the scratch checkpoints, a copy of those of the target `restored`, name the files that their sources have read as they are called
+    in the scratch output. Its files may be links to the restored ones: none is written in place."""
+    shelf = context.shelf(manifest.id)
+    to = {sink.image.query: sink.to for sink in targets.sinks_of(shelf, manifest, scratch) if sink.to}
+    places = [(image, to[image.query]) for image in targets.as_named(shelf, manifest, restored) if image.query in to]
+    for image in manifest.begun if places else ():
+        storage = open_storage(f"{scratch.checkpoints}/{folder_of(image.query)}")
+        for path in [entry.path for entry in storage.list(closure.SOURCES) if own_reads.is_log(entry.path)]:
+            data = storage.read(path)
+            moved = own_reads.moved(data, places, manifest.job)
+            if moved != data:
+                storage.write(path, moved)
+                storage.delete([paths.join(paths.parent(path), f".{paths.name(path)}.crc")])
 
 
 def _link(names: Iterable[str], source: Path, target: Path) -> None:

@@ -66,7 +66,7 @@ class Restoring:
         if migrated or convert or rewrite:
             job_places.hand_over(job_places.of_job(self.context, self.target.job), restored.checkpoints)
         if migrated is not None and self.migrate is not None:
-            note(migrations.migrate(self.context, manifest, self.version, self.migrate, migrated, restored.checkpoints, ticket, judged))
+            note(migrations.migrate(self.context, manifest, self.version, self.migrate, migrated, self.target, ticket, judged))
         if convert is not None:
             manifest = conversions.convert(self.context, manifest, self.version, convert, restored.checkpoints, ticket)
         if rewrite is not None:

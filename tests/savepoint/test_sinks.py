@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from pipelines.domain.errors import Conflict, Invalid
-from pipelines.domain.ids import QueryName
+from pipelines.domain.ids import JobName, QueryName
 from pipelines.domain.savepoints import QueryImage
-from pipelines.savepoint import sinks
+from pipelines.savepoint import history, sinks
 from pipelines.savepoint.sink_places import Arguments
 from pipelines.savepoint.sinks import Choice
 
@@ -43,6 +43,23 @@ def test_a_forks_file_sink(before: tuple[str, ...], now: tuple[str, ...], path: 
     assert (decided.refusal is not None) == (action == "refuse")
     fresh = sinks.for_fork(replace(IMAGE, sink_path=path), Arguments(before, now, PARENT), Choice.FRESH)
     assert fresh.plan.action == action.replace("continue", "fresh"), "an empty beginning is no leave to share a directory"
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "path", "place"),
+    [
+        ("{output}", "{output}", f"{PARENT}/counts", "/w/jobs/b/output/counts"),
+        ("/data/out", "/data/out", "/data/out/counts", "/data/out/counts"),
+        ("/data/out", "/data/other", "file:///data/out/counts", "/data/other/counts"),
+        ("--out=/data/out", "--out=s3a://lake/b", "/data/out/counts", "s3a://lake/b/counts"),
+        ("/data/out", "{output}/x", "/data/out", "/w/jobs/b/output/x"),
+        ("/data/out", "x", "/data/out/counts", "/w/jobs/b/output/x/counts"),
+        ("/data/out", "{output}", "/data/elsewhere", ""),
+    ],
+)
+def test_where_a_fork_has_what_its_parent_wrote(before: str, now: str, path: str, place: str) -> None:
+    arguments = Arguments((before,), (now,), PARENT, "/w/jobs/b/output", "b", "/w/jobs/b/warehouse")
+    assert history.own_place(replace(IMAGE, sink_path=path), arguments, JobName("a")) == place
 
 
 TABLE_CASES = {

@@ -10,6 +10,7 @@ import pytest
 
 from pipelines.catalog import runs as run_rows
 from pipelines.domain.errors import Conflict, Unsupported
+from pipelines.domain.migrations import COLUMNS
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
 from pipelines.verbs.experiments import Compare
@@ -19,6 +20,7 @@ from pipelines.verbs.resume import Resume
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
+from pipelines.verbs.try_code import TryCode
 from pipelines.verbs.verify import Verify
 from tests.waiting import until
 from tests.workspace.serving import Server, serving
@@ -134,3 +136,51 @@ def test_no_file_is_read_twice(server: Server, tmp_path: Path) -> None:
     write(events, FILES + 2)
     await_rows(server, "a", FILES + 3)
     assert len([event for event in server.face.ask(ListEvents("a")) if event.kind == "sink.kept"]) == 2
+
+
+COUNTED = """
+import os, sys
+from pyspark.sql import SparkSession, functions as F
+
+events, output = sys.argv[1:]
+spark = SparkSession.builder.config("spark.sql.shuffle.partitions", "1").getOrCreate()
+often = {"processingTime": "200 milliseconds"}
+rows = spark.readStream.schema("key STRING, n LONG").option("maxFilesPerTrigger", 1).json(events)
+rows.writeStream.queryName("bronze").trigger(**often).partitionBy("key").start(f"{output}/erz 1", format="parquet")
+os.makedirs(f"{output}/erz 1", exist_ok=True)
+again = spark.readStream.schema("n LONG, key STRING").option("maxFilesPerTrigger", 2).parquet(f"{output}/erz 1")
+counted = again.groupBy("key").agg(F.sum("n").alias("s"))
+counted.writeStream.queryName("silver").outputMode("complete").trigger(**often).start(format="noop")
+spark.streams.awaitAnyTermination()
+"""
+SUM = 'F.sum("n").alias("s")'
+COUNT = COUNTED.replace(SUM, 'F.count("n").alias("s")')
+MORE = COUNTED.replace(SUM, f'F.max("n").alias("most"), {SUM}')
+
+
+def await_silver(server: Server, job: str) -> None:
+    """Waits until all files were read, two in a batch."""
+    commits = Path(server.newest(job).checkpoints) / "silver" / "commits"
+    until(lambda: (commits / str(FILES - 1)).exists() or server._fail_if_failed(job))
+
+
+@pytest.mark.usefixtures("kept_jvms")
+@pytest.mark.timeout(600)
+def test_changed_code_is_tried_on_what_the_savepoint_had_not_read(server: Server, tmp_path: Path) -> None:
+    """As it is and on migrated state, and a fork whose state is migrated is rehearsed on that, too."""
+    for number in range(FILES):
+        write(events := tmp_path / "events", number)
+    do(server.face, RunScript(name="a", script="chained.py", code=COUNTED, args=(str(events), "{output}")))
+    await_silver(server, "a")
+    early = do(server.face, Take("a", batch={"bronze": 1}))
+    assert batches(early) == {"bronze": 1, "silver": 1}
+    for code, migrate in ((COUNT, None), (MORE, {COLUMNS: ""})):
+        trial = do(server.face, TryCode(early.id, code=code, migrate=migrate))
+        assert not trial.failed, trial
+        assert {query.query: query.batch.input_rows for query in trial.queries} == {"bronze": 6, "silver": 6}, trial
+        (meaning,) = trial.meanings
+        assert meaning.example is not None and meaning.example.old and meaning.example.old != meaning.example.new, meaning
+    do(server.face, Fork(early.id, name="b", code=MORE, migrate={COLUMNS: ""}))
+    (event,) = [event for event in server.face.ask(ListEvents("b")) if event.kind == "job.migrated"]
+    assert "batch 2 of silver put out 2 rows" in event.message, event
+    await_silver(server, "b")
