@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pipelines.catalog.output_rows import of_json
+from pipelines.catalog.state_columns import Field
 from pipelines.catalog.state_sides import Shared, Side
 from pipelines.domain.state_differences import StateExamples
 
@@ -39,7 +40,7 @@ class Shown:
 def examples(db: DuckDBPyConnection, both: Shared, left: Side, right: Side, limit: int) -> StateExamples:
     """At most `limit` rows of each kind of the view `difference`, in the order of their keys."""
     named = left.fields(both.keys)
-    keys = {name: field.as_json for name, field in named.items()}
+    keys = {name: _json(field, field.sql) for name, field in named.items()}
     shown = Shown(db, [field.sql for field in named.values()], limit)
     a, b = _values(both, left, "a"), _values(both, right, "b")
     rows = {
@@ -55,7 +56,12 @@ def _values(both: Shared, side: Side, at: str) -> Columns:
     """The values in the side `at` of the view."""
     if both.several:
         return {ROWS: f"to_json({at})::VARCHAR"}
-    return {name: f"to_json({at}.{field.sql})::VARCHAR" for name, field in side.fields(side.values).items()}
+    return {name: _json(field, f"{at}.{field.sql}") for name, field in side.fields(side.values).items()}
+
+
+def _json(field: Field, sql: str) -> str:
+    """The value of the field at `sql` as JSON's text; a time as text, too: these rows do not say which of their columns are times."""
+    return f"to_json({sql})::VARCHAR" if field.column.kind == "time" else replace(field, sql=sql).as_json
 
 
 def _only(shown: Shown, keys: Columns, values: Columns, change: str) -> tuple[Row, ...]:

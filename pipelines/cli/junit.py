@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
 from pipelines.domain.replays import Outcome, Replay, ReplayedPart
-from pipelines.words import formats, replays
+from pipelines.words import replays
 
 NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 Text = Callable[[ReplayedPart], str]
@@ -19,7 +20,7 @@ Text = Callable[[ReplayedPart], str]
 def document(replay: Replay, text: Text) -> bytes:
     """The replay as JUnit's XML: a test case for the run, and one for each part with its `text`."""
     suite = TestSuite(f"replay of {replay.job}, {replay.savepoint} to {replay.end}")
-    suite.timestamp = formats.exact(replay.created_ms, None)
+    suite.timestamp = datetime.fromtimestamp(replay.created_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     suite.add_property("replay", replay.id)
     suite.add_property("version", replay.version)
     run = TestCase("the code runs", replay.job, replay.took_ms / 1000)

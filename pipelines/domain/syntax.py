@@ -12,10 +12,11 @@ _READING = threading.Lock()
 """Python 3.11 counts how deep all threads together are in building syntax trees, and raises SystemError where two do."""
 
 
-def tree(code: str | bytes, filename: str = "<unknown>") -> ast.Module:
-    """The syntax tree of `code`; raises what `ast.parse` raises."""
+def tree(code: str | bytes) -> ast.Module:
+    """The syntax tree of `code`; raises what `ast.parse` raises. It is told no name: Python would quote a line of the file that has it here
+    as the wrong one."""
     with _READING:
-        return ast.parse(code, filename)
+        return ast.parse(code, "")
 
 
 def check(code: str | bytes, filename: str) -> None:
@@ -23,7 +24,7 @@ def check(code: str | bytes, filename: str) -> None:
     if sql_jobs.is_sql(filename):
         sql_jobs.check(code.decode(errors="replace") if isinstance(code, bytes) else code, filename)
     else:
-        tree(code, filename)
+        tree(code)
 
 
 def refuse(code: str | bytes, filename: str) -> None:
@@ -39,4 +40,4 @@ def refuse(code: str | bytes, filename: str) -> None:
 
 def title(code: str, filename: str) -> str:
     """What a script says of itself: its docstring, or the comment that a SQL file begins with. SyntaxError where Python cannot be read."""
-    return sql_jobs.title(code) if sql_jobs.is_sql(filename) else ast.get_docstring(tree(code, filename)) or ""
+    return sql_jobs.title(code) if sql_jobs.is_sql(filename) else ast.get_docstring(tree(code)) or ""

@@ -74,6 +74,18 @@ def test_examples_are_the_first_keys_with_the_columns_that_differ(tmp_path: Path
     assert compared(tmp_path, value.format(n="i", keys="2"), value.format(n="1", keys="2"), limit=0)[1].rows["changed"] == ()
 
 
+def test_times_in_examples_are_read_without_their_columns(tmp_path: Path) -> None:
+    window = "SELECT {{'window': {{'start': '2026-01-01 00:06:00+00'::TIMESTAMPTZ}}}} AS key, {{'at': '{at}+00'::TIMESTAMPTZ}} AS value"
+    a, b = (f"{window.format(at=at)}, 0 AS partition_id" for at in ("2026-01-01 00:07:00", "2026-01-01 00:08:00.5"))
+    (row,) = compared(tmp_path, a, b)[1].rows["changed"]
+    expected = {
+        "key.window.start": "2026-01-01 00:06:00+00",
+        "a.value.at": "2026-01-01 00:07:00+00",
+        "b.value.at": "2026-01-01 00:08:00.5+00",
+    }
+    assert row == expected
+
+
 def test_a_column_of_one_side_or_of_another_type_is_apart(tmp_path: Path) -> None:
     a = "SELECT {'k': 1} AS key, {'n': 1::INTEGER, 'old': 1, 't': 'x'} AS value, 0 AS partition_id"
     b = "SELECT {'k': 1} AS key, {'n': 1::BIGINT, 'new': 1, 't': 5} AS value, 0 AS partition_id"

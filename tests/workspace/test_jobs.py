@@ -67,7 +67,10 @@ def test_a_name_is_taken_once_whatever_its_case(house: House) -> None:
         house.begin("views")
 
 
-def test_a_syntax_error_names_its_line(house: House) -> None:
+def test_a_syntax_error_names_its_line(house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code's own, not that of a file which has the script's name where the server runs."""
+    (tmp_path / "job.py").write_text("of another\n" * 3)
+    monkeypatch.chdir(tmp_path)
     with refusal(Invalid, "code.syntax") as refused:
         do(house.face, RunScript(name="a", script="job.py", code="x = 1\nif x\n"))
     assert refused.value.message == "job.py, line 2: expected ':': if x"

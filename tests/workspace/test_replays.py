@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -83,6 +84,7 @@ def test_junit_has_a_case_for_the_run_and_for_each_part() -> None:
     suite = root[0]
     assert (suite.get("tests"), suite.get("failures"), suite.get("errors"), suite.get("skipped")) == ("4", "1", "0", "1")
     assert next(suite.iter("testcase")).get("name") == "the code runs"
+    assert datetime.fromisoformat(suite.get("timestamp", "")).replace(tzinfo=UTC).timestamp() * 1000 == replayed.replay().created_ms
     failed = replace(replayed.replay(), outcome=Outcome.FAILED, parts=(), failure="boom \x01 <&>")
     told = ElementTree.fromstring(junit.document(failed, lambda part: part.note)).find(".//error")
     assert told is not None and told.text == "boom \ufffd <&>"
