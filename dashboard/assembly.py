@@ -141,8 +141,9 @@ def rest_of(workspace: Workspace) -> ASGIApp:
 
 
 @contextmanager
-def active(settings: Settings, api: Api, workspace: Workspace, rest: Rest) -> Iterator[None]:
-    """Serves a workspace that this process has, in the order in which each part needs the one before it; closes it, too."""
+def active(settings: Settings, api: Api, workspace: Workspace, rest: Rest, *, takes_over: bool = False) -> Iterator[None]:
+    """Serves a workspace that this process has, in the order in which each part needs the one before it; closes it, too. It answers before
+    the supervisor's first pass, which takes the processor that somebody who `takes_over` has too little of."""
     from pipelines.api.push.pushing import pushing
     from pipelines.api.server import workspace_id
     from pipelines.supervisor.loop import SupervisorLoop
@@ -157,12 +158,12 @@ def active(settings: Settings, api: Api, workspace: Workspace, rest: Rest) -> It
         check, lease = workspace.context.files.check, workspace.context.lease
         if lease is not None:
             lease.ends_with(_end)
-        supervisor = SupervisorLoop(workspace.acting(SUPERVISOR), check=check)
-        supervisor.start()
+        supervisor = SupervisorLoop(workspace.acting(SUPERVISOR), check=check, takes_over=takes_over)
         try:
             api.app = rest(workspace)
             api.readiness.looks(supervisor.silence_s, check)
             session.open_with(workspace, api.access, workspace.record)
+            supervisor.start()
             acting = workspace.acting(SUPERVISOR)
             with pushing(settings.receivers, acting, workspace_id(acting.layout), partial(note, acting.context)), announced(settings, api):
                 if settings.example:

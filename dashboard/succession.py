@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -49,10 +49,12 @@ def succeeding(settings: assembly.Settings, api: assembly.Api) -> Iterator[None]
 
 @dataclass(frozen=True)
 class Reads:
-    """A standby's own workspace: `serve` has questions to this server answered from it, `follows_no_more` lets it grow old."""
+    """A standby's own workspace: `serve` has questions to this server answered from it; while it is `resting` no pass over its files is
+    begun, `follows_no_more` lets it grow old."""
 
     workspace: Workspace
     serve: Callable[[], None]
+    resting: Callable[[], AbstractContextManager[None]]
     follows_no_more: Callable[[], None]
 
 
@@ -119,10 +121,11 @@ class Succession:
 
     def _take_over(self, heir: Heir) -> Workspace | None:
         """Opens the workspace as after any crash, and serves it; None while another process has it."""
-        workspace = self._opened()
-        if workspace is not None:
-            settings = replace(self._settings, example=False)
-            self._parts.enter_context(assembly.active(settings, self._api, workspace, heir.serving))
+        with self._reads.resting():
+            workspace = self._opened()
+            if workspace is not None:
+                settings = replace(self._settings, example=False)
+                self._parts.enter_context(assembly.active(settings, self._api, workspace, heir.serving, takes_over=True))
         return workspace
 
     def _settle(self, workspace: Workspace) -> None:
@@ -184,7 +187,7 @@ def standing_by(settings: assembly.Settings, api: assembly.Api) -> Iterator[Read
 
         follower.start()
         try:
-            yield Reads(workspace, serve, follows_no_more)
+            yield Reads(workspace, serve, follower.resting, follows_no_more)
         finally:
             follower.stop()
             if api.app is rest:

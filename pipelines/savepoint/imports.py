@@ -62,6 +62,7 @@ def bring(
     at = address(url, open_at)
     with opened(at) as source, claim(source.head) if claim else _unclaimed():
         savepoint = source.head.manifest.id
+        library.discard_unfinished(shelf, savepoint, now_ms)
         if next(iter(shelf.list(savepoint)), None) is not None:
             raise AlreadyExists("savepoint.exists", f"Savepoint {savepoint} is here already", "Dispose of it first to import it again.")
         _make(source, shelf, now_ms, watch, at.url)

@@ -114,6 +114,14 @@ def cleaned(library: Storage, savepoint: SavepointId, now_ms: int, lives: proces
     return Outcome.KEPT if disposing is None else Outcome.BUSY
 
 
+def discard_unfinished(library: Storage, savepoint: SavepointId, now_ms: int, lives: process_marks.Lives = process_marks.lives) -> None:
+    """Removes what a process that is gone has left of a savepoint that it did not publish: one that still lived when the workspace was
+    opened, as a worker that had yet to notice its server's end, was left alone then."""
+    mark = process_marks.read(library, layout.inside(savepoint, layout.MAKING))
+    if mark is not None and not lives(mark, now_ms) and not _exists(library, savepoint, layout.MANIFEST):
+        discard(library, savepoint)
+
+
 def _folders(library: Storage) -> list[SavepointId]:
     return [SavepointId(name) for name in folders.children(library) if name != objects.FOLDER]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from pipelines.domain.ids import BisectionId, ExperimentId, JobName, OperationId, ReplayId, RunId, SavepointId, VersionId
@@ -87,7 +88,7 @@ class Layout(CacheLayout):
         """Events of the workspace, one JSON line each (what drivers report is in their runs)."""
         return self.root / "events.jsonl"
 
-    @property
+    @cached_property
     def jobs(self) -> Path:
         return self.root / "jobs"
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from pipelines.catalog import runs as run_rows
@@ -94,6 +95,7 @@ class FollowerLoop:
         self._follower = Follower(workspace.context)
         self._interval = interval
         self._ended = threading.Event()
+        self._rests = False
         self._thread = threading.Thread(target=self._work, name="follower", daemon=True)
         self._passed_s = time.monotonic()
 
@@ -105,6 +107,15 @@ class FollowerLoop:
         self._ended.set()
         self._thread.join()
 
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """While the block lasts no pass is begun: the processor, and Python's one lock, are for who takes the workspace over."""
+        self._rests = True
+        try:
+            yield
+        finally:
+            self._rests = False
+
     def silence_s(self) -> float:
         """Seconds since its last pass that nothing broke off, or since it was made."""
         return time.monotonic() - self._passed_s
@@ -112,8 +123,9 @@ class FollowerLoop:
     def _work(self) -> None:
         while not self._ended.is_set():
             try:
-                self._follower.tick()
-                self._passed_s = time.monotonic()
+                if not self._rests:
+                    self._follower.tick()
+                    self._passed_s = time.monotonic()
             except Exception:
                 log.exception("a pass failed")
             self._ended.wait(self._interval)

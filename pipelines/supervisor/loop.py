@@ -118,10 +118,17 @@ class SupervisorLoop:
     """A thread that ticks every `interval` seconds, and at once when something was asked for. Stopping it leaves drivers running."""
 
     def __init__(
-        self, workspace: Workspace, interval: float = INTERVAL_S, driver: Driver = SPARK, check: Callable[[], object] = lambda: None
+        self,
+        workspace: Workspace,
+        interval: float = INTERVAL_S,
+        driver: Driver = SPARK,
+        check: Callable[[], object] = lambda: None,
+        *,
+        takes_over: bool = False,
     ) -> None:
-        """`check` is called before each pass; what it raises keeps the pass from being made."""
+        """`check` is called before each pass; what it raises keeps the pass from being made. `takes_over`: from a server that is gone."""
         self._check = check
+        self._takes_over = takes_over
         self._supervisor = Supervisor(workspace, driver)
         self._context = workspace.context
         self._changed = workspace.changed
@@ -156,7 +163,7 @@ class SupervisorLoop:
         asker = Asker(self._context)
         alerter.start()
         asker.start()
-        self._supervisor.warmth.begin()
+        self._supervisor.warmth.begin(takes_over=self._takes_over)
         failure = ""
         while not self._ended.is_set():
             self._changed.clear()

@@ -57,13 +57,16 @@ def clean(context: Context) -> None:
     """Deletes what no run has begun on for `KEPT_MS` and no job wants to run on. Whoever needs one again has it made anew, of its pins.
 
     Where a document of a job cannot be read, nobody knows what it runs on, and nothing is deleted."""
+    unused = [pins for pins in context.layout.environments.glob(f"*/{PINS}") if context.now_ms() - pins.stat().st_mtime * 1000 > KEPT_MS]
+    if not unused:
+        return
     unread: list[TidemarkError] = []
     versions = readable(lambda job: _version_to_run(context, job), context.files.job_names(), unread)
     if unread:
         return
     used = {_find(context, version) for version in versions}
-    for pins in context.layout.environments.glob(f"*/{PINS}"):
-        if pins.parent not in used and context.now_ms() - pins.stat().st_mtime * 1000 > KEPT_MS:
+    for pins in unused:
+        if pins.parent not in used:
             shutil.rmtree(pins.parent)
             events.say(context, "environment.cleaned", None, pins.parent.name, f"environment {pins.parent.name} was unused for 30 days")
 

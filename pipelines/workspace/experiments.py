@@ -6,7 +6,6 @@ is; (3) every fork is wanted. A crash before (2) leaves half jobs, which the nex
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -85,7 +84,7 @@ def _begin(context: Context, plan: ExperimentPlan, variants: Sequence[PlannedFor
         context.files.write(context.layout.experiment_file(plan.id), experiment)  # 2
     except BaseException:
         for prepared in prepared_jobs:
-            shutil.rmtree(context.layout.job(prepared.job.name))
+            runs.unmake(context, prepared.job)
         raise
     with context.catalog.writing() as writer:
         experiment_rows.save(writer, [experiment])

@@ -78,23 +78,23 @@ class Files:
 
     def job_names(self) -> list[JobName]:
         """Jobs that were begun in full: `wanted.json` is the last file of a beginning. One that shows signs of life has only lost it."""
-        return [JobName(folder.name) for folder in _folders(self.layout.jobs) if self.has_begun(JobName(folder.name))]
+        return [JobName(name) for name in _folders(self.layout.jobs) if self.has_begun(JobName(name))]
 
     def has_begun(self, job: JobName) -> bool:
         """Whether `job` is listed: begun in full, whatever it has lost since."""
         return self.layout.wanted_file(job).exists() or life.in_job(self.layout.job(job))
 
     def run_ids(self, job: JobName) -> list[RunId]:
-        return [RunId(folder.name) for folder in _folders(self.layout.runs(job)) if (folder / SPEC_FILE).is_file()]
+        runs = self.layout.runs(job)
+        return [RunId(name) for name in _folders(runs) if os.path.isfile(f"{runs}/{name}/{SPEC_FILE}")]
 
     def lost_runs(self, job: JobName) -> list[RunId]:
         """Runs that were started and have lost their `run.json`, without which nothing else of them can be read."""
-        return [
-            RunId(folder.name) for folder in _folders(self.layout.runs(job)) if life.in_run(folder) and not (folder / SPEC_FILE).is_file()
-        ]
+        runs = self.layout.runs(job)
+        return [RunId(name) for name in _folders(runs) if not os.path.isfile(f"{runs}/{name}/{SPEC_FILE}") and life.in_run(runs / name)]
 
     def version_ids(self) -> list[VersionId]:
-        return [VersionId(folder.name) for folder in _folders(self.layout.versions) if (folder / "version.json").is_file()]
+        return [VersionId(name) for name in _folders(self.layout.versions) if self.layout.version_file(VersionId(name)).is_file()]
 
     def home_ids(self) -> list[SavepointId]:
         return [SavepointId(path.stem) for path in sorted(self.layout.homes.glob("[!.]*.json"))]
@@ -189,8 +189,11 @@ def readable(find: Callable[[K], T | None], keys: Iterable[K], wrong: list[Tidem
     return tuple(documents)
 
 
-def _folders(parent: Path) -> list[Path]:
-    """Folders of `parent` that are not hidden (those are in the making, or half gone), by name."""
-    if not parent.is_dir():
+def _folders(parent: Path) -> list[str]:
+    """Names of the folders in `parent` that are not hidden (those are in the making, or half gone), in their order. An opening asks for all
+    of them several times: no path is made of each."""
+    try:
+        with os.scandir(parent) as entries:
+            return sorted(entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir())
+    except (FileNotFoundError, NotADirectoryError):
         return []
-    return sorted(path for path in parent.iterdir() if path.is_dir() and not path.name.startswith("."))

@@ -82,10 +82,15 @@ def prepare(
         write_spec(context, spec)
         context.files.write(context.layout.job_file(name), job)
     except BaseException:
-        job_places.remove(job.place)
-        shutil.rmtree(context.layout.job(name))
+        unmake(context, job)
         raise
     return Prepared(job, wanted_run(spec))
+
+
+def unmake(context: Context, job: Job) -> None:
+    """Removes a job that is not wanted yet: first what is at its home, which nothing but its document names."""
+    job_places.remove(job.place)
+    shutil.rmtree(context.layout.job(job.name))
 
 
 def publish(context: Context, prepared: Prepared) -> Run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -143,3 +144,16 @@ def test_the_loop_follows_and_says_that_it_does(house: House, standby: Workspace
         assert loop.silence_s() < 30
     finally:
         loop.stop()
+
+
+def test_it_rests_while_the_workspace_is_taken_over(house: House, standby: Workspace) -> None:
+    loop = FollowerLoop(standby, interval=0.01)
+    with loop.resting():
+        loop.start()
+        try:
+            house.begin("finish")
+            until(lambda: house.run().state is RunState.FINISHED)
+            time.sleep(0.3)
+            assert states(standby) == {}
+        finally:
+            loop.stop()

@@ -43,9 +43,11 @@ class Asked(Pool):
 def test_a_server_begins_with_some_and_each_job_has_another_one_of_its_kind_follow() -> None:
     pool = Asked(2)
     warmth = Warmth(pool, after_s=0.05)
-    warmth.begin()
+    warmth.begin(takes_over=False)
     warmth.tick()
     assert pool.expected == [("local[2]", {}, 2)]
+    warmth.tick()
+    assert len(pool.expected) == 1, "once"
     warmth.began(OWN, SPEC)
     warmth.tick()
     assert len(pool.expected) == 1, "its first batches need the processors more"
@@ -57,10 +59,20 @@ def test_a_server_begins_with_some_and_each_job_has_another_one_of_its_kind_foll
     assert len(pool.expected) == 3
 
 
+def test_a_server_that_takes_over_begins_with_some_later() -> None:
+    pool = Asked(2)
+    warmth = Warmth(pool, after_s=0.05)
+    warmth.begin(takes_over=True)
+    warmth.tick()
+    assert pool.expected == [], "its drivers need the processors first"
+    until(lambda: warmth.tick() or bool(pool.expected))
+    assert pool.expected == [("local[2]", {}, 2)]
+
+
 def test_none_is_begun_where_jobs_start_cold() -> None:
     pool = Asked(0)
     warmth = Warmth(pool, after_s=0)
-    warmth.begin()
+    warmth.begin(takes_over=False)
     warmth.began(OWN, SPEC)
     warmth.fails(OWN, SPEC)
     warmth.tick()

@@ -10,10 +10,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import psutil
 import pytest
 
 from pipelines.domain.errors import AlreadyExists, Conflict, Invalid, NotFound
@@ -22,7 +24,8 @@ from pipelines.domain.runs import PROGRESS_FILE, RunState
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
 from pipelines.domain.versions import version
-from pipelines.savepoint import exports, progress_file
+from pipelines.savepoint import exports, process_marks, progress_file
+from pipelines.storage import documents
 from pipelines.verbs.attach import Attach
 from pipelines.verbs.diagnose import Diagnose
 from pipelines.verbs.experiments import ShowTree, ShowVersion
@@ -298,6 +301,23 @@ def test_an_import_that_is_killed_in_the_middle_leaves_nothing(
     monkeypatch.setattr(Ticket, "step", lambda ticket, step, *_: step.startswith("reading") or workers.close())
     assert failed(other.face, Import(url)) == ("unavailable", "savepoint.ended")
     assert files(other.face.layout.savepoints) == set() and other.face.ask(ListSavepoints("a")) == []
+
+
+def test_an_import_whose_worker_outlived_the_opening_for_a_moment_is_done_again(house: House, other: House, url: str) -> None:
+    """Nothing lists what it left, and only the next opening would remove it."""
+    saved = taken(house)
+    done(house.face, Export(saved.id, url))
+    half = other.face.layout.savepoint(saved.id)
+    half.mkdir()
+    with subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE) as worker:
+        mark = process_marks.this_process(1, "import")
+        process = replace(mark.process, pid=worker.pid, started=psutil.Process(worker.pid).create_time())
+        (half / "making.json").write_bytes(documents.encode(replace(mark, process=process)))
+        (half / "half").write_text("x")
+        other.reopen()
+        assert half.exists() and failed(other.face, Import(url)) == ("already_exists", "savepoint.exists")
+    assert done(other.face, Import(url)) == saved.id
+    assert not (half / "half").exists() and other.face.ask(ShowSavepoint(saved.id)).damaged_files == 0
 
 
 def test_a_pipe_is_no_savepoint(house: House, tmp_path: Path) -> None:

@@ -20,9 +20,10 @@ from pipelines.domain.runs import LEASES, RunState
 from pipelines.driver import lease
 from pipelines.storage.rights import users_umask
 from pipelines.verbs.diagnose import Diagnose
+from pipelines.verbs.experiment import StartExperiment
 from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
-from pipelines.verbs.fork import Fork
+from pipelines.verbs.fork import Fork, Variant
 from pipelines.verbs.homes import ListHomes, SetHome
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.rescale import Rescale
@@ -30,7 +31,8 @@ from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.system import RebuildCatalog
 from pipelines.verbs.take import Take
-from pipelines.workspace import home_leases, job_places, repairs
+from pipelines.workspace import forks, home_leases, job_places, repairs
+from pipelines.workspace.forks import PlannedFork
 from pipelines.workspace.resumes import restart
 from tests.workspace.conftest import CODE, House
 from tests.workspace.test_job_places import ran, script
@@ -60,6 +62,25 @@ def unmounted(home: str, *lies: str) -> Iterator[None]:
     assert {path.name for path in folder(home).iterdir()} == set(lies)  # nothing was made that the disk would hide
     shutil.rmtree(folder(home))
     aside.rename(folder(home))
+
+
+def test_an_experiment_of_which_one_variant_cannot_be_made_leaves_nothing_there(
+    house: House, disk_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, prepare = f"{disk_url}/jobs", forks.prepare
+    house.see(ran(house, home, conf={}), RunState.STOPPED)
+    taken = do(house.face, Take("a"))
+    before = {path for path in folder(home).rglob("*") if "lease" not in path.name}
+
+    def prepared(context: Any, fork: PlannedFork, *more: Any) -> Any:
+        if fork.job == "c":
+            raise Unavailable("storage.full", "No space is left", "Make room.")
+        return prepare(context, fork, *more)
+
+    monkeypatch.setattr(forks, "prepare", prepared)
+    with pytest.raises(Unavailable):
+        do(house.face, StartExperiment("try", taken.id, (Variant(name="b", home=home), Variant(name="c", home=home))))
+    assert {path for path in folder(home).rglob("*") if "lease" not in path.name} == before
 
 
 def test_nothing_is_done_while_its_disk_is_away(house: House, home: str) -> None:
