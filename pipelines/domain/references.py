@@ -22,7 +22,7 @@ EARLY = (MASTER, REDACTION, "spark.submit.", "spark.driver.", "spark.jars", "spa
          "spark.app.", "spark.eventLog.", "spark.yarn.", "spark.plugins", "spark.hadoop.fs.defaultFS")  # fmt: skip
 """Beginnings of confs that Spark's launcher or Tidemark reads before the JVM with the values is there."""
 _REFERENCE = re.compile(r"\{(env|file):([^{}]*)\}")
-VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
 
 
 def within(text: str) -> bool:
@@ -46,7 +46,7 @@ def check(master: str, args: Sequence[str], conf: Mapping[str, str], *, is_sql: 
     referred = referring(conf)
     kept = [text for text in (*args, *referred.values()) if within(text)]
     for kind, name in _references(kept):
-        is_whole = VARIABLE.fullmatch(name) if kind == "env" else name.startswith("/") and "\0" not in name
+        is_whole = _VARIABLE.fullmatch(name) if kind == "env" else name.startswith("/") and "\0" not in name
         if not is_whole:
             raise Invalid("secret.reference", f"{{{kind}:{name}}} is no reference to a secret", "Write {env:NAME} or {file:/whole/path}.")
     early = next((name for name in referred if name.startswith(EARLY)), "")

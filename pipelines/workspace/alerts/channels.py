@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,6 @@ from pipelines.domain.alerts import Alerts, AlertSettings, Channel, Silence
 from pipelines.domain.errors import Invalid, NotFound
 from pipelines.domain.ids import JobName
 from pipelines.domain.moments import LONGEST_MS
-from pipelines.domain.references import VARIABLE
 from pipelines.verbs.channel import ChannelPlan, SetChannel
 from pipelines.verbs.silence import SilenceAlerts, SilencePlan
 from pipelines.verbs.try_channel import TryChannel, TryChannelPlan
@@ -24,6 +24,7 @@ from pipelines.workspace.doers import Planned, plans
 
 MOST_CHANNELS = 20
 MOST_SILENCES = 100
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
 
 
 @plans(SetChannel)
@@ -48,7 +49,7 @@ def _changed(settings: AlertSettings, change: SetChannel) -> AlertSettings:
         if len(others) == len(settings.channels):
             raise _unknown(change.channel)
         return replace(settings, channels=others)
-    if change.env and not change.file and not VARIABLE.fullmatch(change.env):
+    if change.env and not change.file and not _VARIABLE.fullmatch(change.env):
         hint = "Letters, digits and '_', beginning with no digit: TIDEMARK_ONCALL_URL. The address itself is given nowhere."
         raise Invalid("channel.place", "What is given is no name of an environment variable", hint)
     if bool(change.env) == bool(change.file):
