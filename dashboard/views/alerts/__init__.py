@@ -10,7 +10,7 @@ from dashboard import once, permitted, session
 from dashboard.views.alerts import forms, lists
 from dashboard.views.commands import commands
 from dashboard.views.live import live, live_switch
-from dashboard.widgets import chip, command, confirm, errors_shown, page_header, section
+from dashboard.widgets import chip, command, confirm, empty_state, errors_shown, page_header, section
 from pipelines.domain.access import Role
 from pipelines.domain.alerts import Alerts, ChannelSeen
 from pipelines.verbs.alerts import ShowAlerts
@@ -50,7 +50,7 @@ def _draw() -> None:
 
 
 def _none() -> None:
-    with lists.no_rules():
+    with empty_state("No rules yet", lists.NO_RULES, key="alerts"):
         command("python -m pipelines alert set failed --when failed")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from contextlib import AbstractContextManager
 from html import escape
 
 import streamlit as st
@@ -11,7 +10,7 @@ import streamlit as st
 from dashboard import navigation, once, permitted, session
 from dashboard.components.table import Cell, Column, Row, table
 from dashboard.views.alerts import forms
-from dashboard.widgets import Tone, chip, empty_state, errors_shown, section, when
+from dashboard.widgets import Tone, chip, errors_shown, section, when
 from pipelines.domain.access import Role
 from pipelines.domain.alert_rules import Rule
 from pipelines.domain.alerts import Alert, Alerts, AlertState, PlacedRule, Silence
@@ -21,6 +20,7 @@ from pipelines.words import alerts as words
 from pipelines.words import formats
 
 COLUMNS = (Column("Rule"), Column("Job"), Column("When", wide=True), Column("Sent to"), Column("Now"))
+NO_RULES = "A rule says when an alert fires: while a job has a finding, such as failed, or while a figure is beyond a threshold."
 TONES: dict[AlertState, Tone] = {AlertState.PENDING: "orange", AlertState.FIRING: "red", AlertState.RESOLVED: "green"}
 
 
@@ -82,12 +82,6 @@ def rules(shown: Alerts, title: str, caption: str) -> None:
     if opened:
         placed = shown.rules[int(opened)]
         forms.ask_rule(placed.job, placed.rule)
-
-
-def no_rules() -> AbstractContextManager[None]:
-    """What stands where there is no rule; what is drawn in it leads on."""
-    says = "A rule says when an alert fires: while a job has a finding, such as failed, or while a figure is beyond a threshold."
-    return empty_state("No rules yet", says, key="alerts")
 
 
 def _row(place: int, placed: PlacedRule, shown: Alerts) -> Row:

@@ -9,7 +9,7 @@ from dashboard.components.table import table
 from dashboard.drawing.figures import TimeMark
 from dashboard.views import events
 from dashboard.views.alerts import forms, lists
-from dashboard.widgets import section
+from dashboard.widgets import empty_state, section
 from pipelines.domain.access import Role
 from pipelines.verbs.alerts import ShowAlerts
 from pipelines.verbs.system import ListEvents
@@ -31,7 +31,7 @@ def draw(name: str, now: float) -> None:
     if shown.rules:
         lists.rules(shown, "Rules", "a rule of this job replaces the one of the same name for every job")
     else:
-        with lists.no_rules():
+        with empty_state("No rules yet", lists.NO_RULES, key="alerts"):
             pass
     happened = session.shared(ListEvents(name, HISTORY, kind="alert"))
     if happened:
