@@ -55,8 +55,8 @@ def is_only_called(name: str, code: types.CodeType) -> bool:
 
 
 def _is_call(steps: list[dis.Instruction]) -> bool:
-    """Whether the first step loads what the next ones call. From Python 3.11 on the lowest bit of its argument says that a call may be meant;
-    before that nothing does."""
+    """Whether the first step loads what the next ones call. From Python 3.11 on the lowest bit of its argument says that a call may be
+    meant; before that nothing does."""
     loaded = dict(_loaded(steps[1:]))
     call = next((step for at, step in enumerate(steps[1:]) if at in loaded and step.opname == "CALL" and step.arg == loaded[at]), None)
     return steps[0].opname == "LOAD_GLOBAL" and bool((steps[0].arg or 0) & 1) and call is not None
