@@ -23,7 +23,7 @@ HDF = "pandas.read_hdf"
 def of(version: Path) -> Iterator[str]:
     """The functions that the code in the folder `version` calls, by their whole names: `pyarrow.parquet.read_table`."""
     for path in sorted(version.rglob("*.py")):
-        with suppress(SyntaxError):  # nothing imports it then
+        with suppress(SyntaxError, ValueError):  # nothing imports it then
             yield from _of_module(ast.parse(path.read_bytes()))
 
 

@@ -36,7 +36,8 @@ _passed: set[str] = set()
 _outside: dict[str, str] = {}
 _asked: set[str] = set()
 _apart: list[str] = []
-_sparks: list[str] = []
+SPARKS: list[str] = []
+"""Folders of what starts Spark for a script, and asks for it whatever it needs."""
 _callers: list[str] = []
 _SALT = secrets.token_hex(8)
 
@@ -47,7 +48,7 @@ def note(spec: RunSpec) -> None:
     if not _apart:
         sys.addaudithook(_hear)  # it cannot be taken away again
         _listen(type(os.environ))
-        _sparks[:] = [place + os.sep for name in installed.SPARK for place in _places(name)]
+        SPARKS.extend(place + os.sep for name in installed.SPARK for place in _places(name))
         _callers[:] = [place + os.sep for place in _places(installed.CALLER)]
     own = (str(Path(spec.script).parent), spec.output, spec.checkpoints, spec.warehouse)
     folders = (*own, sys.prefix, sys.base_prefix, os.environ.get("SPARK_HOME", ""))
@@ -105,7 +106,7 @@ def _in_sql(version: Path) -> Iterator[str]:
 
 def _hear(event: str, args: tuple[Any, ...]) -> None:
     """A hook of Python's (`sys.addaudithook`), which hears of all that is opened."""
-    if event in (CONNECT, PROGRAM, SHELL) and _is_by_script(_sparks) and not _is_called_back():
+    if event in (CONNECT, PROGRAM, SHELL) and _is_by_script(SPARKS) and not _is_called_back():
         _asked.add(_elsewhere(event, args))
     if event not in ("open", DATABASE) or not isinstance(args[0], str | bytes | os.PathLike):
         return
@@ -140,12 +141,12 @@ def _listen(environ: Any) -> None:
         name = os.fsdecode(key) if isinstance(key, str | bytes) else ""
         if name in _passed:
             _passed.discard(name)
-        elif name and _is_by_script(_sparks):
+        elif name and _is_by_script(SPARKS):
             _variables.add(name)
         return value(self, key)
 
     def listed(self: Any) -> Iterator[Any]:
-        if not _is_by_script(_sparks):
+        if not _is_by_script(SPARKS):
             return names(self)  # type: ignore[no-any-return]
         _variables.update(read_variables.of_all(_outside))
         return map(passed, names(self))

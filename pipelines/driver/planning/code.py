@@ -62,9 +62,13 @@ def steps(code: types.CodeType) -> tuple[list[list[Any]], list[object]]:
 def variables(code: types.CodeType) -> list[list[str]]:
     """The names of the arguments, which callers use, and of variables of other functions. Those of local variables are left out where
     nothing can ask for them."""
-    is_hidden = code.co_flags & inspect.CO_OPTIMIZED and not SEES_LOCALS.intersection(code.co_names)
     arguments = code.co_argcount + code.co_kwonlyargcount
-    return [list(code.co_varnames[:arguments] if is_hidden else code.co_varnames), list(code.co_freevars), list(code.co_cellvars)]
+    return [list(code.co_varnames[:arguments] if hides_locals(code) else code.co_varnames), list(code.co_freevars), list(code.co_cellvars)]
+
+
+def hides_locals(code: types.CodeType) -> bool:
+    """Whether nothing can ask what its local variables and arguments are called."""
+    return bool(code.co_flags & inspect.CO_OPTIMIZED) and not SEES_LOCALS.intersection(code.co_names)
 
 
 def imports(code: types.CodeType) -> Iterator[Import]:

@@ -22,6 +22,8 @@ REACHING = {
     "ScriptTransformation": "rows go through a program (TRANSFORM), of which the name alone is in the code",
     "SparkScriptTransformationExec": "rows go through a program (TRANSFORM), of which the name alone is in the code",
 }
+BY_NAME = "NamedArgumentExpression"
+"""An argument of a Python function that SQL, or `f(x=column)`, gives by its name."""
 BY_POSITION = {100, 101, 200, 202, 204, 250, 252, 253}
 """Kinds of Python functions (PythonEvalType) whose arguments come one by one; others see the columns' names."""
 
@@ -104,6 +106,8 @@ class Form:
         short = name.rpartition(".")[2]
         if short in REACHING:
             self._gap(REACHING[short])
+        if short == BY_NAME:
+            self.reading.arguments.give()
         return short
 
     def _class(self, name: str) -> str:
@@ -126,7 +130,11 @@ class Form:
             self._gap("a Python function uses a broadcast variable")
         if includes:
             self._gap("files are sent along with a Python function")
-        return ["python", self.reading.form(CloudPickleSerializer().loads(pickled), "")]
+        match CloudPickleSerializer().loads(pickled):
+            case (function, kind) if not self._with_names:
+                return ["python", self.reading.called(function, ""), self.reading.form(kind, "")]
+            case sent:
+                return ["python", self.reading.form(sent, "")]
 
     def _gap(self, why: str) -> Any:
         self.reading.gaps[why] = None

@@ -12,13 +12,14 @@ import json
 import sys
 import types
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from logging import Logger
 from typing import Any
 
 from pipelines.driver.planning import code as codes
 from pipelines.driver.planning import effects, imports, origins
+from pipelines.driver.planning.arguments import Arguments, is_only_called
 from pipelines.driver.planning.notes import Notes
 from pipelines.driver.planning.origins import Origin
 from pipelines.driver.planning.own import Own
@@ -26,6 +27,8 @@ from pipelines.driver.planning.values import CONTAINERS, MOMENTS, PLAIN, is_open
 
 MOST_THINGS = 50_000
 SHOWN_CHARS = 60
+NAMES, ARGUMENTS = 3, 1
+"""Where the form of code has its names, and among them those of its arguments."""
 
 
 class Reading(Notes):
@@ -35,9 +38,22 @@ class Reading(Notes):
         super().__init__(own or Own())
         self._seen: dict[int, tuple[int, Any]] = {}
         self._modules: set[str] = set()
+        self.arguments = Arguments()
 
     def form(self, thing: Any, path: str) -> Any:
         """`thing` as JSON has it; equal forms of two readings without gaps are the same thing."""
+        if isinstance(thing, types.FunctionType):
+            self.arguments.reach(thing)
+        return self.called(thing, path)
+
+    def settled(self, form: Any) -> Any:
+        """A form of this reading, which has read all there is, without names that do not count."""
+        if not self.packages and not self._are_names_asked:
+            self.arguments.settle()
+        return form
+
+    def called(self, thing: Any, path: str) -> Any:
+        """The form of a thing that, where it is a function, nobody gets who would give it an argument by its name."""
         if type(thing) in (*PLAIN, str, bytes):
             self._names_file(thing, path)
             return [type(thing).__name__, self._own.form(plain(thing))]
@@ -129,17 +145,22 @@ class Reading(Notes):
         entered = self._entered(function.__module__ or "")
         path = path or function.__name__
         names = set(codes.names(function.__code__))
-        used = {name: self._named(function.__globals__[name], _at(path, name)) for name in sorted(names & function.__globals__.keys())}
+        used = {name: self._global(function, name, path) for name in sorted(names & function.__globals__.keys())}
         cells = [
             self._cell(cell, _at(path, name)) for cell, name in zip(function.__closure__ or (), function.__code__.co_freevars, strict=True)
         ]
         defaults = [self.form(function.__defaults__, path), self.form(function.__kwdefaults__, path)]
         code = self._code(function.__code__, path, function.__globals__)
+        self.arguments.note(function, code[NAMES][ARGUMENTS])
         self.parts.setdefault(path, digest([code, defaults]))
         self._reaches(names, path)
         self._reads(names, [*codes.contents(function), *(function.__globals__[name] for name in used)], path)
         called = [self._called(function.__qualname__), *self._asks_names(names, function.__name__)]
         return ["function", called, code, defaults, cells, used, self._forms(vars(function), path), entered]
+
+    def _global(self, function: types.FunctionType, name: str, path: str) -> Any:
+        formed = self.called if is_only_called(name, function.__code__) else self.form
+        return self._named(function.__globals__[name], _at(path, name), formed)
 
     def _cell(self, cell: Any, path: str) -> Any:
         try:
@@ -147,9 +168,9 @@ class Reading(Notes):
         except ValueError:
             return "empty"
 
-    def _named(self, thing: Any, path: str) -> Any:
+    def _named(self, thing: Any, path: str, formed: Callable[[Any, str], Any] | None = None) -> Any:
         """Something that code calls by a name, which is a part of its own."""
-        form = self.form(thing, path)
+        form = (formed or self.form)(thing, path)
         if not isinstance(thing, types.ModuleType | types.FunctionType | type):
             text = self._own.named(thing) if type(thing) is str else thing
             shown = repr(text) if isinstance(text, PLAIN) or type(text) is str else ""
@@ -158,12 +179,12 @@ class Reading(Notes):
 
     def _code(self, code: types.CodeType, path: str, scope: Mapping[str, Any]) -> Any:
         """Code of a function whose globals are `scope`."""
-        arguments = [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & ~codes.HAS_DOCSTRING]
+        counts = [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & ~codes.HAS_DOCSTRING]
         names = [list(code.co_names), *codes.variables(code)]
         imported = [self._import(step, set(codes.names(code)), path, scope) for step in codes.imports(code)]
         steps, used = codes.steps(code)
         constants = [self._code(part, path, scope) if isinstance(part, types.CodeType) else self.form(part, path) for part in used]
-        return ["code", steps, arguments, names, constants, imported, code.co_exceptiontable.hex()]
+        return ["code", steps, counts, names, constants, imported, code.co_exceptiontable.hex()]
 
     def _import(self, step: codes.Import, names: set[str], path: str, scope: Mapping[str, Any]) -> Any:
         """What code that uses `names` imports when it runs: modules, and of the user's own what it takes of them."""

@@ -161,8 +161,8 @@ def _operators(
     for node, operator_facts, alias in told:
         kinds = _kinds(node)
         form = Form(opened.jvm, known, not BY_POSITION.issuperset(kinds), own)
-        digested = digest([form.of(part) for part in (node, *opened.watermarks_beside(node, plan))])
         reading = form.reading
+        digested = digest(reading.settled([form.of(part) for part in (node, *opened.watermarks_beside(node, plan))]))
         operators.append(
             PlannedOperator(
                 int(node.getStateInfo().operatorId()),

@@ -99,6 +99,8 @@ df = events.groupBy("k", F.window("t", "5 minutes")).agg(F.sum(price("v")).alias
         variant("output name", SAME, 'alias("s")', 'alias("total")'),
         variant("key's name", SAME, 'groupBy("k"', 'groupBy(F.col("k").alias("key")'),
         variant("function's name", SAME, "price", "cost"),
+        variant("its argument's name", SAME, "price(x):\n    return helper(x)", "price(value):\n    return helper(value)"),
+        variant("helper's argument's name", SAME, "helper(x):\n    return x", "helper(value):\n    return value"),
         variant("split filter, none", SAME, "groupBy", 'select("*").groupBy'),
         variant("filter after", SAME, "\n#end", "\ndf = df.where('s > 0')"),
         variant("observed", SAME, "events.groupBy", "events.observe('checks', F.count('*').alias('n'), F.avg('v')).groupBy"),
@@ -229,6 +231,28 @@ DEDUPLICATION = Case(
         variant("renamed after", SAME, "\n#end", '\ndf = df.withColumnRenamed("v", "value")'),
     ),
 )
+WITHIN = Case(
+    "deduplication within the watermark",
+    HEAD + 'df = events.dropDuplicatesWithinWatermark(["k"])\n#end',
+    "Append",
+    (
+        *ON_EVERY[:6],
+        variant("other key", REWRITE, '["k"]', '["v"]'),
+        variant("over the whole time", REWRITE, 'dropDuplicatesWithinWatermark(["k"])', 'dropDuplicates(["k", "t"])'),
+    ),
+)
+LIMIT = Case(
+    "limit",
+    HEAD + 'df = events.select("k", "v").limit(5)\n#end',
+    "Append",
+    (
+        variant("nothing", SAME),
+        variant("comments", SAME, "events =", "# a comment\n\nevents ="),
+        variant("a frame's name", SAME, "events", "late_events"),
+        variant("filter before", CHANGED, "events = source()", "events = source().where('v > 3')", says="v > 3"),
+        variant("fewer rows", CHANGED, "limit(5)", "limit(4)", says="Spark plans it otherwise"),
+    ),
+)
 SESSION = Case(
     "session window",
     HEAD + 'df = events.groupBy(F.session_window("t", "5 minutes"), "k").agg(F.sum("v").alias("s"))\n#end',
@@ -296,4 +320,4 @@ df = events.groupBy("k").transformWithState(Counter(), "k string, n long", "upda
     ),
     rocksdb_only=True,
 )
-CASES = (AGGREGATION, PACKAGE, READER, BESIDE, FILES, JOIN, DEDUPLICATION, SESSION, PANDAS, TRANSFORM)
+CASES = (AGGREGATION, PACKAGE, READER, BESIDE, FILES, JOIN, DEDUPLICATION, WITHIN, LIMIT, SESSION, PANDAS, TRANSFORM)

@@ -460,3 +460,61 @@ def test_folders_of_a_sides_own_are_no_change(made: str, is_same: bool, tmp_path
     scope = {"__name__": "__main__"}
     exec(compile("PLACE = '{output}/models'\ndef f(x):\n    return PLACE\n", "script.py", "exec"), scope)
     assert digest(Reading(own_of(tmp_path, tmp_path)).form(scope["f"], "")) not in digests, "a text that only looks like one"
+
+
+NAMED = """
+OTHERS = {"rate": 3}
+def helper(rate, more=2):
+    return rate - more
+def f(x, y=4):
+    z = y
+    return helper(x) + sorted([x], key=len)[0] + helper(z, 7)
+"""
+RATE = ("rate, more=2):\n    return rate", "price, more=2):\n    return price")
+SWAPPED = ("rate, more=2):\n    return rate - more", "more, rate=2):\n    return more - rate")
+OWN_NAME = ("f(x, y=4):\n    z = y", "f(x, other=4):\n    z = other")
+
+
+@pytest.mark.parametrize(
+    ("other", "change", "is_same"),
+    [
+        ("", OWN_NAME, True),
+        ("", RATE, True),
+        ("", SWAPPED, True),
+        ("", (SWAPPED[0], "more, rate=2):\n    return rate - more"), False),
+        ("helper(z, more=7)", RATE, False),
+        ("helper(rate=z, more=7)", SWAPPED, False),
+        ("helper(**OTHERS)", RATE, False),
+        ("helper(*OTHERS)", RATE, False),
+        ("sum(map(helper, [z]))", RATE, False),
+        ("[helper][0](z)", RATE, False),
+        ("(helper or len)(z)", RATE, False),
+        ("helper.__call__(z)", RATE, False),
+        ("(lambda: helper(rate=z))()", SWAPPED, False),
+        ("(lambda: [helper])()", RATE, False),
+        ("f(y=z)", OWN_NAME, False),
+        ("len(helper.__name__)", RATE, False),
+        ("len(numpy.sum(z))", OWN_NAME, False),
+    ],
+)
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="Python 3.10 does not show what it calls")
+def test_names_of_arguments_that_nobody_gives_are_no_part_of_a_function(other: str, change: tuple[str, str], is_same: bool) -> None:
+    digests = []
+    code = f"import numpy{NAMED}".replace("helper(z, 7)", other or "helper(z, 7)")
+    for text in (code, code.replace(*change)):
+        scope: dict[str, Any] = {"__name__": "__main__"}
+        exec(compile(text, "script.py", "exec"), scope)
+        reading = Reading()
+        digests.append(digest(reading.settled(reading.called(scope["f"], ""))))
+    assert change[0] in code and (digests[0] == digests[1]) == is_same
+
+
+def test_names_of_arguments_that_code_can_ask_for_are_a_part_of_a_function() -> None:
+    for body in ("len(locals())", "len(vars())", "len(dir())", "(lambda: {})()"):
+        digests = []
+        for name in ("x", "y"):
+            scope: dict[str, Any] = {"__name__": "__main__"}
+            exec(compile(f"def f({name}):\n    return {body.format(name)}\n", "script.py", "exec"), scope)
+            reading = Reading()
+            digests.append(digest(reading.settled(reading.called(scope["f"], ""))))
+        assert digests[0] != digests[1] or reading.gaps, body
