@@ -34,6 +34,10 @@ class Removals(enum.StrEnum):
     """It reads all that was written anew, and passes over the rest."""
     SKIP = "skipChangeCommits"
     """It passes over the whole commit."""
+    CHANGES = "readChangeFeed"
+    """It reads them as changes, from files that no commit adds."""
+    LOSES = "failOnDataLoss"
+    """Set to false: it passes over whatever is gone."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,10 @@ def offset_of(place: Position) -> str:
 def removals(options: Mapping[str, str]) -> Removals:
     """What a source with these options, by their names in lower case, does."""
     given = {name for name, value in options.items() if value.lower() == "true"}
+    if options.get("failondataloss", "true").lower() != "true":
+        return Removals.LOSES
+    if given & {"readchangefeed", "readchangedata"}:
+        return Removals.CHANGES
     if "skipchangecommits" in given:
         return Removals.SKIP
     if given & {"ignorechanges", "ignorefiledeletion"}:

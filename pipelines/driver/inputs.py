@@ -22,8 +22,6 @@ RELATION = "StreamingRelationV2"
 SERVERS, PROTOCOL, FAILS = "kafka.bootstrap.servers", "kafka.security.protocol", "failOnDataLoss"
 PLAIN = "PLAINTEXT"
 ICEBERG_CLASSES = "org.apache.iceberg."
-CHANGES = ("readchangefeed", "readchangedata")
-"""Options with which a Delta source reads changes of rows, from files that no commit adds."""
 OPTION = "cleansource"
 CLEANS = {"archive", "delete"}
 
@@ -107,12 +105,10 @@ def _broker(options: Any) -> str:
 
 
 def _table(source: Any, default_fs: str) -> str:
-    options = _options(source.options())
-    is_whole = options.get(FAILS.lower(), "true").lower() == "true" and not any(options.get(name, "").lower() == "true" for name in CHANGES)
-    if not _is_delta(source) or not is_whole:
+    if not _is_delta(source):
         return ""
     named = source.catalogTable()
-    place = options.get("path") or (str(named.get().location()) if named.isDefined() else "")
+    place = _options(source.options()).get("path") or (str(named.get().location()) if named.isDefined() else "")
     return str(local_path(place, default_fs) or place) if place else ""
 
 

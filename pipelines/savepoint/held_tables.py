@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pipelines.checkpoint import offsets as offset_log
 from pipelines.domain import delta, offsets
-from pipelines.domain.delta import Position
+from pipelines.domain.delta import Position, Removals
 from pipelines.domain.errors import NotFound
 from pipelines.domain.holdings import Holding, Usable
 from pipelines.domain.savepoints import QueryImage, SourceOffset
@@ -14,7 +14,7 @@ from pipelines.savepoint import held_delta, held_iceberg
 from pipelines.savepoint.held_files import Seen
 from pipelines.storage.protocol import Storage
 
-UNNOTED = "which {kind} table it reads was not noted, or it may pass over what is gone"
+UNNOTED = "which {kind} table it reads was not noted, or it reads changes, or may pass over what is gone"
 ELSEWHERE = "its {kind} table {folder} is not in a folder of this machine, where somebody could look"
 Reading = held_delta.Reading | held_iceberg.Reading
 
@@ -32,6 +32,13 @@ def reading(image: QueryImage, offset: SourceOffset, checkpoint: Storage) -> Rea
 
 
 def folder(image: QueryImage, offset: SourceOffset) -> str:
+    """The folder or URL of the table that the source at `offset` reads, where the files that its commits add say what it will find; empty
+    where they do not, or nobody noted it."""
+    is_told = _noted(image, offset, image.removals) not in (Removals.CHANGES, Removals.LOSES)
+    return table(image, offset) if is_told else ""
+
+
+def table(image: QueryImage, offset: SourceOffset) -> str:
     """The folder or URL of the table that the source at `offset` reads; empty where nobody noted it."""
     return _noted(image, offset, image.tables)
 

@@ -114,7 +114,7 @@ def _folder(writer: QueryImage) -> str:
 
 def _places(image: QueryImage, writer: QueryImage) -> list[offsets.Position]:
     """Where the reader stands in the writer's table."""
-    read = (offset for offset in image.offsets if plain(held_tables.folder(image, offset) or "-") == _folder(writer))
+    read = (offset for offset in image.offsets if plain(held_tables.table(image, offset) or "-") == _folder(writer))
     return [place for offset in read if (place := offsets.in_table(offset.offset)) is not None]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain import iceberg_offsets
+from pipelines.domain.delta import Removals
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.ids import QueryName, SavepointId
 from pipelines.domain.savepoints import NOT_BEGUN, QueryImage, SnapshotImage, SourceOffset, TableImage
@@ -45,7 +46,10 @@ BRONZE = replace(image("bronze", "delta", f"{PARENT}/bronze"), table=TableImage(
     ],
 )
 def test_who_has_read_a_version_that_its_writer_has_not_committed_is_ahead(offset: str, is_ahead: bool) -> None:
-    assert own_tables.ahead([BRONZE, reading(f"{PARENT}/bronze", offset)]) == ("silver" if is_ahead else None)
+    """However it reads them, as rows or as changes."""
+    for removals in (Removals.FAIL, Removals.CHANGES, Removals.LOSES):
+        silver = replace(reading(f"{PARENT}/bronze", offset), removals=(removals,))
+        assert own_tables.ahead([BRONZE, silver]) == ("silver" if is_ahead else None)
     assert own_tables.ahead([BRONZE, reading("/other/bronze", offset)]) is None
 
 

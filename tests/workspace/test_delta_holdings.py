@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain.delta import removals as removals_of
-from pipelines.domain.errors import Conflict, Invalid, TidemarkError
+from pipelines.domain.errors import Conflict, Invalid, TidemarkError, Unsupported
 from pipelines.domain.holdings import Usable
 from pipelines.domain.runs import PROGRESS_FILE, QUERIES_FILE, RunState
 from pipelines.domain.savepoints import Savepoint
@@ -73,6 +73,16 @@ def test_what_a_vacuum_took_is_refused_before_anything_starts(house: House, tabl
     assert house.face.plan(Fork(savepoint.id, name="b", force=True)).refusal is None
     assert do(house.face, AskHoldings(savepoint.id)).holdings.usable is Usable.NO  # type: ignore[union-attr]
     assert len(house.face.ask(ListSavepoints("a"))) == len(house.face.ask(ListJobs())) == 1
+
+
+@pytest.mark.parametrize("removals", ["readChangeFeed", "failOnDataLoss"])
+def test_of_what_no_commit_adds_or_a_source_passes_over_nothing_is_said(house: House, table: Path, removals: str) -> None:
+    savepoint = saved(house, table, removals=removals)
+    (table / "part-4").unlink()
+    assert do(house.face, AskHoldings(savepoint.id)).holdings.usable is Usable.UNKNOWN  # type: ignore[union-attr]
+    assert house.face.plan(Fork(savepoint.id, name="b")).refusal is None
+    with pytest.raises(Unsupported, match="not noted"):
+        house.face.plan(Fork(savepoint.id, name="b", offsets={"0": "latest"}))
 
 
 @pytest.mark.parametrize(
@@ -139,6 +149,9 @@ def test_versions_at_which_its_source_fails_are_named(house: House, table: Path,
         ({"ignoredeletes": "true", "ignorechanges": "true"}, "ignoreChanges"),
         ({"ignorefiledeletion": "true"}, "ignoreChanges"),
         ({"ignorechanges": "true", "skipchangecommits": "true"}, "skipChangeCommits"),
+        ({"readchangefeed": "true", "skipchangecommits": "true"}, "readChangeFeed"),
+        ({"readchangedata": "TRUE"}, "readChangeFeed"),
+        ({"failondataloss": "false", "readchangefeed": "true"}, "failOnDataLoss"),
     ],
 )
 def test_what_a_source_does_at_removed_rows_is_read_from_its_options(options: dict[str, str], does: str) -> None:

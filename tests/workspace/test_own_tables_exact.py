@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +48,14 @@ while not os.path.exists(f"{lake}/bronze/_delta_log/00000000000000000000.json"):
     time.sleep(0.1)
 again = spark.readStream.format("delta").option("maxFilesPerTrigger", 1).load(f"{lake}/bronze")
 again.selectExpr("k", "at", "n * 2 AS s").writeStream.queryName("silver").format("delta").trigger(**often).start(f"{lake}/silver")
+fed = spark.readStream.format("delta").options(readChangeFeed="true", startingVersion=0, maxFilesPerTrigger=1).load(f"{lake}/bronze")
+fed.selectExpr("k", "at", "n * 2 AS s").writeStream.queryName("changes").format("delta").trigger(**often).start(f"{lake}/changes")
 spark.streams.awaitAnyTermination()
 """
 CHANGED = CODE.replace('AS at", "n")', 'AS at", "n * 10 AS n")')
+FEED = "spark.databricks.delta.properties.defaults.enableChangeDataFeed"
+READERS = ("silver", "changes")
+QUERIES = ("bronze", *READERS)
 FILES = 4
 
 
@@ -77,39 +82,38 @@ def await_rows(server: Server, name: str, files: int, changed_from: int = 99) ->
     def are_there() -> bool:
         newest = server.newest(name)
         assert not newest.state.has_failed and not newest.attempt, server.face.ask(ReadLog(name)).text[-6000:]
-        return len(written(lake / "silver")) >= len(rows)
+        return all(len(written(lake / query)) >= len(rows) for query in READERS)
 
     until(are_there, what=f"{name}: {files} files")
     assert written(lake / "bronze") == expected(files, 1, changed_from), name
-    assert written(lake / "silver") == rows, name
+    assert written(lake / "silver") == written(lake / "changes") == rows, name
 
 
-def await_commits(server: Server) -> None:
+def await_commits(server: Server, queries: Sequence[str]) -> None:
     """The rows of a batch are there before it is committed."""
     checkpoints = Path(server.newest("a").checkpoints)
-    until(lambda: all((checkpoints / query / "commits" / str(FILES - 1)).exists() for query in ("bronze", "silver")))
+    until(lambda: all((checkpoints / query / "commits" / str(FILES - 1)).exists() for query in queries))
 
 
 def test_each_fork_reads_its_own_table_from_where_its_parent_was(server: Server, tmp_path: Path) -> None:
     face, into = server.face, tmp_path / "in"
-    conf = {**CONF, **delta.conf(runtimes.NEWER), **STORES["rocksdb_format2"], "spark.sql.shuffle.partitions": "1"}
+    conf = {**CONF, **delta.conf(runtimes.NEWER), **STORES["rocksdb_format2"], "spark.sql.shuffle.partitions": "1", FEED: "true"}
     put(into, 0, FILES)
     args, python = (str(into), "{output}"), runtimes.python(runtimes.NEWER)
     do(face, RunScript(name="a", script="job.py", code=CODE, args=args, conf=conf, master="local[2]", python=python))
     await_rows(server, "a", FILES)
-    await_commits(server)
+    await_commits(server, QUERIES)
     newest = do(face, Take("a"))
     assert all(image.batch >= FILES - 1 for image in newest.queries)
     early = do(face, Take("a", batch={"bronze": 1}))
-    assert {image.query: image.batch for image in early.queries} == {"bronze": 1, "silver": 1}, "no version that bronze writes again"
-    with pytest.raises(Conflict) as refused:
-        do(face, Take("a", batch={"bronze": 1, "silver": 2}))
-    assert refused.value.code == "savepoint.ahead"
+    assert {image.query: image.batch for image in early.queries} == dict.fromkeys(QUERIES, 1), "no version that bronze writes again"
+    for reader in READERS:
+        with pytest.raises(Conflict) as refused:
+            do(face, Take("a", batch={"bronze": 1, reader: 2}))
+        assert refused.value.code == "savepoint.ahead"
 
     proof = do(face, Verify(early.id, Trust.PROVED)).proof
-    assert proof is not None and {batch.query: batch.output_rows for batch in proof.batches} == dict.fromkeys(("bronze", "silver"), KEYS), (
-        proof
-    )
+    assert proof is not None and {batch.query: batch.output_rows for batch in proof.batches} == dict.fromkeys(QUERIES, KEYS), proof
 
     lake = str(face.layout.output(job("a")))
     for fork in (Fork(newest.id, name="b", sinks={"bronze": "fresh"}), Fork(newest.id, name="b", args=(str(into), lake))):
@@ -167,7 +171,7 @@ def test_an_iceberg_table_that_is_read_is_saved_with_its_reader_and_does_not_go_
     put(into, 0, FILES)
     do(face, RunScript(name="a", script="job.py", code=ICEBERG, args=(str(into),), conf=conf, master="local[2]", python=runtimes.python()))
     await_both(FILES)
-    await_commits(server)
+    await_commits(server, ("bronze", "silver"))
     newest = do(face, Take("a"))
     early = do(face, Take("a", batch={"bronze": 1}))
     assert all(image.batch >= FILES - 1 for image in newest.queries)
