@@ -87,8 +87,11 @@ async def page() -> HTMLResponse:
 
 
 def described(schema: dict[str, Any]) -> dict[str, Any]:
-    """An OpenAPI document whose refusals have the media type that they are sent with."""
-    for operation in (operation for path in schema["paths"].values() for operation in path.values()):
+    """An OpenAPI document whose refusals have the media type that they are sent with; what has to be JSON is refused where it is not
+    said to be."""
+    for method, operation in (item for path in schema["paths"].values() for item in path.items()):
+        if method in ("post", "patch"):
+            operation["responses"]["415"] = {**operation["responses"]["422"], "description": "Refused: not said to be JSON"}
         for status, response in operation["responses"].items():
             if status >= "400":
                 (content,) = response["content"].values()

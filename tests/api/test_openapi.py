@@ -33,7 +33,8 @@ def test_every_declaration_has_its_routes_and_every_route_its_declaration() -> N
 
 
 def test_every_route_is_described() -> None:
-    for name, (_, path, operation) in operations().items():
+    for name, (method, path, operation) in operations().items():
+        assert ("415" in operation["responses"]) == (method in ("post", "patch")), name
         assert path.startswith("/v1/"), name
         assert operation["summary"] and operation["description"] and operation["tags"], name
         assert all(parameter.get("description") for parameter in operation.get("parameters", [])), name
