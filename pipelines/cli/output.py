@@ -16,8 +16,6 @@ from pipelines.domain.errors import TidemarkError
 if TYPE_CHECKING:
     from pipelines.domain.audit import AuditLine
     from pipelines.domain.jobs import Event
-    from pipelines.verbs.audit import ListAudit
-    from pipelines.verbs.system import ListEvents
 
 COLOURS = {
     "running": "green",
@@ -115,10 +113,10 @@ def tell(text: str) -> None:
     _print_beside(_json({"note": text}) if _narrates_in_json.get() else text)
 
 
-def tell_more(question: ListEvents | ListAudit, rows: Sequence[Event | AuditLine]) -> None:
-    """Tells how to go on behind `rows`, which `question` was answered with, where that may not be all."""
-    if len(rows) == question.limit:
-        tell(f"{'More' if question.sort else 'Older ones'}: --before {rows[-1].cursor}")
+def tell_more(rows: Sequence[Event | AuditLine], limit: int, sort: str) -> None:
+    """Tells how to go on behind `rows` of a list with such a limit and order, where they may not be all."""
+    if len(rows) == limit:
+        tell(f"{'More' if sort else 'Older ones'}: --before {rows[-1].cursor}")
 
 
 def print_error(error: TidemarkError, *, as_json: bool) -> None:

@@ -27,7 +27,7 @@ defaults(ListAudit, limit=50)
 
 @shows(ListAudit)
 def _listed(here: Here, question: ListAudit, lines: Sequence[AuditLine]) -> str | output.Table:
-    output.tell_more(question, lines)
+    output.tell_more(lines, question.limit, question.sort)
     rows = [_row(line, here.session.now_ms) for line in lines]
     return output.Table(("NUMBER>", "AT", "BY", "FROM", "VERB", "SUBJECT", "RESULT"), rows) if rows else ""
 

@@ -21,7 +21,7 @@ defaults(ListEvents, limit=50)
 
 @shows(ListEvents)
 def _events(here: Here, question: ListEvents, events: Sequence[Event]) -> str | output.Table:
-    output.tell_more(question, events)
+    output.tell_more(events, question.limit, question.sort)
     rows = [_event_row(event, here.session.now_ms) for event in events]
     return output.Table(("AT", "KIND", "JOB", "SUBJECT", "BY", "MESSAGE"), rows) if rows else ""
 
