@@ -49,12 +49,12 @@ def succeeding(settings: assembly.Settings, api: assembly.Api) -> Iterator[None]
 
 @dataclass(frozen=True)
 class Reads:
-    """A standby's own workspace: `serve` has questions to this server answered from it; while it is `resting` no pass over its files is
-    begun, `follows_no_more` lets it grow old."""
+    """A standby's own workspace: `serve` has questions to this server answered from it, `giving_way` gives what makes it follow nothing
+    until the block ends, `follows_no_more` lets it grow old."""
 
     workspace: Workspace
     serve: Callable[[], None]
-    resting: Callable[[], AbstractContextManager[None]]
+    giving_way: Callable[[], AbstractContextManager[Callable[[], None]]]
     follows_no_more: Callable[[], None]
 
 
@@ -88,12 +88,12 @@ class Succession:
         if self._thread.ident is not None:
             self._thread.join()
 
-    def _opened(self) -> Workspace | None:
+    def _opened(self, once_locked: Callable[[], None] = lambda: None) -> Workspace | None:
         """The workspace, None while another process has it, and renews its lease."""
         from pipelines.workspace.opening import open_workspace
 
         try:
-            return open_workspace(self._settings.workspace, standby=self._lease)
+            return open_workspace(self._settings.workspace, standby=self._lease, once_locked=once_locked)
         except Unavailable as error:
             if error.code != LOCKED:
                 raise
@@ -105,9 +105,10 @@ class Succession:
         with self._standby:
             heir = Heir(self._reads.workspace)
             while not self._ended.is_set():
-                self._before = session.active() or self._before
+                active = session.active()
+                self._before = active or self._before
                 try:
-                    taken = self._take_over(heir)
+                    taken = self._take_over(heir, is_gone=not active)
                 except Exception as error:
                     if str(error) != complaint:
                         complaint = str(error)
@@ -119,10 +120,13 @@ class Succession:
                     return
                 self._ended.wait(TRIES_S)
 
-    def _take_over(self, heir: Heir) -> Workspace | None:
-        """Opens the workspace as after any crash, and serves it; None while another process has it."""
-        with self._reads.resting():
-            workspace = self._opened()
+    def _take_over(self, heir: Heir, *, is_gone: bool) -> Workspace | None:
+        """Opens the workspace as after any crash, and serves it; None while another process has it. Where the other server `is_gone` the
+        standby's index gives way at once: beside a thread that reads on a busy machine the try alone takes seconds."""
+        with self._reads.giving_way() as give_way:
+            if is_gone:
+                give_way()
+            workspace = self._opened(give_way)
             if workspace is not None:
                 settings = replace(self._settings, example=False)
                 self._parts.enter_context(assembly.active(settings, self._api, workspace, heir.serving, takes_over=True))
@@ -187,7 +191,7 @@ def standing_by(settings: assembly.Settings, api: assembly.Api) -> Iterator[Read
 
         follower.start()
         try:
-            yield Reads(workspace, serve, follower.resting, follows_no_more)
+            yield Reads(workspace, serve, follower.giving_way, follows_no_more)
         finally:
             follower.stop()
             if api.app is rest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -27,11 +27,16 @@ SHARE = 0.1
 log = logging.getLogger("tidemark.standby")
 
 
-class Follower:
-    """Reads the files of one workspace that another server has."""
+class BrokenOff(Exception):
+    """A pass has given way to who takes the workspace over."""
 
-    def __init__(self, context: Context) -> None:
+
+class Follower:
+    """Reads the files of one workspace that another server has. A pass in which it is to give way raises BrokenOff."""
+
+    def __init__(self, context: Context, gives_way: Callable[[], bool] = lambda: False) -> None:
         self._context = context
+        self._gives_way = gives_way
         self._next_s = 0.0
         self._begins: freed.Begins = {}
 
@@ -39,12 +44,16 @@ class Follower:
         """One pass: all documents, where that is due; then what is new in the files of live runs."""
         began_s = time.monotonic()
         if began_s >= self._next_s:
-            rebuild.bring_up(self._context, self._changed)
+            rebuild.bring_up(self._context, self._changed, self._keep_on)
             ingestion.follow(self._context, ingestion.everything(self._context))
             self._let_go()
             self._next_s = began_s + (time.monotonic() - began_s) / SHARE
         else:
             self._follow_live()
+
+    def _keep_on(self) -> None:
+        if self._gives_way():
+            raise BrokenOff
 
     def _let_go(self) -> None:
         """Of what the active server has freed."""
@@ -92,7 +101,7 @@ class FollowerLoop:
     """A thread that ticks every `interval` seconds."""
 
     def __init__(self, workspace: Workspace, interval: float = INTERVAL_S) -> None:
-        self._follower = Follower(workspace.context)
+        self._follower = Follower(workspace.context, lambda: self._rests)
         self._interval = interval
         self._ended = threading.Event()
         self._rests = False
@@ -108,11 +117,15 @@ class FollowerLoop:
         self._thread.join()
 
     @contextmanager
-    def resting(self) -> Iterator[None]:
-        """While the block lasts no pass is begun: the processor, and Python's one lock, are for who takes the workspace over."""
-        self._rests = True
+    def giving_way(self) -> Iterator[Callable[[], None]]:
+        """Gives what makes it rest until the block ends: no pass is begun, and one that reads documents ends. The processor, and Python's
+        one lock, are for who takes the workspace over."""
+
+        def rest() -> None:
+            self._rests = True
+
         try:
-            yield
+            yield rest
         finally:
             self._rests = False
 
@@ -126,6 +139,8 @@ class FollowerLoop:
                 if not self._rests:
                     self._follower.tick()
                     self._passed_s = time.monotonic()
+            except BrokenOff:
+                pass
             except Exception:
                 log.exception("a pass failed")
             self._ended.wait(self._interval)

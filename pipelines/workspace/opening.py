@@ -52,9 +52,11 @@ def open_workspace(
     entropy: Callable[[int], bytes] = os.urandom,
     rebuilding: bool = False,
     standby: Lease | None = None,
+    once_locked: Callable[[], object] = lambda: None,
 ) -> Workspace:
     """The workspace in `root`, made if it is not there. With `rebuilding` a catalog that cannot be read is made anew. A standby, with the
     lease that it watches, does not wait for one of another host, and takes over from a process that lives and does not renew its own.
+    `once_locked` is called as soon as no other process has the workspace any more.
 
     1. what is made from here on is this user's alone;
     2. `workspace.json` is checked or made: Unsupported (`workspace.newer`) for a newer format;
@@ -75,6 +77,7 @@ def open_workspace(
         lease = standby or Lease(layout)
         catalog = open_locked(files, lease, open_it, stands_by=standby is not None)
         files.check = lease.check
+        once_locked()
         return Context(layout, files, catalog, clock, entropy, lease)
 
     if not rebuilding:

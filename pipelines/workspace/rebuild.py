@@ -91,9 +91,10 @@ def _unknown(known: Mapping[RunId, Run], seen: Sequence[Run]) -> Iterable[Run]:
     return (run for run in seen if run.id not in known or known[run.id].state is RunState.RESTARTING)
 
 
-def bring_up(context: Context, changed: ChangedRuns) -> Known:
-    """Adds to the catalog what the documents have and it lacks, removes what is gone; of runs those that are `changed`."""
-    documents = read(context)
+def bring_up(context: Context, changed: ChangedRuns, keep_on: Callable[[], object] = lambda: None) -> Known:
+    """Adds to the catalog what the documents have and it lacks, removes what is gone; of runs those that are `changed`. What `keep_on`
+    raises before the documents of a run are read breaks it off before anything is written."""
+    documents = read(context, keep_on)
     errors = list(documents.unreadable)
     elsewhere = set(homes.noted(context, errors))
     documents = replace(documents, unreadable=tuple(errors))
@@ -127,15 +128,20 @@ def read_all(context: Context) -> Known:
     return replace(documents, savepoints=(*documents.savepoints, *elsewhere), unreadable=tuple(errors))
 
 
-def read(context: Context) -> Known:
-    """All documents in the workspace; a damaged one does not keep the others from being read."""
+def read(context: Context, keep_on: Callable[[], object] = lambda: None) -> Known:
+    """All documents in the workspace; a damaged one does not keep the others from being read, what `keep_on` raises does."""
+
+    def seen(ran: tuple[JobName, RunId]) -> Run:
+        keep_on()
+        return seen_run(context, *ran)
+
     shelf = library.shelf(context.library)
     errors: list[TidemarkError] = [entry.error for entry in shelf.unreadable]
     names = context.files.job_names()
     ran = [(name, run) for name in names for run in context.files.run_ids(name)]
     return Known(
         jobs=readable(lambda name: repairs.known_job(context, name), names, errors),
-        runs=readable(lambda pair: seen_run(context, *pair), ran, errors),
+        runs=readable(seen, ran, errors),
         versions=readable(context.files.version, context.files.version_ids(), errors),
         savepoints=shelf.savepoints,
         experiments=readable(context.files.experiment, context.files.experiment_ids(), errors),

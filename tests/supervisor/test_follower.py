@@ -10,7 +10,7 @@ import pytest
 
 from pipelines.domain.runs import PROGRESS_FILE, RunState
 from pipelines.storage import fronts
-from pipelines.supervisor.follower import Follower, FollowerLoop
+from pipelines.supervisor.follower import BrokenOff, Follower, FollowerLoop
 from pipelines.verbs.face import do
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ListBatches, ListJobs, ShowJob
@@ -147,13 +147,17 @@ def test_the_loop_follows_and_says_that_it_does(house: House, standby: Workspace
 
 
 def test_it_rests_while_the_workspace_is_taken_over(house: House, standby: Workspace) -> None:
+    """Also one that is in the middle of its documents."""
+    house.begin("finish")
+    until(lambda: house.run().state is RunState.FINISHED)
+    with pytest.raises(BrokenOff):
+        Follower(standby.context, lambda: True).tick()
+    assert states(standby) == {}
     loop = FollowerLoop(standby, interval=0.01)
-    with loop.resting():
+    with loop.giving_way() as rest:
+        rest()
         loop.start()
-        try:
-            house.begin("finish")
-            until(lambda: house.run().state is RunState.FINISHED)
-            time.sleep(0.3)
-            assert states(standby) == {}
-        finally:
-            loop.stop()
+        time.sleep(0.3)
+        assert states(standby) == {}
+    until(lambda: states(standby) == {"a": RunState.FINISHED})
+    loop.stop()
