@@ -5,18 +5,15 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from concurrent.futures import thread as pools
 from types import FrameType
 from typing import Any
-
-from py4j import clientserver
 
 from pipelines.driver.intercept import Asked, Launch, Start
 
 POLL_S = 0.1
-WORKER = (pools.__file__, "_worker")
+WORKER = ("concurrent.futures.thread", "_worker")
 """Where an idle thread of a `ThreadPoolExecutor` is: it waits for work within C."""
-ASKING = (clientserver.__file__, "send_command")
+ASKING = ("py4j.clientserver", "send_command")
 """Where a thread is that waits for Spark's answer."""
 AT_WORK = 0.02
 """Of the clock's time, on a machine that others keep busy."""
@@ -80,4 +77,5 @@ def _asks_spark(frame: FrameType | None) -> bool:
 
 
 def _place(frame: FrameType) -> tuple[str, str]:
-    return frame.f_code.co_filename, frame.f_code.co_name
+    """The module and the function."""
+    return frame.f_globals.get("__name__", ""), frame.f_code.co_name
