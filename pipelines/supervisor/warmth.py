@@ -33,7 +33,8 @@ class Warmth:
 
     def begin(self, *, takes_over: bool) -> None:
         """What a server begins with is warmed up from the next tick on, or a while later: who takes over has no processor to spare."""
-        self._begins_s = time.monotonic() + (self._after_s if takes_over else 0)
+        if self._pool.drivers:
+            self._begins_s = time.monotonic() + (self._after_s if takes_over else 0)
 
     def began(self, runtime: Runtime, spec: RunSpec) -> None:
         """A job has begun: another process of its kind is warmed up in a while."""
@@ -50,7 +51,7 @@ class Warmth:
         if time.monotonic() - self._measured_s >= MEASURED_EVERY_S:
             self._measured_s = time.monotonic()
             self._pool.keep_within()
-        if self._pool.drivers and self._begins_s <= time.monotonic():
+        if self._begins_s <= time.monotonic():
             self._begins_s = math.inf
             self._pool.expect(OWN, DEFAULT, {}, self._pool.drivers)
         if self._due and self._due[0][0] <= time.monotonic():
