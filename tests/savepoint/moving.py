@@ -69,7 +69,7 @@ class MovingJob:
             if path.is_file() and _purged(inner, self.oldest, self.golden):
                 path.unlink()
         if self.oldest >= NO_MORE_SINGLE and self.log.exists():
-            for path in self.log.iterdir():
+            for path in self.log.glob("[0-9]*"):
                 if int(path.name.partition(".")[0]) < COMPACT:
                     path.unlink()
 
