@@ -9,11 +9,11 @@ from pipelines.driver.script_threads import Idleness, ScriptThreads
 from tests.waiting import until
 
 
-def ended(threads: ScriptThreads, enough: threading.Event) -> bool:
-    """Whether Python would end soon; the one that waits is a daemon."""
+def ended(threads: ScriptThreads, enough: threading.Event, seconds: float = 60) -> bool:
+    """Whether Python would end within so many seconds; the one that waits is a daemon."""
     waiting = threading.Thread(target=threads.wait, args=(enough,), daemon=True)
     waiting.start()
-    waiting.join(1)
+    waiting.join(seconds)
     return not waiting.is_alive()
 
 
@@ -24,7 +24,7 @@ def test_threads_are_waited_for_and_idle_workers_of_a_pool_are_not() -> None:
     assert ended(threads, enough), "a daemon ends with the script"
     with ThreadPoolExecutor(2) as pool:
         work = pool.submit(go.wait)
-        assert not ended(threads, enough)
+        assert not ended(threads, enough, 0.5)
         assert ended(ScriptThreads(), enough), "it is none of the next script"
         go.set()
         work.result(10)
@@ -32,7 +32,7 @@ def test_threads_are_waited_for_and_idle_workers_of_a_pool_are_not() -> None:
     go.clear()
     thread = threading.Thread(target=go.wait)
     thread.start()
-    assert not ended(threads, enough)
+    assert not ended(threads, enough, 0.5)
     enough.set()
     assert ended(threads, enough)
     go.set()
