@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import psutil
 
-from pipelines.domain.home_leases import BOOT_FILE
+from pipelines.domain.hosts import BOOT_FILE
 from tests.browser.serving import Served, served
 from tests.gluster import Disk
 from tests.waiting import until

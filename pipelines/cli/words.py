@@ -12,11 +12,10 @@ from typing import Annotated, Any
 
 import typer
 
-from pipelines.client.scripts import read_code, read_file
 from pipelines.domain.errors import Invalid
-from pipelines.domain.migrations import COLUMNS
 from pipelines.domain.moments import best_before_ms, duration_ms, moment_ms, spelt_duration
 from pipelines.domain.resources import size_bytes
+from pipelines.storage.disks import in_the_way
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.verb import Shell, Spelling, spelling
 
@@ -43,8 +42,6 @@ def file(text: str) -> Path:
 
 def folder(text: str) -> Path:
     """The path of a folder, which need not be there; a usage error for a file, and for what would lie below one."""
-    from pipelines.storage.capabilities import in_the_way
-
     path = _path(text)
     file = in_the_way(path)
     if file is not None:
@@ -129,11 +126,17 @@ def _read(reads: Reads, typed: Any, now: datetime) -> Any:
         Reads.PLACE: place,
         Reads.SAVEPOINT: savepoint_name,
         Reads.CHECKPOINT: checkpoint_name,
-        Reads.FILE: read_code,
+        Reads.FILE: _code,
         Reads.FUNCTION: function,
         Reads.SCRIPT: lambda path: path.name,
     }
     return readers[reads](typed) if reads in readers else typed
+
+
+def _code(path: Path) -> str:
+    from pipelines.client.scripts import read_code
+
+    return read_code(path)
 
 
 def pairs(texts: list[str] | None, shape: str, option: str) -> dict[str, str]:
@@ -167,17 +170,21 @@ def files(texts: list[str] | None) -> dict[str, str | None]:
     split = [text.partition("=") if "=" in text else (Path(text).name, "=", text) for text in texts or ()]
     if not all(name for name, _, _ in split):
         raise typer.BadParameter(EMPTY, param_hint="--file")
+    from pipelines.client.scripts import read_file
+
     return {name: read_file(Path(path)) if path else None for name, _, path in split}
 
 
 def function(text: str) -> dict[str, str]:
     """`FILE:function` as the function's name -> the text of its file; `columns` as that word -> nothing."""
+    from pipelines.domain.migrations import COLUMNS
+
     if text == COLUMNS:
         return {text: ""}
     path, _, name = text.rpartition(":")
     if not path or not name:
         raise typer.BadParameter(f"{text!r} is neither FILE:function nor columns", param_hint="--migrate")
-    return {name: read_code(Path(path).expanduser())}
+    return {name: _code(Path(path).expanduser())}
 
 
 def batches(texts: list[str], option: str, least: int) -> int | dict[str, int]:

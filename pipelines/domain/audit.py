@@ -150,15 +150,6 @@ class AuditPrunePlan:
     bytes: Count
 
 
-def without_secrets(place: str) -> str:
-    """A place as the audit has it: of a URL neither user and password nor query, where signatures stand."""
-    scheme, is_url, rest = place.partition("://")
-    if not is_url:
-        return place
-    host, slash, path = rest.partition("?")[0].partition("#")[0].partition("/")
-    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
-
-
 def canonical(content: Mapping[str, Any]) -> bytes:
     """The one way to write a line, without its end: sorted keys, no spaces, ASCII."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()

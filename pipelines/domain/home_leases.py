@@ -29,8 +29,6 @@ PERIOD_S = 60.0
 LONGEST_S = 3_600.0
 FIRED = 0.95
 """Of the period since the last renewal began: its Spark ends by itself, if the driver did not end it (at `renewals.GIVEN_UP`)."""
-BOOT_FILE = "/proc/sys/kernel/random/boot_id"
-"""Linux's name of this boot of this machine."""
 LEASED, LOST, NO_LEASE = "checkpoint.leased", "checkpoint.lease_lost", "checkpoint.no_lease"
 
 

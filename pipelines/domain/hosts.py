@@ -8,6 +8,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+BOOT_FILE = "/proc/sys/kernel/random/boot_id"
+"""Linux's name of this boot of this machine."""
 LOST = "host.lost"
 """The error class of a run whose driver was another host's, which may live."""
 

@@ -170,3 +170,12 @@ def unmasked(conf: Mapping[str, str], before: Mapping[str, str]) -> dict[str, st
         if value == MASK and name not in before:
             raise Invalid("conf.masked", f"The value of {name} is only what is shown in its place", "Give the value itself.")
     return {name: before[name] if value == MASK else value for name, value in conf.items()}
+
+
+def without_credentials(place: str) -> str:
+    """A place that may be kept and shown: of a URL neither user and password nor query, where signatures stand."""
+    scheme, is_url, rest = place.partition("://")
+    if not is_url:
+        return place
+    host, slash, path = rest.partition("?")[0].partition("#")[0].partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"

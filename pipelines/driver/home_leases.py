@@ -14,7 +14,6 @@ from typing import Any
 
 from pipelines.domain.errors import TidemarkError
 from pipelines.domain.home_leases import (
-    BOOT_FILE,
     LOCK_FILE,
     LONGEST_S,
     PERIOD_S,
@@ -24,6 +23,7 @@ from pipelines.domain.home_leases import (
     lease_folder,
     place_of_lease,
 )
+from pipelines.domain.hosts import BOOT_FILE
 from pipelines.domain.job_places import is_hdfs
 from pipelines.domain.numbered_leases import NumberedLease
 from pipelines.domain.run_specs import RunSpec

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from pipelines.domain.errors import Invalid
 from pipelines.storage import copies, folders
+from pipelines.storage.disks import in_the_way
 from pipelines.storage.errors import typed_errors
 from pipelines.storage.protocol import How, Storage
 
@@ -70,18 +70,3 @@ def _refuse_unwritable_folder(folder: Path) -> None:
         if not os.access(there, os.W_OK | os.X_OK):
             code = errno.EROFS if os.statvfs(there).f_flag & os.ST_RDONLY else errno.EACCES
             raise OSError(code, os.strerror(code), str(there))
-
-
-def in_the_way(folder: Path) -> Path | None:
-    """What is no folder, and stands where `folder` would be, or above it."""
-    return next((part for part in (folder, *folder.parents) if part.exists() and not part.is_dir()), None)
-
-
-def disk_of(folder: Path) -> tuple[str, int, int]:
-    """The file system's type, its size and what is free, in bytes."""
-    import psutil
-
-    used = shutil.disk_usage(folder)
-    mounts = [mount for mount in psutil.disk_partitions(all=True) if folder.is_relative_to(mount.mountpoint)]
-    kind = max(mounts, key=lambda mount: len(mount.mountpoint)).fstype if mounts else ""
-    return kind, used.total, used.free

@@ -10,9 +10,8 @@ import struct
 import sys
 from pathlib import Path
 
-from pipelines.domain.home_leases import BOOT_FILE
-from pipelines.domain.hosts import Host, Place, place_of
-from pipelines.storage.capabilities import disk_of
+from pipelines.domain.hosts import BOOT_FILE, Host, Place, place_of
+from pipelines.storage.disks import disk_of
 
 PIDS_FILE = "/proc/self/ns/pid"
 OF_ONE_HOST = frozenset(

@@ -9,7 +9,7 @@ from dataclasses import MISSING, Field, fields
 from enum import Enum
 from typing import Any, get_args, get_origin
 
-from pipelines.domain.audit import without_secrets
+from pipelines.domain.secrets import without_credentials
 from pipelines.verbs.reads import Reads
 from pipelines.verbs.verb import Asked, Change, Question, spelling
 
@@ -65,7 +65,7 @@ def _names(kind: type[Asked[Any]], part: Field[Any]) -> bool:
 
 
 def _shown(value: Any) -> str:
-    return " ".join(map(_shown, value)) if isinstance(value, tuple) else without_secrets(str(value or ""))
+    return " ".join(map(_shown, value)) if isinstance(value, tuple) else without_credentials(str(value or ""))
 
 
 def answer_type(kind: type[Asked[Any]]) -> Any:

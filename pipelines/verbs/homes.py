@@ -9,10 +9,10 @@ from pipelines.domain.errors import Corrupt, NotFound, Unsupported
 from pipelines.domain.homes import HomeCheck, Homes
 from pipelines.domain.ids import JobName
 from pipelines.verbs.reads import Reads
+from pipelines.verbs.take import UNTESTED
 from pipelines.verbs.verb import Change, Http, Question, argument, option
 
 JOBS = "Have jobs that begin from now on keep their checkpoint and their output there, too, unless they say otherwise (`run --home`)."
-UNTESTED = "Also in a storage that Tidemark's tests know from an emulator at most (gs://, abfss://); `home check` tries it out."
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from pipelines.domain import iceberg
 from pipelines.domain.savepoints import QueryImage, Reason, Savepoint, SnapshotImage
 from pipelines.words import formats, trust
 
@@ -77,6 +76,8 @@ def snapshots(images: Iterable[QueryImage]) -> tuple[str, ...]:
 
 
 def _snapshot(image: QueryImage, noted: SnapshotImage) -> str:
+    from pipelines.domain import iceberg
+
     which = f"branch {noted.branch} of {iceberg.split(image.sink_table)[0] or image.sink_path}"
     if noted.left:
         return f"a snapshot that is not known, of {which}: {noted.left}"

@@ -23,7 +23,7 @@ from pipelines.domain.runs import LOG_FILE
 from pipelines.domain.runtimes import OWN, Runtime, problems
 from pipelines.sandbox import environment, holding, installed, sparks
 from pipelines.sandbox.java import JavaHome
-from pipelines.storage import capabilities, hosts, users
+from pipelines.storage import capabilities, disks, hosts, users
 from pipelines.verbs.system import ShowAbout
 from pipelines.workspace import connectors, runtimes, savepoints
 from pipelines.workspace.context import Context
@@ -116,7 +116,7 @@ def _storage(context: Context) -> Storage:
 
 
 def _disk(root: Path) -> Disk:
-    kind, total, free = capabilities.disk_of(root)
+    kind, total, free = disks.disk_of(root)
     can = capabilities.abilities(root)
     return Disk(kind, total, free, can.hard_links, can.reflinks)
 

@@ -10,10 +10,11 @@ from dataclasses import asdict
 from itertools import islice
 from typing import Any, BinaryIO
 
-from pipelines.domain.audit import AUDIT, AuditLine, AuditPrunePlan, Call, Result, SealedEntries, Verified, without_secrets
+from pipelines.domain.audit import AUDIT, AuditLine, AuditPrunePlan, Call, Result, SealedEntries, Verified
 from pipelines.domain.audit_check import Chain
 from pipelines.domain.errors import Corrupt, NotFound, Unavailable
 from pipelines.domain.operations import Operation, OperationState
+from pipelines.domain.secrets import without_credentials
 from pipelines.storage import documents, lines
 from pipelines.storage.errors import typed_errors
 from pipelines.storage.sealed import Sealed
@@ -44,7 +45,7 @@ def ended(context: Context, operation: Operation) -> None:
     """Writes the end of an operation down; nothing while it runs."""
     if operation.state in ENDS:
         result = ENDS[operation.state]
-        about = " ".join(filter(None, (operation.job, without_secrets(operation.subject))))
+        about = " ".join(filter(None, (operation.job, without_credentials(operation.subject))))
         record(context, Call(operation.verb or operation.kind, about, result, operation.error_code, operation.id, context.actor))
 
 

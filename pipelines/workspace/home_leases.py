@@ -11,7 +11,6 @@ from pathlib import Path
 
 from pipelines.domain.errors import Conflict, NotFound, Unavailable
 from pipelines.domain.home_leases import (
-    BOOT_FILE,
     LEASE_FILE,
     LEASE_FOLDER,
     LEASED,
@@ -26,6 +25,7 @@ from pipelines.domain.home_leases import (
     watched,
 )
 from pipelines.domain.homes import is_folder
+from pipelines.domain.hosts import BOOT_FILE
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.job_places import CHECKPOINTS, is_hdfs
 from pipelines.domain.numbered_leases import READ_TRIES, newest

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from pipelines.domain.errors import Conflict
-from pipelines.domain.home_leases import BOOT_FILE, LEASE_FILE, LEASE_FOLDER, LOCK_FILE, HomeLease, Machine
+from pipelines.domain.home_leases import LEASE_FILE, LEASE_FOLDER, LOCK_FILE, HomeLease, Machine
+from pipelines.domain.hosts import BOOT_FILE
 from pipelines.domain.job_places import is_hdfs
 from pipelines.domain.jobs import Run
 from pipelines.domain.numbered_leases import newest

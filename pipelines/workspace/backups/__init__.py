@@ -10,7 +10,7 @@ from pathlib import Path
 from pipelines.domain.backups import BACKUP_FORMAT, BackedFile, Backup, BackupPlan, ListedBackup, Listing
 from pipelines.domain.errors import Corrupt, Invalid, NotFound, Unsupported
 from pipelines.domain.ids import BackupId
-from pipelines.storage import capabilities, documents, folders
+from pipelines.storage import disks, documents, folders
 from pipelines.storage.addresses import is_whole, open_storage
 from pipelines.storage.contents import Contents
 from pipelines.storage.protocol import Storage
@@ -118,7 +118,7 @@ def _outside(context: Context, url: str) -> Storage:
     if context.holds(storage.url):
         hint = "Choose a folder outside of it, best on another disk, or another storage."
         raise Invalid("backup.inside", f"{storage.url} is inside of the workspace {context.layout.root}", hint)
-    file = capabilities.in_the_way(Path(storage.url)) if folders.local(storage) else None
+    file = disks.in_the_way(Path(storage.url)) if folders.local(storage) else None
     if file is not None:
         raise Invalid("backup.file", f"{file} is a file, and backups need a folder", "Name a folder; it need not be there.")
     return storage
