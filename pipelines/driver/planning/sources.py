@@ -76,9 +76,6 @@ def _source(leaf: Any, kind: str, options: Mapping[str, str], more: list[Any], g
 
 
 def named(leaf: Any) -> str:
-    """As the code named it (`readStream.name`); empty for none, and of Sparks that know no names: any attribute of py4j's objects is there,
-    but only what the class has is in their `dir`."""
-    if "sourceIdentifyingName" not in dir(leaf):
-        return ""
+    """As the code named it (`readStream.name`); empty for none."""
     name = leaf.sourceIdentifyingName()
     return str(name.name()) if name.getClass().getSimpleName() == "UserProvided" else ""

@@ -14,8 +14,21 @@ NAMED = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 SUM, AGAIN, GREATEST = "sum(value) AS kept", "sum( value ) as other", "max(value) AS kept"
 
 
+_passed: Any = None
+"""The JVM that is as known: its class path, its extensions and its catalogs are what it was started with."""
+
+
 def failure(spark: Any, folder: Path, fingerprint: Callable[[Any, Any], str]) -> str:
-    """Why this Spark cannot be judged by; empty where all is as it is known to be."""
+    """Why this Spark cannot be judged by; empty where all is as it is known to be. Each JVM is tested once, a warm one as it warms up."""
+    global _passed
+    if _passed is not None and _passed is spark._jvm:
+        return ""
+    reason = _tested(spark, folder, fingerprint)
+    _passed = None if reason else spark._jvm
+    return reason
+
+
+def _tested(spark: Any, folder: Path, fingerprint: Callable[[Any, Any], str]) -> str:
     if not spark.version.startswith(doors.KNOWN):
         return f"Spark {spark.version} was not measured, only {', '.join(f'{known}x' for known in doors.KNOWN)}"
     from py4j.protocol import Py4JError
