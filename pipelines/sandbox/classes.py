@@ -28,20 +28,25 @@ from pipelines.storage import users
 
 SUBMIT_OPTIONS = "SPARK_SUBMIT_OPTS"
 """Environment variable with options of the JVM that Spark's driver runs in, before those of `spark.driver.extraJavaOptions`."""
+ROOT = str(Path(pipelines.__file__).resolve().parent.parent)
+"""Where our packages are."""
 CLASS_PATH = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_DIST_CLASSPATH")
 """Environment variables that Spark's class path is made of beside its jars, in Spark's order (AbstractCommandBuilder.buildClassPath): the
 first stands before the jars, the others after them."""
 NAMED = "-XX:SharedArchiveFile="
 CHECKED = "-Xshare:auto -XX:+VerifySharedSpaces -Xlog:cds*=off"
 """Without a word and without an end where the archive is of no use."""
-BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For a JVM that lives for seconds: what it would compile further is not used any more."""
+UNPOLISHED = "-XX:TieredStopAtLevel=1"
+"""Compiled fast and no further, for a JVM that lives for seconds: a third of the time of a verdict by a cold process."""
+BRIEF = f"{UNPOLISHED} -XX:+UseSerialGC"
+"""The same, with the collector that begins soonest; Java does not start where a conf names another one as well."""
 MADE = "made.jsa"
 KEPT = 6
 """Archives that stay: those that were used last."""
 TIMEOUT_S = 1800.0
 STATE = "org.apache.spark.sql.execution.streaming.state"
 FIRST_RUN = f"""
+import os, runpy, sys
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
 spark.conf.set("spark.sql.shuffle.partitions", "1")
@@ -51,9 +56,11 @@ counts = rates.withWatermark("timestamp", "1 second").groupBy("timestamp").count
 for kind, rows in (("parquet", counts), ("json", rates)):
     rows.writeStream.format(kind).trigger(availableNow=True).start(kind, checkpointLocation="checkpoint of " + kind).awaitTermination()
     spark.read.format(kind).load(kind).collect()
+sys.argv = ["", os.path.abspath("planned")]
+runpy.run_module("pipelines.driver.planning.warm", run_name="__main__")
 spark.stop()
 """
-"""What most jobs do."""
+"""What most jobs do, and a plan of code that is not run."""
 
 
 def submit_options(java: JavaHome, python: str, environ: Mapping[str, str]) -> str:
@@ -119,9 +126,9 @@ def make_beside(java: JavaHome, python: str) -> subprocess.Popen[bytes] | None:
     if _key(java, python) is None or find(java, python) is not None:
         return None
     command = [sys.executable, "-m", "pipelines.sandbox.classes", str(java.path), java.version, python]
-    root, nothing = Path(pipelines.__file__).parent.parent, subprocess.DEVNULL
+    nothing = subprocess.DEVNULL
     try:
-        maker = subprocess.Popen(command, cwd=root, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True)
+        maker = subprocess.Popen(command, cwd=ROOT, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True)
     except OSError:
         return None
     threading.Thread(target=maker.wait, name="tidemark-classes", daemon=True).start()
@@ -169,6 +176,7 @@ def _first_run(java: JavaHome, python: str, folder: Path) -> bool:
     """Whether a run of Spark in `folder` came to its end; its classes are then in `MADE`, if this Java can keep them."""
     asked = f"{quoted(f'-XX:ArchiveClassesAtExit={folder / MADE}')} {BRIEF}"
     environ = {**os.environ, "JAVA_HOME": str(java.path), SUBMIT_OPTIONS: asked, "SPARK_LOCAL_IP": "127.0.0.1"}
+    environ["PYTHONPATH"] = os.pathsep.join(filter(None, (ROOT, os.environ.get("PYTHONPATH"))))
     for name in ("PYSPARK_SUBMIT_ARGS", *(set(CLASS_PATH) - set(_archived() or ()))):
         environ.pop(name, None)
     command = [python or sys.executable, "-c", FIRST_RUN]

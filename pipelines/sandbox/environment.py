@@ -73,6 +73,11 @@ def _locale(environ: Mapping[str, str]) -> Mapping[str, str]:
     return {} if "utf" in name.lower() else {"LC_ALL": "C.UTF-8"}
 
 
+def brief(environ: Mapping[str, str]) -> Mapping[str, str]:
+    """The same for a Spark that lives for seconds; what the user's own options say of it holds."""
+    return {**environ, classes.SUBMIT_OPTIONS: f"{classes.UNPOLISHED} {environ[classes.SUBMIT_OPTIONS]}".strip()}
+
+
 def keep_classes(runtime: Runtime) -> None:
     """Lets later Sparks of this runtime start faster; raises Unavailable where no Java fits it."""
     classes.make_beside(java_of(runtime), runtime.python)

@@ -71,6 +71,8 @@ class Work:
     """Whether its process is given nothing else: it runs a user's code, or leaves something behind."""
     hidden: Sequence[bytes]
     """What must not be shown of what it says (`secret_values.hidden`)."""
+    is_brief: bool = False
+    """Whether it takes seconds, whatever the job's data: a process of its own is started for no longer."""
 
 
 class Pool:
@@ -131,7 +133,8 @@ class Pool:
         member = self._taken(kind, work.module)
         if member is None:
             command = environment.command(kind.runtime.python, work.module)
-            return processes.run(command, folder, dict(kind.environ), log, watch, timeout_s, self.share, work.hidden)
+            environ = environment.brief(kind.environ) if work.is_brief else kind.environ
+            return processes.run(command, folder, dict(environ), log, watch, timeout_s, self.share, work.hidden)
         is_kept = False
         try:
             code = member.run(Request(work.module, str(folder), work.is_last), folder / log, watch, timeout_s, work.hidden)

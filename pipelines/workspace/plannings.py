@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from pipelines.checkpoint import contracts
@@ -33,7 +33,7 @@ def asked(context: Context, folder: Path, task: PlanTask, specs: Mapping[str, Ru
     for side, spec in specs.items():
         (folder / side / SPEC_FILE).write_text(json.dumps(asdict(spec)))
     (folder / TASK_FILE).write_text(json.dumps(asdict(task)))
-    work = rehearsals.work(PLANNING, runtime, specs[NEW], *specs.values())
+    work = replace(rehearsals.work(PLANNING, runtime, specs[NEW], *specs.values()), is_brief=True)
     context.sparks.run(work, folder, LOG_FILE, ticket.check, timeout_s())
     if not (folder / RESULT_FILE).is_file():
         message = f"The sandbox ended without a plan. Its last words:\n{processes.tail(folder / LOG_FILE, work.hidden)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -13,7 +14,7 @@ import pytest
 from pipelines.domain.runtimes import OWN
 from pipelines.domain.savepoints import Savepoint
 from pipelines.domain.trust import Trust
-from pipelines.sandbox import environment
+from pipelines.sandbox import classes, environment
 from pipelines.supervisor.loop import SupervisorLoop
 from pipelines.verbs.check import Check
 from pipelines.verbs.face import do
@@ -64,6 +65,7 @@ def test_what_a_warm_process_saves(tmp_path: Path) -> None:
     try:
         savepoint = saved(face)
         warm.one_environment()
+        os.environ[classes.SUBMIT_OPTIONS] = os.environ[classes.SUBMIT_OPTIONS].replace(classes.BRIEF, "")  # of the tests, not of users
         bare = seconds(lambda: subprocess.run([sys.executable, "-c", BARE], env=dict(environment.environ("local[2]", OWN)), check=True))
         print(f"a bare session: {bare:.1f} s")
         edits, limits = iter(range(1_000)), iter(range(1, 1_000))

@@ -16,7 +16,7 @@ import pytest
 
 from pipelines.domain.resources import MIB
 from pipelines.domain.runtimes import OWN
-from pipelines.sandbox import gateway, states
+from pipelines.sandbox import classes, gateway, states
 from pipelines.sandbox.counts import TASK_FORMAT, CountTask, Store
 from pipelines.sandbox.environment import ROOT
 from pipelines.sandbox.pool import EXPECTED_BYTES, MOST_VARIABLE, Pool, Work
@@ -101,6 +101,18 @@ def test_a_closed_pool_keeps_nothing(tmp_path: Path) -> None:
     pool = Pool()
     pool.expect(OWN, "local[2]", {})
     assert pool.processes() == ()
+
+
+@pytest.mark.spark
+def test_a_process_of_its_own_for_a_brief_work_compiles_no_further_and_the_users_options_hold(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(classes.SUBMIT_OPTIONS, "-Dmine=kept")
+    (tmp_path / "does.json").write_text("{}")
+    work = Work("tests.sandbox.told", OWN, "local[2]", {}, is_last=True, hidden=(), is_brief=True)
+    assert Pool().run(work, tmp_path, "told.log", lambda: None, PATIENCE_S) == 0
+    options = json.loads((tmp_path / "said.json").read_text())["environ"][classes.SUBMIT_OPTIONS]
+    assert classes.UNPOLISHED in options and options.endswith(" -Dmine=kept"), "what comes last holds"
 
 
 def test_a_process_that_nobody_asks_for_ends(tmp_path: Path) -> None:

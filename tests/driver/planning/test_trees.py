@@ -10,9 +10,10 @@ import pytest
 from py4j.clientserver import ClientServerConnection
 from pyspark.sql import functions
 
-from pipelines.driver.planning import facts, trees
+from pipelines.driver.planning import facts, trees, trial
 from pipelines.driver.planning.forms import Form
 from pipelines.driver.planning.own import Own
+from pipelines.driver.planning.planner import fingerprint
 from tests.driver.planning.codes import spec
 
 pytestmark = pytest.mark.spark
@@ -40,6 +41,16 @@ def test_a_plan_of_any_size_is_one_call(spark: Any, calls: list[str]) -> None:
     name, arguments, _ = form.of(plan)
     assert name == "Project" and [alias[1]["name"] for alias in arguments["projectList"]] == [f"c{at}" for at in range(50)]
     assert len(calls) == 1
+
+
+def test_the_planner_of_each_jvm_is_tested_once_and_again_where_it_failed(
+    spark: Any, calls: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trial, "_passed", object())
+    assert "do not tell code apart" in trial.failure(spark, tmp_path / "1", lambda frame, node: "")
+    assert trial.failure(spark, tmp_path / "2", fingerprint) == "" and (tmp_path / "2").is_dir()
+    calls.clear()
+    assert trial.failure(spark, tmp_path / "3", fingerprint) == "" and not calls and not (tmp_path / "3").exists()
 
 
 @pytest.mark.parametrize(
