@@ -75,6 +75,8 @@ class Scratch:
     """As that of a fork; where the code is to run, which reads what it writes, `output` and `warehouse` are its own."""
     output: str = ""
     warehouse: str = ""
+    version: Version | None = None
+    """What is to run there, where that is not the savepoint's own."""
 
 
 Target = Fork | Resume | Adopt | Scratch
@@ -135,8 +137,14 @@ def read_tables(manifest: Manifest, target: Scratch) -> Mapping[str, str]:
 
 
 def _arguments(manifest: Manifest, target: Fork | Scratch) -> Arguments:
-    version = target.version if isinstance(target, Fork) else manifest.version
-    return Arguments(_told(manifest.version), _told(version), target.parent_output, target.output, target.job, target.warehouse)
+    return Arguments(
+        _told(manifest.version),
+        _told(target.version or manifest.version),
+        target.parent_output,
+        target.output,
+        target.job,
+        target.warehouse,
+    )
 
 
 def _told(version: Version) -> tuple[str, ...]:

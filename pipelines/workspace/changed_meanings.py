@@ -126,11 +126,11 @@ def _old_code(context: Context, tried: Tried, ticket: Ticket) -> OldCode:
     folder.mkdir()
     checkpoints = folder / CHECKPOINTS
     ticket.step("linking")
-    target = rehearsals.target(context, manifest, folder, str(checkpoints))
+    target = rehearsals.target(context, manifest, folder, str(checkpoints), manifest.version)
     restore.restore(context.shelf(manifest.id), manifest.id, target, context.now_ms(), watch=ticket)
     for query, batch in tried.batches.items():
         _plan_alike(tried.checkpoints / folder_of(query), checkpoints / folder_of(query), batch)
-    planned = replace(target, output=str(tried.folder / OUTPUT), warehouse=str(tried.folder / WAREHOUSE))
+    planned = replace(target, output=str(tried.folder / OUTPUT), warehouse=str(tried.folder / WAREHOUSE), version=tried.version)
     rehearsed_reads.rename(context, manifest, planned, target)
     snapshot_versions.fit(context, manifest, manifest.version, str(checkpoints))
     runtime = environments.entered(context, environments.make(context, manifest.version, ticket)).runtime

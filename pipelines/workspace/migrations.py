@@ -216,7 +216,7 @@ def _rehearsed(work: _Work) -> Rehearsed:
     home.mkdir()
     changed = replace(work.manifest, version=work.version)
     with copied_checkpoints.copied(work.manifest, work.restored.checkpoints, work.folder, work.ticket) as copy:
-        scratch = rehearsals.target(work.context, work.savepoint, home, copy)
+        scratch = rehearsals.target(work.context, work.savepoint, home, copy, work.version)
         rehearsed_reads.rename(work.context, work.savepoint, work.restored, scratch)
         return rehearsals.rehearse(work.context, changed, work.runtime, home, copy, work.ticket, work.asked.new_queries)
 

@@ -56,7 +56,7 @@ def _in_sandbox(context: Context, manifest: Manifest, folder: Path, ticket: Tick
     began = time.monotonic()
     checkpoints = folder / "checkpoints"
     ticket.step("restoring")
-    target = rehearsals.target(context, manifest, folder, str(checkpoints))
+    target = rehearsals.target(context, manifest, folder, str(checkpoints), manifest.version)
     restore.restore(context.shelf(manifest.id), manifest.id, target, context.now_ms(), watch=ticket)  # 2
     counted = _count(context, manifest, folder, checkpoints, ticket)  # 3
     counts, unread = _counts(context, manifest, counted)

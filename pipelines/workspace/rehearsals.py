@@ -65,11 +65,12 @@ class Rehearsed:
         return self.note or "; ".join(damage.message for damage in self.damages) or "It failed without a word."
 
 
-def target(context: Context, manifest: Manifest, folder: Path, checkpoints: str) -> Scratch:
-    """What a savepoint is restored to before its code is rehearsed in `folder`: a query that reads what another one writes to the job's own
-    output finds there what its job has now, and knows what it had read."""
+def target(context: Context, manifest: Manifest, folder: Path, checkpoints: str, version: Version) -> Scratch:
+    """What a savepoint is restored to before the code of `version` is rehearsed in `folder`: a query that reads what another one writes to
+    the job's own output finds there what its job has now, and knows what it had read."""
     output, warehouse = str(folder / OUTPUT), str(folder / WAREHOUSE)
-    scratch = Scratch(manifest.job, checkpoints, context.new_query_id, True, job_places.parent_output(context, manifest), output, warehouse)
+    parent_output = job_places.parent_output(context, manifest)
+    scratch = Scratch(manifest.job, checkpoints, context.new_query_id, True, parent_output, output, warehouse, version)
     rehearsed_reads.lay_out(context, manifest, scratch, folder)
     return scratch
 

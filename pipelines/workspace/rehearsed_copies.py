@@ -29,7 +29,7 @@ def rehearsed(
         try:
             ticket.step("linking")
             checkpoints = folder / "checkpoints"
-            target = rehearsals.target(context, manifest, folder, str(checkpoints))
+            target = rehearsals.target(context, manifest, folder, str(checkpoints), version)
             restore.restore(context.shelf(manifest.id), manifest.id, target, context.now_ms(), watch=ticket)  # 1
             snapshot_versions.fit(context, manifest, version, str(checkpoints))
             runtime = environments.entered(context, environments.make(context, version, ticket)).runtime

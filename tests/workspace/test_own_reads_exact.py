@@ -184,3 +184,16 @@ def test_changed_code_is_tried_on_what_the_savepoint_had_not_read(server: Server
     (event,) = [event for event in server.face.ask(ListEvents("b")) if event.kind == "job.migrated"]
     assert "batch 2 of silver put out 2 rows" in event.message, event
     await_silver(server, "b")
+
+
+@pytest.mark.usefixtures("kept_jvms")
+@pytest.mark.timeout(600)
+def test_arguments_that_move_what_a_query_reads_into_the_output_are_tried(server: Server, tmp_path: Path) -> None:
+    for number in range(FILES):
+        write(events := tmp_path / "events", number)
+    do(server.face, RunScript(name="a", script="chained.py", code=COUNTED, args=(str(events), str(tmp_path / "outside"))))
+    await_silver(server, "a")
+    early = do(server.face, Take("a", batch={"bronze": 1}))
+    trial = do(server.face, TryCode(early.id, args=(str(events), "{output}")))
+    assert not trial.failed, trial
+    assert {query.query: query.batch.input_rows for query in trial.queries} == {"bronze": 6, "silver": 6}, trial
