@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from pipelines.driver import natives
 
+JOBS = Path(__file__).parents[2] / "pipelines" / "jobs"
 BEGIN = """
 import atexit, threading
 from functools import partial
@@ -79,3 +81,9 @@ def test_only_what_the_sinks_alone_ask_is_left_out(tmp_path: Path, script: str, 
         if name in script:
             (tmp_path / f"{name}.py").write_text(code)
     assert list(natives.of(tmp_path)) == asked
+
+
+def test_the_shipped_job_that_writes_to_a_database_asks_none_for_its_plan(tmp_path: Path) -> None:
+    for name in ("engagement_to_database.py", "exactly_once.py"):
+        shutil.copy(JOBS / name, tmp_path)
+    assert list(natives.of(tmp_path)) == []
