@@ -31,6 +31,8 @@ from tests.workspace.serving import Server, serving
 
 pytestmark = [pytest.mark.spark, pytest.mark.usefixtures("kept_jvms")]
 FIRST, ALL = 5, 12
+MOMENT = 8
+"""The batch of files that is the newest one at the time to which one follows."""
 FOLLOWERS = {"b": 12, "d": 10}
 """Job -> what its changed code leaves out: rows of files 7 to 11, and of 5 to 10, one each."""
 CLOSED = '["2024-01-01 00:10:00"'
@@ -82,6 +84,7 @@ def state(spark: Any, server: Server, job: str, query: str) -> list[str]:
     return sorted(map(str, frame.collect()))
 
 
+@pytest.mark.timeout(600)
 def test_what_follows_in_lock_step_differs_by_its_code_alone(server: Server, tmp_path: Path, spark: Any, disk_url: str) -> None:
     """The parent lies on another disk, one that follows it beside it, the other one in the workspace."""
     face, folder, home = server.face, tmp_path / "in", f"{disk_url}/jobs"
@@ -100,6 +103,10 @@ def test_what_follows_in_lock_step_differs_by_its_code_alone(server: Server, tmp
     end = saved(server, "a")
     run = do(face, Fork(savepoint=begun.id, name="c", until=end.id, home=home))
     until(lambda: ended(server, run), 300)
+    at_ms = int(offsets(server, "a", "plain", FIRST)[MOMENT][0])
+    run = do(face, Fork(savepoint=begun.id, name="e", until_ms=at_ms))
+    until(lambda: ended(server, run), 300)
+    assert_as_of(server, spark, at_ms, "e")
     until(lambda: all(caught_up(server, job) for job in FOLLOWERS), 300)
     again = do(face, Resume("c"))
     until(lambda: ended(server, again), 300)
@@ -128,6 +135,20 @@ def test_what_follows_in_lock_step_differs_by_its_code_alone(server: Server, tmp
     both = face.ask(Compare("b", "d", "plain"))
     assert (both.equal, both.only_a, both.only_b) == (total - sum(left_out.values()), left_out["d"], left_out["b"])
     assert both.lock_step is not None and both.lock_step.first == FOLLOWERS["d"] - ROWS + 1
+
+
+def assert_as_of(server: Server, spark: Any, at_ms: int, job: str) -> None:
+    """Its batches are those that its parent had begun at a time, with the same offsets, clock and rows."""
+    for query in QUERIES:
+        parents = {batch: entry for batch, entry in offsets(server, "a", query, -1).items() if int(entry[0]) <= at_ms}
+        mine = offsets(server, job, query, -1)
+        assert committed(server, job, query)[-1] == max(parents)
+        assert mine and mine.items() <= parents.items()
+        if query != "plain":
+            assert noted(output(server, job), query).items() <= noted(output(server, "a"), query).items()
+    written = spark.read.parquet(f"{output(server, job)}/parquet").select("k", "v").collect()
+    expected = [(key, value) for number in range(MOMENT + 1) for key, value, _ in rows(number)]
+    assert sorted(map(tuple, written)) == sorted(expected)
 
 
 def assert_batches(server: Server, begun: SavepointId, job: str) -> None:
