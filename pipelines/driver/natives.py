@@ -42,18 +42,10 @@ def _reads(tree: ast.Module) -> Iterator[tuple[ast.Call, str]]:
     names = dict(_imported(tree))
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
-            head, _, rest = _dotted(node.func).partition(".")
+            head, _, rest = sink_code.dotted(node.func).partition(".")
             name = ".".join(filter(None, (names.get(head, ""), rest)))
             if head in names and _is_unheard(name):
                 yield node, name
-
-
-def _dotted(node: ast.expr) -> str:
-    """`a.b.c`; empty for what is no name, where secrets may stand."""
-    if isinstance(node, ast.Attribute):
-        before = _dotted(node.value)
-        return f"{before}.{node.attr}" if before else ""
-    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _is_unheard(name: str) -> bool:

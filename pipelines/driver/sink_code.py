@@ -51,6 +51,16 @@ class Mention:
         return self.is_returned and self.within[-1:] == definition.within[-1:]
 
 
+@dataclass(frozen=True)
+class _Place:
+    """A node, the definitions around it, and whether it stands in an argument of a sink's."""
+
+    node: ast.AST
+    within: tuple[ast.stmt, ...] = ()
+    is_sunk: bool = False
+    is_returned: bool = False
+
+
 @dataclass
 class _Read:
     """What stands where in modules."""
@@ -62,29 +72,39 @@ class _Read:
     foreign: set[str] = field(default_factory=set)
     """Names of imported modules that are not the script's."""
 
-    def read(self, node: ast.AST, within: tuple[ast.stmt, ...] = (), is_sunk: bool = False, is_returned: bool = False) -> None:
-        inner = within
+    def read(self, tree: ast.Module) -> None:
+        """In the order of the text, imports first; without recursion: a frame's methods may be chained by the hundred."""
+        waiting: list[_Place] = [_Place(tree)]
+        while waiting:
+            place = waiting.pop()
+            inner = self._noted(place)
+            node, is_returned = place.node, isinstance(place.node, ast.Return)
+            for part in reversed(list(ast.iter_child_nodes(node))):
+                is_argument = isinstance(node, ast.Call) and _last(node.func) in SINKS and part is not node.func
+                waiting.append(_Place(part, inner, place.is_sunk or is_argument, is_returned))
+
+    def _noted(self, place: _Place) -> tuple[ast.stmt, ...]:
+        """Notes one node; the definitions around its parts."""
+        node, within = place.node, place.within
         if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             is_called = not {_last(decorator) for decorator in node.decorator_list} <= CALL_NOTHING
             self.definitions.append(Definition(node, node.name, within, is_called))
-            inner = (*within, node)
-        elif isinstance(node, ast.Assign | ast.AnnAssign) and (names := [name.id for name in _targets(node) if isinstance(name, ast.Name)]):
+            return (*within, node)
+        if isinstance(node, ast.Assign | ast.AnnAssign) and (names := [name.id for name in _targets(node) if isinstance(name, ast.Name)]):
             self.definitions += [Definition(node, name, within, False) for name in names]
-            inner = (*within, node)
-        elif isinstance(node, ast.Import):
+            return (*within, node)
+        if isinstance(node, ast.Import):
             self.foreign |= {alias.asname or alias.name for alias in node.names if alias.name.partition(".")[0] not in self.modules}
         elif isinstance(node, ast.ImportFrom):
             renamed = [alias.name for alias in node.names if alias.asname not in (None, alias.name)]
             self.mentions += [Mention(name, False, within, False) for name in renamed]
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            self.mentions.append(Mention(node.id, False, within, is_sunk, is_returned))
-        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) not in self.foreign:
-            self.mentions += [Mention(node.attr, is_of_object, within, is_sunk) for is_of_object in (True, False)]
+            self.mentions.append(Mention(node.id, False, within, place.is_sunk, place.is_returned))
+        elif isinstance(node, ast.Attribute) and dotted(node.value) not in self.foreign:
+            self.mentions += [Mention(node.attr, is_of_object, within, place.is_sunk) for is_of_object in (True, False)]
         elif isinstance(node, ast.Call):
-            self.calls.append((node, within, is_sunk))
-        for part in ast.iter_child_nodes(node):
-            is_argument = isinstance(node, ast.Call) and _last(node.func) in SINKS and part is not node.func
-            self.read(part, inner, is_sunk or is_argument, isinstance(node, ast.Return))
+            self.calls.append((node, within, place.is_sunk))
+        return within
 
 
 def calls(trees: Sequence[tuple[Path, ast.Module]]) -> set[ast.Call]:
@@ -114,3 +134,12 @@ def _last(node: ast.expr) -> str:
     """`b` of `a.b` and of `a.b(c)`."""
     called = node.func if isinstance(node, ast.Call) else node
     return called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+
+
+def dotted(node: ast.expr) -> str:
+    """`a.b.c`; empty for what is no name, where secrets may stand."""
+    names = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(names)]) if isinstance(node, ast.Name) else ""

@@ -87,3 +87,9 @@ def test_the_shipped_job_that_writes_to_a_database_asks_none_for_its_plan(tmp_pa
     for name in ("engagement_to_database.py", "exactly_once.py"):
         shutil.copy(JOBS / name, tmp_path)
     assert list(natives.of(tmp_path)) == []
+
+
+def test_methods_may_be_chained_by_the_hundred(tmp_path: Path) -> None:
+    chained = "".join(f".withColumn('c{at}', lit({at}))" for at in range(900))
+    (tmp_path / "job.py").write_text(f"{BEGIN}duckdb.connect('a')\nframe{chained}.writeStream.foreachBatch(print).start()\n")
+    assert list(natives.of(tmp_path)) == ["duckdb.connect"]
