@@ -28,8 +28,8 @@ from pipelines.storage import users
 
 SUBMIT_OPTIONS = "SPARK_SUBMIT_OPTS"
 """Environment variable with options of the JVM that Spark's driver runs in, before those of `spark.driver.extraJavaOptions`."""
-ROOT = str(Path(pipelines.__file__).resolve().parent.parent)
-"""Where our packages are."""
+ROOT = Path(pipelines.__file__).resolve().parent.parent
+"""The entry of PYTHONPATH with which another interpreter finds our packages."""
 CLASS_PATH = ("SPARK_CONF_DIR", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_DIST_CLASSPATH")
 """Environment variables that Spark's class path is made of beside its jars, in Spark's order (AbstractCommandBuilder.buildClassPath): the
 first stands before the jars, the others after them."""
@@ -61,6 +61,11 @@ runpy.run_module("pipelines.driver.planning.warm", run_name="__main__")
 spark.stop()
 """
 """What most jobs do, and a plan of code that is not run."""
+
+
+def python_path(environ: Mapping[str, str]) -> str:
+    """PYTHONPATH for another interpreter: our packages, before what `environ` has."""
+    return os.pathsep.join(filter(None, (str(ROOT), environ.get("PYTHONPATH"))))
 
 
 def submit_options(java: JavaHome, python: str, environ: Mapping[str, str]) -> str:
@@ -176,7 +181,7 @@ def _first_run(java: JavaHome, python: str, folder: Path) -> bool:
     """Whether a run of Spark in `folder` came to its end; its classes are then in `MADE`, if this Java can keep them."""
     asked = f"{quoted(f'-XX:ArchiveClassesAtExit={folder / MADE}')} {BRIEF}"
     environ = {**os.environ, "JAVA_HOME": str(java.path), SUBMIT_OPTIONS: asked, "SPARK_LOCAL_IP": "127.0.0.1"}
-    environ["PYTHONPATH"] = os.pathsep.join(filter(None, (ROOT, os.environ.get("PYTHONPATH"))))
+    environ["PYTHONPATH"] = python_path(environ)
     for name in ("PYSPARK_SUBMIT_ARGS", *(set(CLASS_PATH) - set(_archived() or ()))):
         environ.pop(name, None)
     command = [python or sys.executable, "-c", FIRST_RUN]

@@ -7,16 +7,13 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 
-import pipelines
 from pipelines.domain.runtimes import Runtime, Spark
 from pipelines.sandbox import classes, sparks
 from pipelines.sandbox.java import JavaHome, java_home
 from pipelines.storage import users
 
-ROOT = Path(pipelines.__file__).resolve().parent.parent
-"""The entry of PYTHONPATH with which another interpreter finds our packages."""
+ROOT = classes.ROOT
 
 
 def command(python: str, module: str) -> Sequence[str]:
@@ -58,10 +55,9 @@ def environ(master: str, runtime: Runtime) -> Mapping[str, str]:
     A local master's web page and ports are for this machine alone: Spark would open them to everybody, and its page can kill queries.
     """
     given = inherited()
-    paths = [str(ROOT), *filter(None, [given.get("PYTHONPATH")])]
     java = java_of(runtime)
     named = {"JAVA_HOME": str(java.path), classes.SUBMIT_OPTIONS: classes.submit_options(java, runtime.python, given)}
-    variables = {**given, "PYTHONPATH": os.pathsep.join(paths), "PYTHONUNBUFFERED": "1", **named, **_locale(given)}
+    variables = {**given, "PYTHONPATH": classes.python_path(given), "PYTHONUNBUFFERED": "1", **named, **_locale(given)}
     if master.startswith("local"):
         variables.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     return variables
