@@ -87,7 +87,7 @@ def _cache() -> Path:
 def _served(command: list[str], port: int, environ: dict[str, str]) -> Iterator[None]:
     process = subprocess.Popen(command, env={**os.environ, **environ}, stdout=subprocess.DEVNULL)
     try:
-        until(lambda: _listens(port), 60)
+        until(lambda: _listens(port))
         yield
     finally:
         process.terminate()

@@ -17,7 +17,7 @@ import pytest
 from tests.browser.serving import ROOT, served
 from tests.workspace.conftest import House
 
-pytestmark = [pytest.mark.bench, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.bench
 TIMES = 15
 LIMIT_S = 0.5
 

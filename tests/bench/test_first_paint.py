@@ -25,7 +25,6 @@ BYTES = "() => performance.getEntriesByType('resource').reduce((sum, one) => sum
 
 @pytest.mark.bench
 @pytest.mark.browser
-@pytest.mark.timeout(600)
 def test_first_paint(chromium: str, tmp_path: Path) -> None:
     with faked(tmp_path / "server.log", "--busy") as served, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=list(FLAGS))

@@ -17,7 +17,7 @@ from pipelines.domain.runs import PROGRESS_FILE
 from pipelines.workspace import ingestion
 from tests.workspace.conftest import House
 
-pytestmark = [pytest.mark.bench, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.bench
 RUNS, EVENTS = 50, 1_000
 LIMIT = 20_000
 EVENT = Path(__file__).parents[1] / "golden" / "workspace" / "2"

@@ -19,7 +19,7 @@ from pipelines.verbs.take import Take
 from tests.browser.serving import Served, served
 from tests.workspace.conftest import House
 
-pytestmark = [pytest.mark.bench, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.bench
 READS, CLIENTS = 10_000, 50
 JOBS, SAVEPOINTS = 5, 20
 LIMIT_MS = 50

@@ -27,7 +27,6 @@ ROUNDS = 5
 
 
 @pytest.mark.bench
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize(("files", "file_bytes"), [(40, 10 * MEGABYTE), (4_000, 100_000)], ids=["40 files", "4,000 files"])
 def test_intact_at_disk_speed(files: int, file_bytes: int, tmp_path: Path) -> None:
     bench = large(tmp_path, files, file_bytes)

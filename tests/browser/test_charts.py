@@ -12,7 +12,7 @@ from tests.browser.faked import Faked
 from tests.browser.pages import opened
 from tests.browser.watching import Watched
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 
 V, R = "version", "restart"
 NAMED: list[tuple[str, list[tuple[int, str, str]], list[tuple[str, str]]]] = [

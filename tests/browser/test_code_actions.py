@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.pressing import POPOVER, find, more, press, put_away, typed
 from tests.browser.watching import Watched
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 
 EDITOR = ".cm-editor"
 FORK = "/fork?savepoint=sp-000000000002"

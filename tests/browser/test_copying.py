@@ -9,7 +9,7 @@ from tests.browser.faked import Faked
 from tests.browser.pressing import press
 from tests.browser.watching import Watched
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 
 SAVEPOINT = "sp-000000000002"
 

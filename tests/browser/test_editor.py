@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from tests.browser.watching import Watched
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 
 LINES = 200
 TYPED = "print('typed')"

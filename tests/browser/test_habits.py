@@ -17,7 +17,7 @@ from tests.browser.faked import Faked
 from tests.browser.pages import opened
 from tests.browser.watching import BACKGROUNDS, Watched
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 
 THROUGHPUT = '[data-testid="panel-throughput_post_engagement"]'
 RANGE = f"document.querySelector('{THROUGHPUT} .js-plotly-plot')._fullLayout.xaxis.range.map(String)"

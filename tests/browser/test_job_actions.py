@@ -11,7 +11,7 @@ from tests.browser.faked import Faked
 from tests.browser.pressing import DIALOG, POPOVER, choose, command, dialog, more, press, put_away, typed
 from tests.browser.watching import Watched
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 
 PAIRS = ".tm-pairs"
 

@@ -11,7 +11,7 @@ from tests.browser.faked import Faked
 from tests.browser.pressing import POPOVER, more, press, put_away
 from tests.browser.watching import Watched
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 
 JOB = "/job?job=post_engagement&tab="
 STRIP = "[data-testid=film-film_post_engagement]"

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.browser.watching import Watched
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 
 
 def test_a_search_and_the_first_line(watched: Watched, fakes: str) -> None:

@@ -13,7 +13,7 @@ from tests.browser.pressing import dialog, more, press
 from tests.browser.watching import Watched
 from tests.waiting import until
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 
 PARTS = 3
 """Requests of parts that refresh themselves, one every second or two."""

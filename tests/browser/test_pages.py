@@ -12,7 +12,7 @@ from tests.browser.pages import PAGES, opened
 from tests.browser.pasts import LONG_NAMES
 from tests.browser.watching import Watched
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 
 WIDTHS = {"1600": (1600, 1000), "2560": (2560, 1300), "phone": (390, 844)}
 BESIDE = """() => {

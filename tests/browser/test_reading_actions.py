@@ -13,7 +13,7 @@ from tests.browser.pressing import DIALOG, POPOVER, choose, dialog, more, press,
 from tests.browser.watching import Watched
 from tests.entering import SHOWN
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 
 STATE = "sp-000000000002"
 

@@ -13,7 +13,7 @@ from tests.browser.pressing import DIALOG, POPOVER, choose, command, dialog, mor
 from tests.browser.watching import Watched
 from tests.entering import SHOWN
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 
 OLD, NEW, WATCHED = "sp-000000000002", "sp-000000000003", "sp-000000000007"
 MENU = "[role=menu]"

@@ -14,7 +14,6 @@ from tests.dashboard.providers import running
 
 pytestmark = [
     pytest.mark.browser,
-    pytest.mark.timeout(300),
     pytest.mark.filterwarnings("ignore:get_jwt_config:DeprecationWarning"),
 ]
 

@@ -10,7 +10,7 @@ from playwright.sync_api import ViewportSize, expect
 from tests.browser.pages import opened
 from tests.browser.watching import Watched
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 
 PHONE, WIDE = ViewportSize(width=390, height=844), ViewportSize(width=1280, height=1000)
 SEEN_ONCE = """() => {

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from tests.browser.pages import opened
 from tests.browser.watching import Watched
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.browser
 
 CLOCKS = """async (moments) => {
     const { wall, moment } = await import("/assets/zones.js");

@@ -61,7 +61,6 @@ def shown(server: Served) -> list[dict[str, Any]]:
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(600)
 def test_it_reads_until_the_first_is_killed_and_the_job_goes_on_under_it(pair: tuple[Served, Served], tmp_path: Path) -> None:
     active, standby = pair
     layout = Layout(active.workspace)

@@ -17,7 +17,7 @@ def test_errands_go_on_until_the_end(capsys: pytest.CaptureFixture[str]) -> None
 
     beside = Beside(fails, lambda: done.append("done"), every_s=0.001)
     beside.start()
-    until(lambda: done.count("done") > 5, 60)
+    until(lambda: done.count("done") > 5)
     beside.close()
     ended = len(done)
     assert done.count("failed") == 1 and "fails failed and is not done any more" in capsys.readouterr().out

@@ -60,9 +60,9 @@ def test_each_change_is_noted_until_the_end(tmp_path: Path, monkeypatch: Any) ->
     watching.watch(Spark("local[2]", 0))
     assert noted(tmp_path) == asdict(Cluster(URL, "client", "app-1", 2))
     spark.alive = 0
-    until(lambda: (tmp_path / EVENTS_FILE).is_file() and noted(tmp_path)["executors"] == 0, 30)
+    until(lambda: (tmp_path / EVENTS_FILE).is_file() and noted(tmp_path)["executors"] == 0)
     spark.alive = 1
-    until(lambda: noted(tmp_path)["executors"] == 1, 30)
+    until(lambda: noted(tmp_path)["executors"] == 1)
     watching.close()
     assert [json.loads(line)["kind"] for line in (tmp_path / EVENTS_FILE).read_text().splitlines()] == ["executors.none"]
 
@@ -72,7 +72,7 @@ def test_a_context_that_was_stopped_is_let_go(tmp_path: Path, monkeypatch: Any) 
     spark, watching = Spark(URL, 1), Executors(Records(tmp_path, lambda: 1))
     watching.watch(spark)
     spark.is_stopped = True
-    until(lambda: not watching.is_watching, 30)
+    until(lambda: not watching.is_watching)
     watching.close()
 
 

@@ -28,7 +28,7 @@ from tests.savepoint.streaming import BRISK, STORES, Lab
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1200)]
 
 FILES = 24
-PATIENCE_S = 120
+PATIENCE_S = 400
 PAUSED_AT = 3
 """The batch at which a writer that pauses stands still, after its rows and before Spark's commit."""
 COMPACTED = {"spark.sql.streaming.fileSource.log.compactInterval": "3", "spark.sql.streaming.fileSink.log.compactInterval": "3"}

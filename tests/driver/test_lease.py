@@ -66,7 +66,6 @@ def held(lock: Path) -> Iterator[None]:
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(600)
 def test_a_checkpoint_has_one_driver_until_its_jvm_is_gone(drivers: Drivers, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     output = str(drivers.output())
     first = drivers.start("run-1", STEADY, output)

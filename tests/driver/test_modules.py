@@ -138,7 +138,6 @@ def test_a_failure_inside_of_a_module_names_it(code: Path) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(600)
 def test_modules_reach_the_workers_of_a_cluster(code: Path, drivers: Drivers, tmp_path: Path) -> None:
     """Executors in a process of their own, which knows nothing of the folder; `--py-files` can be imported before there is a Spark."""
     with zipfile.ZipFile(tmp_path / "lib.zip", "w") as archive:

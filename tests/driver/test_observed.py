@@ -75,7 +75,6 @@ def told(driver: Driver, of: RunId) -> Iterator[tuple[JobName, RunId, Progress, 
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(600)
 def test_each_batch_counts_once_with_the_numbers_that_it_had(drivers: Drivers, tmp_path: Path) -> None:
     lay(tmp_path / "in")
     (tmp_path / "csv").mkdir()

@@ -80,7 +80,6 @@ def noted(base: Path) -> dict[str, Any]:
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("kept_jvms")
-@pytest.mark.timeout(600)
 def test_loops_give_the_rows_of_plain_spark(drivers: Drivers, tmp_path: Path) -> None:
     """Unnamed with a location, into a foreachBatch and into files; one writer twice; renamed at one location; one name at two; into
     memory."""

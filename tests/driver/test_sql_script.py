@@ -18,7 +18,7 @@ from pipelines.driver.sql_script import Script
 from tests.driver.process import Drivers
 from tests.jobs.loading import JOBS
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 CODE = (JOBS / "views_by_author_sql.sql").read_text()
 LAST = {"view": "last", "at": "2026-01-02T00:00:00Z", "page": "page-11", "reader": "nobody", "seconds": 0.0}

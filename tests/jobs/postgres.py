@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 USER = "postgres"
-PATIENCE_S = "120"
+PATIENCE_S = "400"
 
 
 def programs() -> Path:

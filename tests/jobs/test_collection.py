@@ -37,7 +37,7 @@ from tests.savepoint import matrix_steps
 from tests.savepoint.matrix import FORMAT_2, QUERY, Line, difference, since
 from tests.savepoint.queries import events
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 
 KILLED, PAST = 5, 2
 """The batch in whose middle the job is killed, its state written and nothing committed; and one of the past."""

@@ -130,7 +130,6 @@ def test_what_is_no_database_is_refused() -> None:
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("kept_jvms")
-@pytest.mark.timeout(600)
 def test_a_killed_driver_and_its_fork_in_postgresql_give_what_an_undisturbed_one_gives(server: str, tmp_path: Path) -> None:
     events = tmp_path / "events"
     generator: list[str | Path] = [

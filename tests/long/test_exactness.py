@@ -21,7 +21,7 @@ from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, JOIN_FORMAT, ROCKS
 from tests.savepoint.matrix_run import EXPIRING, assert_exact
 from tests.savepoint.queries_variables import Columns
 
-pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.long, pytest.mark.spark]
 
 TWO = ("events", "clicks")
 MATRIX = {

@@ -18,7 +18,7 @@ from tests.workspace.conftest import House, house
 from tests.workspace.test_checks import CODE, saved
 
 __all__ = ["house"]
-pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.long, pytest.mark.spark]
 COUNTS = CODE.replace('F.sum("n")', 'F.count("n")')
 
 

@@ -49,7 +49,7 @@ def test_a_process_belongs_to_the_run_that_it_carries_the_name_of(run: str, coun
     machine = Machine(controller=-1, run="this")
     spinning = spin({RUN: run})
     try:
-        until(lambda: psutil.Process(spinning.pid).cpu_times().user > 0.2, 60)
+        until(lambda: psutil.Process(spinning.pid).cpu_times().user > 0.2)
         machine.read()
         assert (machine.read().ours_s > 0.1) is counts
     finally:
@@ -66,5 +66,5 @@ def test_its_thread_reads_by_itself() -> None:
 
     clock = Clock(read, 2)
     clock.start()
-    until(lambda: len(times) > 1, 60)
+    until(lambda: len(times) > 1)
     clock.stop()

@@ -17,7 +17,7 @@ from pipelines.sandbox.requests import MARK
 from tests.kept_jvms.keeper import Keeper
 from tests.waiting import until
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.spark
 
 STREAMS = """
 import os, signal
@@ -59,7 +59,7 @@ def test_the_next_process_has_the_jvm_and_nothing_of_the_one_before(own: Keeper,
     assert other["jvm"] != first["jvm"], "its memory is another"
     assert own.waiting == [first["jvm"], other["jvm"]]
     own.end_all()
-    until(lambda: ended(first["jvm"], other["jvm"]), 60)
+    until(lambda: ended(first["jvm"], other["jvm"]))
 
 
 def test_a_killed_driver_takes_its_jvm_along(own: Keeper, tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_killed_driver_takes_its_jvm_along(own: Keeper, tmp_path: Path) -> Non
     environ = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{environment.ROOT}", gateway.SUBMIT: f"--master local[2] {gateway.END}"}
     command = [*environment.command("", "streams"), str(folder)]
     killed = subprocess.run(command, cwd=environment.ROOT, env=environ, stdout=subprocess.PIPE, text=True, timeout=240)
-    until(lambda: ended(int(killed.stdout)), 60)
+    until(lambda: ended(int(killed.stdout)))
     assert killed.returncode == -9 and own.waiting == []
 
 

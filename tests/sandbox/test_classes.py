@@ -122,7 +122,7 @@ def test_one_that_is_made_keeps_nobody_waiting_for_another(cache: Path, tmp_path
     slow = interpreter(tmp_path / "slow", f"touch {tmp_path}/begun; while [ ! -e {tmp_path}/over ]; do sleep 0.01; done")
     maker = classes.make_beside(JAVA, slow)
     assert maker is not None
-    until((tmp_path / "begun").exists, 60)
+    until((tmp_path / "begun").exists)
     other = interpreter(tmp_path / "other", keeping("classes"))
     classes.make(JAVA, other)
     assert classes.find(JAVA, other) is not None and maker.poll() is None

@@ -12,7 +12,7 @@ from pipelines.sandbox.rewrites import Contents
 from pipelines.sandbox.undecoded import contents
 from tests.savepoint.matrix import CHANGELOG, configured
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 
 
 def test_contents_are_told_apart_by_one_value_not_by_partitions(spark: Any, tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def started(folder: Path, idle_s: float) -> subprocess.Popen[bytes]:
     (folder / LOGS).mkdir(parents=True)
     command = [sys.executable, "-c", WRAPPER.format(idle_s), str(folder)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])})
-    until((folder / PORT_FILE).exists, 60)
+    until((folder / PORT_FILE).exists)
     return process
 
 

@@ -24,7 +24,7 @@ from tests import java, warm
 from tests.waiting import until
 
 GOLDEN = Path(__file__).parents[1] / "golden"
-PATIENCE_S = 300.0
+PATIENCE_S = 400.0
 
 
 class Asked:

@@ -19,7 +19,7 @@ from pipelines.workspace import conversions
 from tests.savepoint import at_home, queries, queries_python
 from tests.savepoint.matrix import CHANGELOG, CODE, FORMAT_2, HDFS, ROCKSDB, SNAPSHOTS_2, Bench, Line, configured, difference, write_inputs
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 
 FILES = (3, 6)
 """Files before the conversion, and at the end."""

@@ -19,7 +19,7 @@ from tests.savepoint.matrix import FORMAT_2, HDFS, ROCKSDB, Bench, Line, Query
 from tests.savepoint.migrated import migrate, planned
 from tests.savepoint.test_exactness_migrated import assert_equal, contents, saved
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 
 
 def distinct(*key: str, rows: Callable[[Any, Path], Any] = queries.timed, wide: bool = False) -> Query:

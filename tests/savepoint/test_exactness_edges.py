@@ -22,7 +22,7 @@ from tests.savepoint import matrix, queries
 from tests.savepoint.matrix import CODE, FORMAT_2, Bench, Line, difference, held, until, write_inputs
 from tests.savepoint.matrix_steps import beginning
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 
 
 def test_a_checkpoint_just_begun(spark: Any, tmp_path: Path) -> None:

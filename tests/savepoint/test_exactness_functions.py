@@ -20,7 +20,7 @@ from tests.savepoint.queries_python import state_of_columns
 from tests.savepoint.queries_variables import Columns, variables
 from tests.savepoint.test_exactness_migrated import FILES, assert_equal, contents, saved
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 
 JOINS = """
 from pyspark.sql import DataFrame, functions as F

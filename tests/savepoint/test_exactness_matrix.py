@@ -16,7 +16,7 @@ from tests.savepoint import queries
 from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, ROCKSDB, STORES, Line
 from tests.savepoint.matrix_run import EXPIRING, References, assert_exact
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 
 TWO = ("events", "clicks")
 EVOLVING = {"spark.sql.streaming.queryEvolution.enableSourceEvolution": "true"}

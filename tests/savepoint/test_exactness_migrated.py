@@ -17,7 +17,7 @@ from tests.savepoint import queries, queries_python
 from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, JOIN_FORMAT, ROCKSDB, Bench, Line, Query, difference, write_inputs
 from tests.savepoint.migrated import migrate, planned
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 
 FILES = (3, 6)
 """Files before the migration, and at the end."""

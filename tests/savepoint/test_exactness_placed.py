@@ -16,7 +16,7 @@ from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, JOIN_FORMAT, ROCKS
 from tests.savepoint.migrated import migrate, planned
 from tests.savepoint.test_exactness_migrated import FILES, assert_equal, contents, saved
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 
 Query = Callable[[Any, Path], Any]
 LATER = f"_metadata.file_name >= '{FILES[0]:03d}.json'"

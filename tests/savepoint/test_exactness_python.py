@@ -11,7 +11,7 @@ from tests.savepoint import queries_python
 from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, Line
 from tests.savepoint.matrix_run import References, assert_exact
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 
 AVRO = {"spark.sql.streaming.stateStore.encodingFormat": "avro"}
 LINES = {

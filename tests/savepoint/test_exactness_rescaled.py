@@ -24,7 +24,7 @@ from pipelines.storage.local import LocalStorage
 from tests.savepoint import queries, queries_python
 from tests.savepoint.matrix import CHANGELOG, FORMAT_2, JOIN_FORMAT, QUERY, ROCKSDB, SNAPSHOTS_2, Bench, Line, difference, write_inputs
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 
 PARTITIONS = {"spark.sql.shuffle.partitions": "4"}
 STEPS = (3, 5, 7)

@@ -17,7 +17,7 @@ from pipelines.savepoint.batch_choice import OfBatch
 from tests.savepoint import queries
 from tests.savepoint.matrix import FORMAT_2, HDFS, Bench, Line, await_commit, difference, write_inputs
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 
 TAKEN_OF, FILES = 1, 6
 """The savepoint is of this batch; the job runs meanwhile, and on a slow machine has run on to its end."""

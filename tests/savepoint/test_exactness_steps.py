@@ -20,7 +20,7 @@ from tests.savepoint import queries
 from tests.savepoint.matrix import CHANGELOG, FORMAT_2, HDFS, Bench, Line, difference, since, write_inputs
 from tests.savepoint.matrix_steps import STEPS, beginning, leave
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 
 KILLED = 5
 """A batch with data, before another one, at which both logs are compacted."""

@@ -33,7 +33,7 @@ STARTED: list[Version] = []
 DRIVER = Driver(lambda version: [version.python or sys.executable, TINY], lambda version: dict(os.environ), STARTED.append)
 
 
-until = partial(waiting.until, seconds=40.0, every=0.01)
+until = partial(waiting.until, every=0.01)
 
 
 class House:

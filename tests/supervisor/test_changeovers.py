@@ -155,7 +155,6 @@ def test_a_server_is_killed_between_the_steps_of_a_promotion(house: House, what:
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("kept_jvms")
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("step", ["decided", "stopped", "begun"])
 def test_a_server_is_killed_between_the_steps_of_a_rescaling(house: House, step: str) -> None:
     """The state is rewritten by Spark, also by the server that is killed where the job was stopped: a copy that no run began is removed."""

@@ -377,7 +377,7 @@ FURTHER: dict[str, Asked[Any]] = {
     "states by path": ListStates(f"{ROOT}/{FIRST}"),
     "read as ever": ReadState(savepoint=FIRST),
     "a page of state": QueryState(savepoint=PROVED, sort="key.post", descending=True, filter="p1", offset=1, limit=3),
-    "state by SQL": QueryState(savepoint=PROVED, sql='SELECT key.window.start AS "ü", count(*) FROM state GROUP BY 1', **TABLE),
+    "state by SQL": QueryState(savepoint=PROVED, sql='SELECT key.window.start AS "ü", count(*) FROM state GROUP BY 1 ORDER BY 1', **TABLE),
     "dispose of none": Dispose((FIRST, "sp-none")),
     "fork in full": Fork(savepoint=FIRST, name="c", sinks={"*": "fresh"}, **CHANGED),
     "fork with other partitions": Fork(savepoint=FIRST, name="c", partitions=8),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
 import psutil
@@ -24,7 +23,7 @@ from pipelines.verbs.operations import ShowOperation
 from pipelines.verbs.run import RunScript
 from pipelines.verbs.take import Take
 from pipelines.workspace.opening import open_workspace
-from tests import waiting
+from tests.waiting import until
 
 PROVIDER = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 CONF = {
@@ -99,9 +98,6 @@ started += [
 for query in started:
     query.awaitTermination()
 """
-
-
-until = partial(waiting.until, seconds=300.0)
 
 
 def write_events(folder: Path, first: int, files: int) -> None:

@@ -103,7 +103,6 @@ def files(folder: str) -> dict[str, bytes]:
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(600)
 def test_changed_code_is_judged_in_the_sandbox_and_the_forks_plan_says_it(
     kept_jvms: None, house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

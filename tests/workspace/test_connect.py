@@ -115,13 +115,13 @@ def test_a_fork_there_writes_to_topics_of_its_own_that_have_no_rows_of_another(s
 
         for job, own in (("c", "copies.c"), ("d", "named.d")):
             do(face, Fork(savepoint=savepoint, name=job))
-            until(lambda job=job: not server.newest(job).state.live, 120, what=f"{job} would add to a former job's rows")
+            until(lambda job=job: not server.newest(job).state.live, what=f"{job} would add to a former job's rows")
             ending = server.newest(job).exit
             assert ending is not None and ending.error_class == "sink.taken", ending
             assert f"{own}, which has rows already (at least 1)" in ending.message and broker.read(own) == ["of a former job"]
         do(face, Fork(savepoint=savepoint, name="b"))
-        until(lambda: "named.b" in broker.admin.list_topics(timeout=10).topics, 120)
+        until(lambda: "named.b" in broker.admin.list_topics(timeout=10).topics)
         for topic in ("copies", "named"):
-            until(lambda topic=topic: broker.read(f"{topic}.b") == ["second"], 120)
+            until(lambda topic=topic: broker.read(f"{topic}.b") == ["second"])
             assert broker.read(topic) == ["first"]
         server.stop("b", savepoint=False)

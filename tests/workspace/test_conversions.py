@@ -92,7 +92,6 @@ def test_a_conversion_that_fails_leaves_nothing_of_the_fork(house: House, monkey
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("kept_jvms")
-@pytest.mark.timeout(600)
 def test_a_fork_is_moved_and_rescaled_by_the_sandbox(house: House) -> None:
     """With the confs of the fork, in format 2; what it began from is untouched, and the doctor finds the fork's checkpoint sound."""
     ran = house.ran(golden="hdfs")
@@ -111,7 +110,6 @@ def test_a_fork_is_moved_and_rescaled_by_the_sandbox(house: House) -> None:
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("kept_jvms")
-@pytest.mark.timeout(600)
 def test_a_fork_goes_on_with_another_store_and_loses_and_doubles_nothing(spark: Any, tmp_path: Path) -> None:
     """A job on Spark's default store is forked to RocksDB with fewer partitions: the outputs of both are those of one uninterrupted run."""
     into = tmp_path / "in"

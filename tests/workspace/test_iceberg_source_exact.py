@@ -36,7 +36,6 @@ from tests.workspace.test_runtimes_exact import CONF, KEYS
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.timeout(600),
     pytest.mark.usefixtures("kept_jvms"),
     pytest.mark.skipif(bool(iceberg.missing()), reason=iceberg.missing()),
 ]

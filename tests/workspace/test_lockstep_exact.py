@@ -84,7 +84,6 @@ def state(spark: Any, server: Server, job: str, query: str) -> list[str]:
     return sorted(map(str, frame.collect()))
 
 
-@pytest.mark.timeout(600)
 def test_what_follows_in_lock_step_differs_by_its_code_alone(server: Server, tmp_path: Path, spark: Any, disk_url: str) -> None:
     """The parent lies on another disk, one that follows it beside it, the other one in the workspace."""
     face, folder, home = server.face, tmp_path / "in", f"{disk_url}/jobs"

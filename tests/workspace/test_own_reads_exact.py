@@ -165,7 +165,6 @@ def await_silver(server: Server, job: str) -> None:
 
 
 @pytest.mark.usefixtures("kept_jvms")
-@pytest.mark.timeout(600)
 def test_changed_code_is_tried_on_what_the_savepoint_had_not_read(server: Server, tmp_path: Path) -> None:
     """As it is and on migrated state, and a fork whose state is migrated is rehearsed on that, too."""
     for number in range(FILES):
@@ -187,7 +186,6 @@ def test_changed_code_is_tried_on_what_the_savepoint_had_not_read(server: Server
 
 
 @pytest.mark.usefixtures("kept_jvms")
-@pytest.mark.timeout(600)
 def test_arguments_that_move_what_a_query_reads_into_the_output_are_tried(server: Server, tmp_path: Path) -> None:
     for number in range(FILES):
         write(events := tmp_path / "events", number)

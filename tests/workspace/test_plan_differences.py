@@ -43,7 +43,6 @@ def version(house: House, name: str, code: str, folder: str) -> str:
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("kept_jvms")
-@pytest.mark.timeout(300)
 def test_two_versions_are_planned_and_compared_operator_by_operator(
     house: House, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

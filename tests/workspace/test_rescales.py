@@ -120,7 +120,6 @@ def test_a_job_whose_savepoint_fails_goes_on_as_it_was(house: House) -> None:
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("kept_jvms")
-@pytest.mark.timeout(600)
 def test_killed_while_spark_rewrites_and_done_again(house: House) -> None:
     """After the kill the job is as it was, and no process or copy is left; then it is done whole, and what it began from is untouched."""
     ran = house.ran()
@@ -184,7 +183,6 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("kept_jvms")
-@pytest.mark.timeout(600)
 def test_a_running_job_is_rescaled_and_loses_and_doubles_nothing(
     spark: Any, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -28,8 +28,9 @@ from pipelines.workspace import versions
 from pipelines.workspace.workspace import Workspace
 from tests import warm
 from tests.places import odd
+from tests.waiting import until
 from tests.workspace.conftest import House
-from tests.workspace.proving import CODE, QUERIES, Stage, until
+from tests.workspace.proving import CODE, QUERIES, Stage
 
 
 @pytest.fixture(scope="module")

@@ -157,7 +157,6 @@ def test_every_query_and_every_cause_meets_both_stores() -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_verdict_on_each_change_is_the_one_that_spark_and_the_rows_give(table: Table, case: Case) -> None:
     if not any(table.has_turn(case, variant) for variant in case.variants):

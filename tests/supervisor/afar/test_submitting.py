@@ -28,7 +28,7 @@ def test_the_next_process_waits_for_what_a_killed_one_submits(tmp_path: Path) ->
         assert killed.stdin is not None
         entered = threading.Event()
         waits = threading.Thread(target=lambda: enter(tmp_path, entered))
-        until(lambda: bool(children(killed.pid)), 60)
+        until(lambda: bool(children(killed.pid)))
         waits.start()
         killed.kill()
         killed.wait()
