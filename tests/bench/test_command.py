@@ -1,5 +1,7 @@
 """What `savepoint` as a command takes, beside a Python that only imports the libraries of its command line and its HTTP, in turn with it.
 
+The server has been up for a moment, as one that watches jobs has: its warm Sparks, each of which takes a core for seconds, are up.
+
 Run by hand: `python3 -m tests -m bench tests/bench/test_command.py -s`. The server is the real one, in a process of its own.
 """
 
@@ -14,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.bench import machine
 from tests.browser.serving import ROOT, served
 from tests.workspace.conftest import House
 
@@ -37,6 +40,7 @@ def test_savepoint_as_a_command(tmp_path: Path) -> None:
     command = ("-m", "pipelines", "savepoint", "a", "--workspace", str(house.root))
     with served(house.root, tmp_path / "log"):
         took(*command)
+        machine.comes_to_rest()
         pairs = [(took(*command), took("-c", "import httpx, typer, pydantic")) for _ in range(TIMES)]
     (wall, cpu), (bare_wall, bare_cpu) = (
         [statistics.median(times) for times in zip(*side, strict=True)] for side in zip(*pairs, strict=True)

@@ -28,6 +28,7 @@ from pipelines.workspace import example
 from pipelines.workspace.opening import open_workspace
 from pipelines.workspace.workspace import Workspace
 from tests import warm
+from tests.bench import machine
 from tests.waiting import until
 
 pytestmark = [pytest.mark.bench, pytest.mark.spark]
@@ -88,7 +89,8 @@ def test_what_a_warm_process_saves(tmp_path: Path) -> None:
             warm_s = []
             for _ in range(ROUNDS):
                 warm.one_environment()
-                until(lambda: any(process.is_warm and not process.work for process in face.context.sparks.processes()), seconds=300)
+                until(lambda: all(process.is_warm and not process.work for process in face.context.sparks.processes()))
+                machine.comes_to_rest()
                 warm_s.append(seconds(call))
             face.context.sparks.close()
             print(f"{name}: cold {cold:.1f} s, {cold / bare:.2f} of a bare session")
