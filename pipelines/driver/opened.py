@@ -7,6 +7,7 @@ import os
 import re
 import secrets
 import sys
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -14,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 from urllib.parse import unquote, urlsplit
+from weakref import WeakKeyDictionary
 
 from pipelines.domain import read_variables, references
 from pipelines.domain.installed import Installed, unread
@@ -25,7 +27,7 @@ IMPORTS = "<frozen importlib"
 MADE = os.O_CREAT | os.O_TRUNC
 DATABASE = "sqlite3.connect"
 """Python's event of a database that C opens."""
-CONNECT, PROGRAM, SHELL = "socket.connect", "subprocess.Popen", "os.system"
+CONNECT, PROGRAM, SHELL, FORK = "socket.connect", "subprocess.Popen", "os.system", "os.fork"
 CODE = (".py", ".sql")
 IN_SQL = re.compile(r"\$\{env:([^{}]+)\}")
 """A variable that Spark itself puts into a statement (VariableSubstitution)."""
@@ -36,6 +38,9 @@ _passed: set[str] = set()
 _outside: dict[str, str] = {}
 _asked: set[str] = set()
 _apart: list[str] = []
+_threads: WeakKeyDictionary[threading.Thread, bool] = WeakKeyDictionary()
+"""Those that the script has begun, as a pool's, in which a library may have the last word; and whether what one asks elsewhere is in no
+plan: it serves a sink's function, or whatever goes on beside (a daemon, as those are that send traces)."""
 SPARKS: list[str] = []
 """Folders of what starts Spark for a script, and asks for it whatever it needs."""
 _callers: list[str] = []
@@ -48,6 +53,7 @@ def note(spec: RunSpec) -> None:
     if not _apart:
         sys.addaudithook(_hear)  # it cannot be taken away again
         _listen(type(os.environ))
+        _follow(threading.Thread)
         SPARKS.extend(place + os.sep for name in installed.SPARK for place in _places(name))
         _callers[:] = [place + os.sep for place in _places(installed.CALLER)]
     own = (str(Path(spec.script).parent), spec.output, spec.checkpoints, spec.warehouse)
@@ -62,6 +68,7 @@ def note(spec: RunSpec) -> None:
     _variables.update(_in_sql(Path(spec.script).parent))
     _outside.clear()
     _outside.update(os.environ)
+    _threads.clear()
     _asked.clear()
     _asked.update(natives.of(Path(spec.script).parent))
 
@@ -106,7 +113,7 @@ def _in_sql(version: Path) -> Iterator[str]:
 
 def _hear(event: str, args: tuple[Any, ...]) -> None:
     """A hook of Python's (`sys.addaudithook`), which hears of all that is opened."""
-    if event in (CONNECT, PROGRAM, SHELL) and _is_by_script(SPARKS) and not _is_called_back():
+    if event in (CONNECT, PROGRAM, SHELL, FORK) and _is_by_script(SPARKS) and not _is_called_back():
         _asked.add(_elsewhere(event, args))
     if event not in ("open", DATABASE) or not isinstance(args[0], str | bytes | os.PathLike):
         return
@@ -124,7 +131,9 @@ def _elsewhere(event: str, args: tuple[Any, ...]) -> str:
     if event == CONNECT:
         place = args[1]
         return f"the service at {place[0]}:{place[1]}" if isinstance(place, tuple) and len(place) > 1 else f"the service at {place}"
-    return f"the program {os.fsdecode(args[0])}" if event == PROGRAM else "a shell"
+    if event == PROGRAM:
+        return f"the program {os.fsdecode(args[0])}"
+    return "a shell" if event == SHELL else "a process of its own"
 
 
 def _file(named: str) -> str:
@@ -158,6 +167,18 @@ def _listen(environ: Any) -> None:
     environ.__getitem__, environ.__iter__ = asked, listed
 
 
+def _follow(threads: type[threading.Thread]) -> None:
+    """Has each thread that the script begins known."""
+    start = threads.start
+
+    def begun(self: threading.Thread) -> None:
+        if _is_by_script(SPARKS):
+            _threads[self] = self.daemon or _is_called_back()
+        start(self)
+
+    threads.start = begun  # type: ignore[method-assign]
+
+
 def _is_by_script(others: Sequence[str] = ()) -> bool:
     """Whether the script's code asked last, before Python's imports, `others` and we did."""
     frame: FrameType | None = sys._getframe(2)
@@ -168,7 +189,7 @@ def _is_by_script(others: Sequence[str] = ()) -> bool:
         if not file.startswith("<") and installed.is_users(file):
             return True
         frame = frame.f_back
-    return False
+    return _thread() is not None
 
 
 def _is_called_back() -> bool:
@@ -176,4 +197,10 @@ def _is_called_back() -> bool:
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and not frame.f_code.co_filename.startswith(tuple(_callers)):
         frame = frame.f_back
-    return frame is not None
+    return frame is not None or bool(_thread())
+
+
+def _thread() -> bool | None:
+    """What is known of the present thread, where the script has begun it."""
+    ident = threading.get_ident()
+    return next((is_beside for thread, is_beside in _threads.items() if thread.ident == ident), None)

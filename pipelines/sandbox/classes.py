@@ -56,7 +56,8 @@ counts = rates.withWatermark("timestamp", "1 second").groupBy("timestamp").count
 for kind, rows in (("parquet", counts), ("json", rates)):
     rows.writeStream.format(kind).trigger(availableNow=True).start(kind, checkpointLocation="checkpoint of " + kind).awaitTermination()
     spark.read.format(kind).load(kind).collect()
-sys.argv = ["", os.path.abspath("planned")]
+counts.createOrReplaceTempView("counts")
+sys.argv = ["", os.path.abspath("planned"), os.path.abspath("checkpoint of parquet"), "counts"]
 runpy.run_module("pipelines.driver.planning.warm", run_name="__main__")
 spark.stop()
 """

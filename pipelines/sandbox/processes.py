@@ -23,7 +23,7 @@ from pipelines.sandbox import holding, temporary
 from pipelines.sandbox.requests import MARK
 from pipelines.storage import handover, rights, users
 
-POLL_S = 0.05
+POLL_S = 0.02
 END_S = 10.0
 """How long a killed process may take to be gone."""
 TAIL_BYTES = 2000

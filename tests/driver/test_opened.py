@@ -14,7 +14,9 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 SCRIPT = """
-import configparser, json, os, sqlite3, sys, tempfile
+import configparser, json, os, sqlite3, sys, tempfile, threading
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.pool import ThreadPool
 from pathlib import Path
 import pandas
 import beside
@@ -26,6 +28,13 @@ configparser.ConfigParser().read("settings.ini")
 pandas.read_csv("rates.csv")
 os.close(os.open("raw", os.O_RDONLY))
 Path("link").read_text()
+with ThreadPoolExecutor() as pool:
+    list(pool.map(Path.read_text, [Path("pooled")]))
+    pool.submit(ThreadPoolExecutor().submit, Path("within").read_text).result().result()
+ThreadPool(1).map(Path.read_text, [Path("mapped")])
+thread = threading.Thread(target=Path("threaded").read_text)
+thread.start()
+thread.join()
 sqlite3.connect("rates.db").close()
 sqlite3.connect("file:more%20rates.db?mode=ro", uri=True).close()
 sqlite3.connect(":memory:").close()
@@ -43,6 +52,8 @@ os.chdir("/")
 """
 NOTING = """
 import json, runpy, sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from pipelines.domain.run_specs import RunSpec
 from pipelines.driver import opened
 
@@ -50,6 +61,8 @@ place = sys.argv[1]
 fields = {"format": 1, "run": "r", "job": "j", "version": "v", "args": (), "conf": {}, "master": "", "checkpoints": f"{place}/checkpoints"}
 opened.note(RunSpec(script=f"{place}/code/job.py", output=f"{place}/output", **fields))
 open(f"{place}/ours").close()
+with ThreadPoolExecutor() as pool:
+    pool.submit(Path(f"{place}/ours").read_text).result()
 sys.path.insert(0, f"{place}/code")
 runpy.run_path(f"{place}/code/job.py")
 print(json.dumps(opened.files()))
@@ -57,7 +70,8 @@ print(json.dumps(opened.files()))
 
 
 def test_the_files_that_a_script_reads_are_noted_by_their_bytes(tmp_path: Path) -> None:
-    read = ("linked", "more rates.db", "rates.csv", "rates.db", "raw", "rules.json", "settings.ini")
+    by_threads = ("mapped", "pooled", "threaded", "within")
+    read = ("linked", *by_threads, "more rates.db", "rates.csv", "rates.db", "raw", "rules.json", "settings.ini")
     for name in (*read, "password", "gone", "ours", "output/own", "code/data.txt", "code/beside.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text({"rules.json": "{}", "settings.ini": "[a]", "code/beside.py": ""}.get(name, name))
@@ -72,7 +86,8 @@ def test_the_files_that_a_script_reads_are_noted_by_their_bytes(tmp_path: Path) 
 
 
 ELSEWHERE = """
-import os, socket, sqlite3, subprocess, sys
+import os, socket, sqlite3, subprocess, sys, threading
+from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa, pyarrow.parquet
 from pyarrow.parquet import read_table as table
 from polars import scan_csv
@@ -87,6 +102,14 @@ def later(rows: pa.Table) -> pa.Table:
     return table("rates"), pa.parquet.ParquetFile("rates"), scan_csv("rates"), pa.array([1]), pandas.read_hdf("rates")
 sys.modules["called_back"].call(lambda: subprocess.run(["false"]))
 sys.modules["called_back"].call(lambda: sqlite3.connect("sink.db"))
+threads = [threading.Thread(target=subprocess.run, args=([name],), daemon=name == "pwd") for name in ("date", "pwd")]
+sys.modules["called_back"].call(lambda: ThreadPoolExecutor().submit(subprocess.run, ["false"]).result())
+for thread in threads:
+    thread.start()
+    thread.join()
+if os.fork() == 0:
+    os._exit(0)
+os.wait()
 """
 ASKED_ELSEWHERE = """
 import json, runpy, socket, sys, types
@@ -117,7 +140,9 @@ def test_what_is_asked_elsewhere_is_noted_and_nothing_that_is_said_to_it(tmp_pat
         [sys.executable, "-c", ASKED_ELSEWHERE, str(tmp_path)], cwd=tmp_path, env=env, capture_output=True, text=True, check=True
     ).stdout
     unheard = ["pandas.read_hdf", "polars.scan_csv", "pyarrow.parquet.ParquetFile", "pyarrow.parquet.read_table"]
-    assert json.loads(told) == ["a shell", *unheard, "the program true", f"the service at {tmp_path}/service"]
+    assert json.loads(told.splitlines()[-1]) == [
+        "a process of its own", "a shell", *unheard, "the program date", "the program true", f"the service at {tmp_path}/service",
+    ]  # fmt: skip
 
 
 ASKING = """

@@ -19,6 +19,7 @@ from pipelines.domain.runtimes import OWN
 from pipelines.sandbox import classes, gateway, states
 from pipelines.sandbox.counts import TASK_FORMAT, CountTask, Store
 from pipelines.sandbox.environment import ROOT
+from pipelines.sandbox.members import LOG
 from pipelines.sandbox.pool import EXPECTED_BYTES, MOST_VARIABLE, Pool, Work
 from tests import java, warm
 from tests.waiting import until
@@ -189,6 +190,8 @@ def test_a_warm_process_counts_another_store_each_time_and_finds_damage_where_th
     warm.one_environment()
     asked.pool.expect(OWN, "local[2]", {})
     until(lambda: asked.pool.processes()[0].is_warm, seconds=PATIENCE_S)
+    (log,) = (asked.folder / "sandbox").glob(f"*/{LOG}")
+    assert (told := log.read_text()) and "Traceback" not in told and "[tidemark]" not in told, told
     (pid,) = asked.pids()
     checkpoint = asked.folder / "checkpoint"
     shutil.copytree(GOLDEN / "limit_format2" / "checkpoint", checkpoint)
