@@ -55,10 +55,10 @@ def begin(context: Context, change: Change[Any, Any], works: Works, work: Callab
         outcomes.keep(context.answers, operation.id, answer)
     notice = Notice(lambda: save(context, operation), NOTICED_S)
     if change.follows:
-        notice.write()
-    _start(context, operation, answer.work, ticket, notice.close)
+        notice.follow()
+    _start(context, operation, answer.work, ticket, notice)
     has_ended = ticket.ended.wait(MOMENT_S if change.follows else AT_ONCE_S)
-    if not change.follows and (has_ended or not notice.write()):
+    if not change.follows and (has_ended or not notice.follow()):
         if not notice.is_written:
             context.answers.pop(operation.id, None)
         return Begun(change, answer=answer.read())
@@ -71,21 +71,21 @@ def noticed(context: Context, works: Works, work: Callable[[Ticket], T], result:
     answer, ticket, notice = (
         Answer(work, result),
         Ticket(operation.id, context.files.check),
-        Notice(lambda: save(context, operation), NOTICED_S),
+        Notice(lambda: save(context, operation), NOTICED_S, is_followed=True),
     )
     context.under_way[operation.id] = ticket
-    _carry(context, operation, answer.work, ticket, notice.close)
+    _carry(context, operation, answer.work, ticket, notice)
     return answer.read()
 
 
 def carry_on(context: Context, left: Operation, work: Callable[[Ticket], str]) -> None:
     """Goes on with an operation that an earlier server has left, in a thread of its own."""
-    _start(context, left, work, Ticket(left.id, context.files.check), lambda: True)
+    _start(context, left, work, Ticket(left.id, context.files.check), None)
 
 
-def _start(context: Context, operation: Operation, work: Callable[[Ticket], str], ticket: Ticket, is_seen: Callable[[], bool]) -> None:
+def _start(context: Context, operation: Operation, work: Callable[[Ticket], str], ticket: Ticket, notice: Notice | None) -> None:
     context.under_way[operation.id] = ticket
-    carry = (context, operation, work, ticket, is_seen)
+    carry = (context, operation, work, ticket, notice)
     threading.Thread(target=_carry, args=carry, name=f"operation {operation.id}", daemon=True).start()
 
 
@@ -98,18 +98,22 @@ def new(context: Context, works: Works) -> Operation:
     )
 
 
-def _carry(context: Context, running: Operation, work: Callable[[Ticket], str], ticket: Ticket, is_seen: Callable[[], bool]) -> None:
-    """Does the work; saves the ended operation where it `is_seen`."""
+def _carry(context: Context, running: Operation, work: Callable[[Ticket], str], ticket: Ticket, notice: Notice | None) -> None:
+    """Does the work; saves the ended operation where its row is there (without a notice it is). Its end is written down unless that is
+    the answer to who asked for it, of whom the call is."""
     try:
         ended = _ended(context, running, work, ticket)
-        if is_seen() and not ticket.is_left:
-            _save_end(context, replace(ended, job=ticket.job or ended.job, ended_ms=context.now_ms(), can_cancel=False))
+        if notice is not None:
+            notice.close()
+        if (notice is None or notice.is_written) and not ticket.is_left:
+            ended = replace(ended, job=ticket.job or ended.job, ended_ms=context.now_ms(), can_cancel=False)
+            _save_end(context, ended, save if notice is None or notice.is_followed else _keep)
     finally:
         context.under_way.pop(running.id, None)
         ticket.ended.set()
 
 
-def _save_end(context: Context, ended: Operation) -> None:
+def _save_end(context: Context, ended: Operation, save: Callable[[Context, Operation], None]) -> None:
     """Where the catalog takes nothing (a full disk) the end is known while this process lives; the next opening fails the operation."""
     try:
         save(context, ended)
@@ -220,9 +224,14 @@ def end_all(context: Context) -> None:
 
 
 def save(context: Context, changed: Operation) -> None:
+    """Keeps it, and writes its end down."""
+    _keep(context, changed)
+    audit.ended(context, changed)
+
+
+def _keep(context: Context, changed: Operation) -> None:
     with context.catalog.writing() as writer:
         operation_rows.save(writer, [changed])
-    audit.ended(context, changed)
 
 
 def _now(context: Context, operation: Operation) -> Operation:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from pipelines.domain.access import OWNER, Caller, Role
 from pipelines.domain.audit import FIRST, AuditLine, Call, Result, canonical, digest
 from pipelines.domain.audit_check import Chain
 from pipelines.domain.errors import Conflict, Forbidden, Invalid, NotFound, TidemarkError
+from pipelines.domain.operations import OperationState
 from pipelines.domain.trust import Trust
 from pipelines.storage import chain
 from pipelines.storage.local import LocalStorage
@@ -35,7 +37,9 @@ from pipelines.verbs.system import ListEvents
 from pipelines.verbs.take import Take
 from pipelines.verbs.tokens import CreateToken
 from pipelines.verbs.verify import Verify
-from pipelines.workspace import files
+from pipelines.workspace import files, operations
+from pipelines.workspace.tickets import Ticket
+from tests.waiting import until
 from tests.workspace.conftest import CODE, House
 
 ADDRESS = "10.1.2.3"
@@ -103,6 +107,23 @@ def test_the_end_of_an_operation_is_a_line_of_its_own(house: House) -> None:
     house.open()
     ended = newest(house)
     assert (ended.verb, ended.operation) == ("stop", begun.operation.id) and ended.result is Result.FAILED
+
+
+def test_work_that_was_listed_and_answered_at_once_is_one_line(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    house.ran("a")
+    monkeypatch.setattr(operations, "NOTICED_S", 0)
+    step = Ticket.step
+
+    def stepping(ticket: Ticket, *args: Any) -> None:
+        until(lambda: house.face.ask(ListOperations(running=True)))
+        step(ticket, *args)
+
+    monkeypatch.setattr(Ticket, "step", stepping)
+    do(door(house), Take("a"))
+    assert [operation.state for operation in house.face.ask(ListOperations())] == [OperationState.DONE]
+    assert [(line.verb, line.result, line.by, line.origin) for line in house.face.ask(ListAudit())] == [
+        ("savepoint", "done", "ci for alice", ADDRESS)
+    ]
 
 
 def test_the_end_of_an_operation_has_the_words_of_the_command_that_began_it(house: House, tmp_path: Path) -> None:
