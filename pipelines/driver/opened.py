@@ -15,7 +15,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 from urllib.parse import unquote, urlsplit
-from weakref import WeakKeyDictionary
 
 from pipelines.domain import read_variables, references
 from pipelines.domain.installed import Installed, unread
@@ -38,7 +37,7 @@ _passed: set[str] = set()
 _outside: dict[str, str] = {}
 _asked: set[str] = set()
 _apart: list[str] = []
-_threads: WeakKeyDictionary[threading.Thread, bool] = WeakKeyDictionary()
+_threads: dict[threading.Thread, bool] = {}
 """Those that the script has begun, as a pool's, in which a library may have the last word; and whether what one asks elsewhere is in no
 plan: it serves a sink's function, or whatever goes on beside (a daemon, as those are that send traces)."""
 SPARKS: list[str] = []
@@ -173,6 +172,8 @@ def _follow(threads: type[threading.Thread]) -> None:
 
     def begun(self: threading.Thread) -> None:
         if _is_by_script(SPARKS):
+            for thread in [each for each in list(_threads) if each.ident and not each.is_alive()]:
+                _threads.pop(thread, None)
             _threads[self] = self.daemon or _is_called_back()
         start(self)
 
@@ -203,4 +204,4 @@ def _is_called_back() -> bool:
 def _thread() -> bool | None:
     """What is known of the present thread, where the script has begun it."""
     ident = threading.get_ident()
-    return next((is_beside for thread, is_beside in _threads.items() if thread.ident == ident), None)
+    return next((is_beside for thread, is_beside in list(_threads.items()) if thread.ident == ident and thread.is_alive()), None)
