@@ -15,13 +15,13 @@ from pipelines.domain.plannings import PlannedQuery, QueryCheckpoint
 from pipelines.domain.run_specs import RunSpec
 from pipelines.driver.planning import sides, trial
 from pipelines.driver.planning.planner import Planner, fingerprint
+from pipelines.driver.sinklog import newest
 
 
 def plan(spark: SparkSession, folder: Path, checkpoint: Path, view: QueryName) -> PlannedQuery:
     """The query's plan, from nothing and from its checkpoint."""
-    newest = max(int(path.name) for path in (checkpoint / "commits").iterdir() if path.name.isdigit())
     spec = RunSpec(1, RunId("warm"), JobName("warm"), VersionId("warm"), str(folder / "script.py"), (), {}, "", "", str(folder / "output"))
-    points = {str(view): QueryCheckpoint(view, str(checkpoint), newest)}
+    points = {str(view): QueryCheckpoint(view, str(checkpoint), newest(checkpoint / "commits"))}
     return Planner(spec, folder, points, checks=True, now_ms=1).plan(spark, spark.table(view), view, "Update")
 
 
