@@ -68,7 +68,7 @@ def test_what_a_warm_process_saves(tmp_path: Path) -> None:
         warm.one_environment()
         os.environ[classes.SUBMIT_OPTIONS] = os.environ[classes.SUBMIT_OPTIONS].replace(classes.BRIEF, "")  # of the tests, not of users
         bare = seconds(lambda: subprocess.run([sys.executable, "-c", BARE], env=dict(environment.environ("local[2]", OWN)), check=True))
-        print(f"a bare session: {bare:.1f} s")
+        print(f"a bare session: {bare:.2f} s")
         edits, limits = iter(range(1_000)), iter(range(1, 1_000))
         code = example.code(f"{example.COUNTER}.py")
 
@@ -94,7 +94,7 @@ def test_what_a_warm_process_saves(tmp_path: Path) -> None:
                 warm_s.append(seconds(call))
             face.context.sparks.close()
             print(f"{name}: cold {cold:.1f} s, {cold / bare:.2f} of a bare session")
-            print(f"{name}: warm {min(warm_s):.1f} s, {min(warm_s) / cold:.2f} of cold")
+            print(f"{name}: warm {min(warm_s):.2f} s, {min(warm_s) / cold:.2f} of cold")
             assert min(warm_s) < cold
     finally:
         face.close()
