@@ -152,9 +152,12 @@ class Conductor:
         if self._queries.failed_to_follow is not None:
             return _failed(failures.of_exception(self._queries.failed_to_follow, self._spec.script), self._records)
         if isinstance(error, SystemExit):
-            return _failed(failures.of_exit(error), self._records)
+            return self._over() if self._stop.requested else _failed(failures.of_exit(error), self._records)
         if error is not None:
             return _failed(failures.of_exception(error, self._spec.script), self._records)
+        return self._over()
+
+    def _over(self) -> Exit:
         return Exit("stopped" if self._stop.requested else "finished", 0, "", "", self._records.now_ms())
 
     def _killed(self) -> None:

@@ -1,14 +1,19 @@
-"""The orderly end of a run: on SIGTERM, or when a query fails, its queries end between two batches, and then the script."""
+"""The orderly end of a run: on SIGTERM, or when a query fails, its queries end between two batches, and then the script.
+
+A handler of SIGTERM that the script sets is called then, not before: what it does, as a rule, is to stop the queries amid a batch.
+"""
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import signal
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from types import FrameType
+from typing import Any, Protocol
 
 from pipelines.domain.processes import TERMINATED_FILE
 from pipelines.driver.boundary import stop_at_boundary
@@ -49,12 +54,14 @@ class Stop:
         self._lock = threading.RLock()
         """Held by the main thread too, whose signal handler may come in while it holds it."""
         self._thread: threading.Thread | None = None
+        self._script_has = _ScriptsHandler()
 
     def listen(self, queries: Stoppable) -> None:
         """Takes SIGTERM over, in the main thread."""
         self._queries = queries
         signal.signal(signal.SIGTERM, self._on_sigterm)
         signal.signal(signal.SIGUSR1, self._leave)
+        self._script_has.install()
 
     def script_over(self) -> None:
         """Ends the interruption of the script, and waits for a stop in progress."""
@@ -70,14 +77,14 @@ class Stop:
                 self._thread = threading.Thread(target=self._end, name="tidemark-stop", daemon=True)
                 self._thread.start()
 
-    def _on_sigterm(self, signum: int, frame: object) -> None:
+    def _on_sigterm(self, signum: int, frame: FrameType | None) -> None:
         if self.requested:
             say("SIGTERM again: ending at once")
             self._on_kill()
             os._exit(KILLED_CODE)
         say("SIGTERM: stopping at the next batch boundary")
         self.requested = True
-        if self._queries is not None and self._queries.are_any:
+        if self._script_has.one or (self._queries is not None and self._queries.are_any):
             self.begin()
         else:
             self._leave(signum, frame)
@@ -91,13 +98,57 @@ class Stop:
             self._interrupt_script()
 
     def _interrupt_script(self) -> None:
+        if self.requested and self._script_has.one:
+            _interrupt()
         if not self._script_over.wait(AFTERWORK_S):
             say("the script goes on although its queries have ended: interrupted")
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+            _interrupt()
 
-    def _leave(self, signum: int, frame: object) -> None:
-        if not self._script_over.is_set():
+    def _leave(self, signum: int, frame: FrameType | None) -> None:
+        if self._script_over.is_set():
+            return
+        theirs = self._script_has.taken() if self.requested else None
+        if theirs is None:
             raise SystemExit(0)
+        theirs(signal.SIGTERM, frame)
+
+
+class _ScriptsHandler:
+    """The handler of SIGTERM that the script sets: kept beside the driver's, in place of which the script's code sees it."""
+
+    def __init__(self) -> None:
+        self._kept: Any = signal.SIG_DFL
+
+    @property
+    def one(self) -> bool:
+        """Whether there is one; SIG_IGN is none, as a run can be stopped."""
+        return callable(self._kept)
+
+    def taken(self) -> Callable[[int, FrameType | None], object] | None:
+        """It, once."""
+        kept, self._kept = self._kept, signal.SIG_DFL
+        return kept if callable(kept) else None
+
+    def install(self) -> None:
+        """Changes `signal.signal` and `signal.getsignal`."""
+        sets, gets = signal.signal, signal.getsignal
+
+        @functools.wraps(sets)
+        def set_by_script(signalnum: int, handler: Any) -> Any:
+            if signalnum != signal.SIGTERM or threading.current_thread() is not threading.main_thread():
+                return sets(signalnum, handler)
+            before, self._kept = self._kept, handler
+            return before
+
+        @functools.wraps(gets)
+        def got_by_script(signalnum: int) -> Any:
+            return self._kept if signalnum == signal.SIGTERM else gets(signalnum)
+
+        signal.signal, signal.getsignal = set_by_script, got_by_script
+
+
+def _interrupt() -> None:
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
 
 
 class ToldByFile:

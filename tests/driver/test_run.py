@@ -11,6 +11,7 @@ import pytest
 from pipelines.domain.ids import folder_of
 from pipelines.domain.installed import INSTALLED_FILE, Installed, is_same
 from pipelines.domain.plans import PLANS_FOLDER
+from pipelines.domain.runs import EXIT_FILE
 from pipelines.domain.runtimes import OWN
 from pipelines.sandbox import installed
 from pipelines.storage import documents
@@ -18,12 +19,13 @@ from tests import java
 from tests.driver.process import Driver, Drivers, batches
 
 STEADY = """
-import sys, time
+import signal, sys, time
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 spark = SparkSession.builder.config("spark.sql.shuffle.partitions", "3").getOrCreate()
 spark.conf.set("spark.sql.streaming.checkpointLocation", sys.argv[1] + "/of-the-session")
+signal.signal(signal.SIGTERM, lambda *_: [query.stop() for query in spark.streams.active])  # amid a batch, if it were called at once
 rate = lambda: spark.readStream.format("rate").option("rowsPerSecond", 5).load()
 
 def slow(batch, number):
@@ -53,6 +55,21 @@ spark = SparkSession.builder.getOrCreate()
 rows = spark.readStream.format("rate").load()
 rows.groupBy("value").count().writeStream.outputMode("update").foreachBatch(lambda frame, batch: frame.collect()).start()
 spark.streams.awaitAnyTermination()
+"""
+OWN_HANDLER = """
+import os, signal, sys, time
+
+told = []
+former = signal.getsignal(signal.SIGTERM)
+
+def leave(number, frame):
+    print("told of", number, flush=True)
+    LEAVES
+
+assert signal.signal(signal.SIGTERM, leave) == former and signal.getsignal(signal.SIGTERM) is leave
+print("up", flush=True)
+while not told:
+    time.sleep(0.05)
 """
 ARGUMENTS = """
 import argparse
@@ -130,6 +147,20 @@ def test_a_script_without_queries_ends_with_sigterm(drivers: Drivers) -> None:
     driver.terminate()
     assert driver.wait() == 0
     assert (driver.exit["reason"], driver.exit["code"]) == ("stopped", 0)
+
+
+@pytest.mark.parametrize("leaves", ["told.append(number)", "sys.exit(143)", "former(number, frame) if callable(former) else os._exit(0)"])
+def test_a_scripts_own_handler_of_sigterm_is_called_in_an_orderly_end(drivers: Drivers, leaves: str) -> None:
+    driver = drivers.start("run-1", OWN_HANDLER.replace("LEAVES", leaves))
+    driver.until(lambda d: "up" in d.log)
+    driver.terminate()
+    code = driver.wait()
+    assert "SIGTERM: stopping at the next batch boundary" in driver.log
+    assert "told of 15" in driver.log, "it knows its own handler, not the driver's"
+    if "os._exit" in leaves:
+        assert (code, (driver.folder / EXIT_FILE).exists()) == (0, False), "the supervisor says how it ended"
+    else:
+        assert (code, driver.exit["reason"], driver.exit["code"]) == (0, "stopped", 0), driver.log
 
 
 @pytest.mark.spark
