@@ -17,10 +17,13 @@ from pipelines.domain.restarts import FailedBatch
 from pipelines.domain.rewrites import RewritePlan
 from pipelines.domain.verdicts import Verdict
 
+SHARED = "shared"
+"""The action for a sink where code of its own writes, and nothing says that a fork's does so elsewhere than its parent's."""
+
 
 @dataclass(frozen=True)
 class SinkPlan:
-    """What happens with a query's sink in a fork or resume: `action` is continue, fresh, own, cut, swap, none or refuse."""
+    """What happens with a query's sink in a fork or resume: `action` is continue, fresh, own, cut, swap, shared, none or refuse."""
 
     query: QueryName
     sink: str

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pipelines.domain import unrepeatable_sources
 from pipelines.domain.errors import AlreadyExists, TidemarkError, refusal
 from pipelines.domain.ids import QueryName, SavepointId
-from pipelines.domain.restores import RestorePlan, SinkPlan
+from pipelines.domain.restores import SHARED, RestorePlan, SinkPlan
 from pipelines.domain.savepoints import Manifest, StoredFile
 from pipelines.domain.trust import Damage
 from pipelines.domain.watch import UNWATCHED, Watch
@@ -205,7 +205,7 @@ def warnings(decided: Sequence[SinkPlan]) -> tuple[str, ...]:
 
 
 def _risky(sink: SinkPlan) -> bool:
-    return sink.action in ("refuse", "cut", "swap") or (sink.action == "none" and sink.sink not in HARMLESS)
+    return sink.action in ("refuse", "cut", "swap", SHARED) or (sink.action == "none" and sink.sink not in HARMLESS)
 
 
 def _split(url: str) -> tuple[str, str]:

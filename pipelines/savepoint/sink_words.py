@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pipelines.domain.placeholders import JOB, OUTPUT
 from pipelines.words.sinks import AT_LEAST_ONCE
 
 OWN_TOPICS = (
@@ -28,6 +29,10 @@ EVERY_SINK_TO_RESUME = {
     "kafka": "Batches after the savepoint are done again, and their rows go to the topic a second time: Kafka remembers no batches. "
     f"{AT_LEAST_ONCE}",
 }
+NO_PLACE = (
+    f"No argument gives it a place of its own: {OUTPUT} becomes the fork's own directory, where relative paths are, {JOB} its name, "
+    "as for a schema."
+)
 UNKNOWN_TO_FORK = "Tidemark does not know this sink: make sure that the fork writes to a place of its own."
 UNKNOWN_TO_RESUME = "Tidemark does not know this sink: batches after the savepoint are written again."
 

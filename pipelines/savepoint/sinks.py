@@ -12,13 +12,14 @@ from pipelines.domain.errors import Conflict, Invalid, TidemarkError
 from pipelines.domain.iceberg import ICEBERG
 from pipelines.domain.ids import QueryName
 from pipelines.domain.placeholders import JOB, OUTPUT
-from pipelines.domain.restores import SinkPlan
+from pipelines.domain.restores import SHARED, SinkPlan
 from pipelines.domain.savepoints import QueryImage
 from pipelines.domain.sinks import FILE_SINKS
 from pipelines.savepoint.sink_places import Arguments, moves, moves_table, table_folder
 from pipelines.savepoint.sink_words import (
     EVERY_SINK_TO_FORK,
     EVERY_SINK_TO_RESUME,
+    NO_PLACE,
     OWN_TOPICS,
     UNKNOWN_TO_FORK,
     UNKNOWN_TO_RESUME,
@@ -85,7 +86,11 @@ def for_fork(image: QueryImage, arguments: Arguments, choice: Choice = Choice.CO
         return _forked_table(image, moved=not image.sink_table or moves(image, arguments))
     if image.sink.lower() == kafka.KAFKA:
         return Decision(plan(image, "own", OWN_TOPICS if image.sink_table in ("", kafka.BY_ROW) else own_topic(image.sink_table)))
-    return Decision(plan(image, "none", EVERY_SINK_TO_FORK.get(image.sink, UNKNOWN_TO_FORK) + _own_place(image, arguments.fork)))
+    message, own = EVERY_SINK_TO_FORK.get(image.sink, UNKNOWN_TO_FORK), _own_place(arguments.fork)
+    if image.sink.lower() in ROWLESS:
+        return Decision(plan(image, "none", message))
+    is_shared = not own and tuple(arguments.fork) == tuple(arguments.parent)
+    return Decision(plan(image, SHARED if is_shared else "none", f"{message} {own or NO_PLACE}"))
 
 
 def for_resume(image: QueryImage, hindrance: str = "") -> Decision:
@@ -168,17 +173,10 @@ def _no_choice(message: str) -> Invalid:
     return Invalid("fork.sink_choice", message, "Say QUERY=continue or QUERY=fresh, with '*' for every query that is not named.")
 
 
-def _own_place(image: QueryImage, fork: Sequence[str]) -> str:
-    """What the arguments say of where code of its own writes."""
-    if image.sink not in ("foreach", "foreachBatch"):
-        return ""
+def _own_place(fork: Sequence[str]) -> str:
+    """What the arguments say of where code of its own writes; empty where they say nothing."""
     own = [word for word in fork if OUTPUT in word or JOB in word]
-    if own:
-        return f" Of its arguments, {' and '.join(own)} {'are' if len(own) > 1 else 'is'} the fork's own."
-    return (
-        f" No argument gives it a place of its own: {OUTPUT} becomes the fork's own directory, where relative paths are, {JOB} its name, "
-        "as for a schema."
-    )
+    return f"Of its arguments, {' and '.join(own)} {'are' if len(own) > 1 else 'is'} the fork's own." if own else ""
 
 
 def _forked_files(image: QueryImage, arguments: Arguments, choice: Choice) -> Decision:

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from pipelines.domain.conversions import ConversionPlan, StateStore
 from pipelines.domain.decisions import PromotePlan
 from pipelines.domain.disposals import Disposal, DisposePlan
+from pipelines.domain.ids import JobName
 from pipelines.domain.lockstep import LockStepPlan
 from pipelines.domain.migrations import COLUMNS, MigrationPlan
-from pipelines.domain.restores import RestorePlan, SinkPlan
+from pipelines.domain.restores import SHARED, RestorePlan, SinkPlan
 from pipelines.domain.rewrites import OperatorRewrite, RewritePlan
 from pipelines.domain.savepoints import ExportPlan, TakePlan
 from pipelines.domain.verdicts import Verdict
@@ -27,12 +28,15 @@ WAYS: Mapping[str, str] = {
     "written": "written anew",
 }
 """How a file is cloned -> what is done with it."""
+SINK_SHARED = "sink.shared"
+"""The kind of event."""
 SINKS: Mapping[str, str] = {
     "continue": "continued",
     "fresh": "begins empty",
     "own": "a topic of its own",
     "cut": "cut back",
     "swap": "becomes the variant's",
+    SHARED: "yours, maybe its parent's too",
     "none": "yours",
     "refuse": "refused",
 }
@@ -153,6 +157,11 @@ def _labels(labels: Sequence[str]) -> str:
 def sink(plan: SinkPlan) -> str:
     """`counts (parquet): continued. It goes on where the savepoint ends.`"""
     return f"{plan.query}{f' ({plan.sink})' if plan.sink else ''}: {SINKS.get(plan.action, plan.action)}. {plan.message}"
+
+
+def shared(plan: SinkPlan, parent: JobName) -> str:
+    """`totals (foreachBatch) may write where shop writes: …`"""
+    return f"{plan.query} ({plan.sink or 'a sink'}) may write where {parent} writes. {plan.message}"
 
 
 def refusal(plan: RestorePlan | PromotePlan | None) -> str:

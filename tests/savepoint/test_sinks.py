@@ -149,4 +149,15 @@ def test_a_fork_of_code_that_writes_by_itself_is_told_whether_it_has_a_place_of_
     args = ("--database", "postgresql://db/a", "--schema", "{job}")
     assert "Of its arguments, {job} is the fork's own." in sinks.for_fork(image, Arguments(args, args, PARENT)).plan.message
     shared = ("--database", "postgresql://db/a", "--schema", "engagement")
-    assert "No argument gives it a place of its own: {output}" in sinks.for_fork(image, Arguments(shared, shared, PARENT)).plan.message
+    planned = sinks.for_fork(image, Arguments(shared, shared, PARENT)).plan
+    assert planned.action == "shared" and "No argument gives it a place of its own: {output}" in planned.message
+    elsewhere = (*shared[:-1], "elsewhere")
+    assert sinks.for_fork(image, Arguments(shared, elsewhere, PARENT)).plan.action == "none"
+
+
+@pytest.mark.parametrize(
+    ("sink", "action"), [("noop", "none"), ("memory", "none"), ("foreach", "shared"), ("mongodb", "shared"), ("", "shared")]
+)
+def test_a_sink_that_nobody_knows_may_be_its_parents_too(sink: str, action: str) -> None:
+    image = replace(IMAGE, sink=sink, sink_path="")
+    assert sinks.for_fork(image, Arguments((), (), PARENT)).plan.action == action
