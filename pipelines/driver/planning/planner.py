@@ -6,15 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pipelines.domain import doubts
 from pipelines.domain.ids import QueryName, folder_of
 from pipelines.domain.operators import JOIN
 from pipelines.domain.plannings import CONTRACT, Failure, PlannedOperator, PlannedQuery, QueryCheckpoint
-from pipelines.domain.references import referring
+from pipelines.domain.references import HADOOP, referring
 from pipelines.domain.run_specs import RunSpec
 from pipelines.domain.texts import first_line
 from pipelines.driver import failures, queries, query_names, secret_values, varying
 from pipelines.driver.intercept import Asked, Launch
-from pipelines.driver.planning import aggregates, deduplications, facts, joins, origins, sources, trees, trial
+from pipelines.driver.planning import aggregates, deduplications, facts, hadoop_conf, joins, origins, sources, trees, trial
 from pipelines.driver.planning.doors import Doors
 from pipelines.driver.planning.forms import BY_POSITION, Form, items
 from pipelines.driver.planning.functions import digest
@@ -95,7 +96,9 @@ class Planner:
         folder = self._folder / CONTRACT / folder_of(name)
         analyzed = frame._jdf.queryExecution().analyzed()
         _, confs = trees.of(spark._jvm).read(spark._jsparkSession.conf().getAll())
-        conf = {key: secret_values.told_apart(value) for key, value in confs if key.startswith(SQL)}
+        set_here = {key: value for key, value in confs if key.startswith(SQL) or (doubts.is_read(key) and key not in self._spec.conf)}
+        set_here |= {f"{HADOOP}{key}": value for key, value in hadoop_conf.changed().items()}
+        conf = {key: secret_values.told_apart(value) for key, value in set_here.items()}
         conf.update({key: value for key, value in referring(self._spec.conf).items() if key in conf})
         query = PlannedQuery(
             name, (), tuple(source.planned for source in read), frame.schema.simpleString(), varying.of_plan(analyzed), conf

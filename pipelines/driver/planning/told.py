@@ -52,8 +52,9 @@ def _asked(thing: Any) -> dict[str, Any]:
 
 def _annotations(thing: Any) -> Any:
     """Those of texts are looked up, where that can be done."""
-    with suppress(Exception):  # a name in a text may not be there, and what an annotation asks for may raise anything
+    try:
         return typing.get_type_hints(thing, include_extras=True)
-    with suppress(Exception):
-        return dict(thing.__annotations__)
+    except Exception:  # noqa: BLE001  a name in a text may not be there, and what an annotation asks for may raise anything
+        with suppress(NameError):  # Python 3.14 looks names up when it is asked
+            return dict(thing.__annotations__)
     return {}
