@@ -26,8 +26,8 @@ class Installed:
     packages: Mapping[str, str] = field(default_factory=dict)
     """Distribution, as package indexes write it (`scikit-learn`) -> version; with a digest of its files where no index gave it."""
     files: Mapping[str, str] = field(default_factory=dict)
-    """Path of a file outside of the version that the script had opened to read it when its newest query started -> SHA-256, or `unread`; empty
-    where it was not there. Of a folder that the script looked into -> `names`."""
+    """Path of a file outside of the version that the script had opened to read it when its newest query started -> SHA-256, or `unread`;
+    empty where it was not there. Of a folder that the script looked into -> `names`."""
     time_zone: str = ""
     """Of the machine or the environment: `Europe/Berlin`; empty where it was not noted."""
     variables: Mapping[str, str] = field(default_factory=dict)

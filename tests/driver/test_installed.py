@@ -79,7 +79,9 @@ def test_a_module_of_elsewhere_is_noted_by_its_bytes_and_one_of_the_version_is_n
 
 
 def test_files_and_folders_that_are_others_are_told_by_what_was_asked_of_them() -> None:
-    then = Installed("3.11", "", files={"/a": "1", "/b": "1", "/c": "", "/d": "", "/e": names(["x"]), "/f": names(["x", "y"]), "/g": names([])})
+    then = Installed(
+        "3.11", "", files={"/a": "1", "/b": "1", "/c": "", "/d": "", "/e": names(["x"]), "/f": names(["x", "y"]), "/g": names([])}
+    )
     now = {"/a": "2", "/d": "1", "/e": names(["x", "y"]), "/f": names(["y", "x"])}
     assert list(other_files(then, now)) == [
         "The script read /a, which is another now.",

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pipelines.driver.planning import code as codes
-from pipelines.driver.planning import effects, imports, origins
+from pipelines.driver.planning import effects, fresh, imports, origins
 from pipelines.driver.planning.arguments import Arguments, is_only_called
 from pipelines.driver.planning.objects import Objects, at
 from pipelines.driver.planning.origins import Origin
@@ -96,8 +96,8 @@ class Reading(Objects):
             return self._by_name(function, path)
         entered = self._entered(function.__module__ or "")
         path = path or function.__name__
-        names = set(codes.names(function.__code__))
-        used = {name: self._global(function, name, path) for name in sorted(names & function.__globals__.keys())}
+        names, scope = set(codes.names(function.__code__)), fresh.scope(function.__globals__)
+        used = {name: self._global(function, scope[name], name, path) for name in sorted(names & scope.keys())}
         cells = [
             self._cell(cell, at(path, name)) for cell, name in zip(function.__closure__ or (), function.__code__.co_freevars, strict=True)
         ]
@@ -106,15 +106,15 @@ class Reading(Objects):
         self.arguments.note(function, code[NAMES][ARGUMENTS])
         self.parts.setdefault(path, digest([code, defaults]))
         self._reaches(names, path)
-        self._reads(names, [*codes.contents(function), *(function.__globals__[name] for name in used)], path)
+        self._reads(names, [*codes.contents(function), *(scope[name] for name in used)], path)
         asks = names | ({"__qualname__"} if codes.shows_class(function.__code__) else set())
         called = [self._called(function.__qualname__), *self._asks_names(asks, function.__name__)]
         told = self._told.of_function(function, path)
         return ["function", called, code, defaults, cells, used, self._forms(vars(function), path), entered, told]
 
-    def _global(self, function: types.FunctionType, name: str, path: str) -> Any:
+    def _global(self, function: types.FunctionType, thing: Any, name: str, path: str) -> Any:
         formed = self.called if is_only_called(name, function.__code__) else self.form
-        return self._named(function.__globals__[name], at(path, name), formed)
+        return self._named(thing, at(path, name), formed)
 
     def _cell(self, cell: Any, path: str) -> Any:
         try:
@@ -155,13 +155,19 @@ class Reading(Objects):
         if origins.of_module(name) is not Origin.OWN:
             return self._installed(name, ["module", name])
         entered = self._entered(name)
-        return ["module", entered, self._forms({key: value for key, value in vars(module).items() if key not in codes.OF_THE_MODULE}, path)]
+        return [
+            "module",
+            entered,
+            self._forms({key: value for key, value in fresh.fields(module).items() if key not in codes.OF_THE_MODULE}, path),
+        ]
 
     def _class(self, kind: type, path: str) -> Any:
         if origins.of_module(kind.__module__) is not Origin.OWN and (kind.__module__ == "builtins" or origins.is_importable(kind)):
             return self._by_name(kind, path)
         entered = self._entered(kind.__module__)
-        inside = {name: value for name, value in sorted(vars(kind).items()) if name not in codes.OF_THE_CLASS and not codes.is_slot(value)}
+        inside = {
+            name: value for name, value in sorted(fresh.fields(kind).items()) if name not in codes.OF_THE_CLASS and not codes.is_slot(value)
+        }
         form = {name: self._named(value, at(path or kind.__name__, name)) for name, value in inside.items()}
         above = [self.form(base, path) for base in (type(kind), *kind.__bases__, *codes.registered(kind))]
         return [

@@ -11,7 +11,7 @@ from logging import Logger
 from typing import Any
 
 from pipelines.driver.planning import code as codes
-from pipelines.driver.planning import origins
+from pipelines.driver.planning import fresh, origins
 from pipelines.driver.planning.notes import Notes
 from pipelines.driver.planning.origins import Origin
 from pipelines.driver.planning.values import CONTENTS, MOMENTS, NUMBERS, generic, is_open, is_path, recreated, whole
@@ -27,7 +27,7 @@ class Objects(Notes):
         raise NotImplementedError
 
     def _value(self, thing: Any, path: str) -> Any:
-        kind = type(thing)
+        kind, thing = type(thing), fresh.content(thing) if type(thing) in fresh.CHANGEABLE else thing
         if kind in (list, tuple, deque):
             return [kind.__name__, getattr(thing, "maxlen", None), [self.form(item, path) for item in thing]]
         if kind in (set, frozenset):
@@ -72,7 +72,7 @@ class Objects(Notes):
             return self._gap(path, f"it is an object of {hidden.__module__}.{hidden.__qualname__}")
         base = next((known for known in CONTENTS if issubclass(kind, known)), None)
         content = self.form(CONTENTS[base](thing), path) if base else None
-        fields = {**getattr(thing, "__dict__", {}), **{slot: getattr(thing, slot) for slot in codes.slots(kind) if hasattr(thing, slot)}}
+        fields = {**fresh.fields(thing), **{slot: getattr(thing, slot) for slot in codes.slots(kind) if hasattr(thing, slot)}}
         return ["object", self.form(kind, path), content, self._forms(fields, path)]
 
     def _builtin(self, function: Any, path: str) -> Any:

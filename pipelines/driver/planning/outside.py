@@ -28,6 +28,8 @@ PURE_PARTS = {"urllib", "urllib.parse"}
 SERVICES = {"aiohttp", "boto3", "botocore", "grpc", "httplib2", "httpx", "pymongo", "redis", "requests", "urllib3"}
 """Packages whose answers are those of a service."""
 CHANCE = {"random", "secrets", "uuid", "time"}
+RANDOM = ".random"
+"""Ends the name of a package's module that draws numbers (`numpy.random`)."""
 CLOCK = {"now", "today", "utcnow"}
 UNPROVED = "which may read a file, ask a service or look into other code: that it answers as before cannot be proved"
 

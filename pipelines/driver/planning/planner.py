@@ -107,7 +107,9 @@ class Planner:
         if failure is not None:
             return _with(query, failure=failure)
         operators, varies = _operators(opened, plan, analyzed, read, self._own)
-        query = _with(query, operators=operators, varies=tuple(dict.fromkeys((*query.varies, *varies))))
+        whole = Form(opened.jvm, {source.columns: source.form for source in read}, False, self._own)
+        whole.of(plan)
+        query = _with(query, operators=operators, varies=tuple(dict.fromkeys((*query.varies, *varies, *whole.reading.varies))))
         if point is None or not self._checks:
             return self._taken_apart(query, spark, opened, plan, analyzed, read)
         copy = Path(point.checkpoint)

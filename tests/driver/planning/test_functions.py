@@ -396,6 +396,8 @@ def test_arrays_are_compared_by_their_bytes() -> None:
 def test_the_clock_and_chance_are_named() -> None:
     _, reading = read(CODE.replace("len(LIMITS)", "random.random() + datetime.datetime.now().hour"))
     assert list(reading.varies) == ["Python's random", "now() in f"]
+    _, reading = read(CODE.replace("len(LIMITS)", "numpy.random.rand()"))
+    assert list(reading.varies) == ["numpy.random"]
 
 
 SHOP = {
