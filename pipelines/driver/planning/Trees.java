@@ -12,8 +12,10 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.api.python.PythonFunction;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.Rand;
 import org.apache.spark.sql.catalyst.expressions.Randn;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.plans.QueryPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
@@ -98,6 +100,10 @@ public final class Trees {
       open("files").append(',');
       writeTexts(((InMemoryFileIndex) value).rootPaths());
       out.append(',').append(newest((InMemoryFileIndex) value)).append(']');
+    } else if (value instanceof UnsafeRow) {
+      tell("bytes", Base64.getEncoder().encodeToString(((UnsafeRow) value).getBytes()));
+    } else if (value instanceof GenericInternalRow) {
+      writeRow((GenericInternalRow) value);
     } else if (name.equals("java.util.UUID")) {
       open("uuid").append(']');
     } else if (name.endsWith("$") && (name.startsWith(SPARK) || name.startsWith("scala."))) {
@@ -230,6 +236,17 @@ public final class Trees {
     for (int at = 0; at < product.productArity(); at++) {
       out.append(at == 0 ? "" : ",");
       write(product.productElement(at));
+    }
+    out.append("]]");
+  }
+
+  /** A row of values that the code says, each by its own class. */
+  private void writeRow(GenericInternalRow row) {
+    open("many").append(",[");
+    Object[] values = (Object[]) row.values();
+    for (int at = 0; at < values.length; at++) {
+      out.append(at == 0 ? "" : ",");
+      write(values[at]);
     }
     out.append("]]");
   }

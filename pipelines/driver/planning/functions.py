@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 import sys
 import types
 from collections.abc import Callable, Mapping
+from json import dumps
 from typing import Any
 
 from pipelines.driver.planning import code as codes
@@ -195,4 +195,4 @@ class Reading(Objects):
 
 
 def digest(form: Any) -> str:
-    return hashlib.sha256(json.dumps(form, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(dumps(form, sort_keys=True).encode()).hexdigest()

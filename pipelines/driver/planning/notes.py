@@ -52,12 +52,12 @@ class Notes:
 
     def _reads(self, names: set[str], things: list[Any], path: str) -> None:
         """Notes what code that uses `names` calls of `things` to read what is not in the code."""
+        for name in readers.of(names, things):
+            self._gap(path, f"it uses {name}, {outside.UNPROVED}")
         for thing in things:
             part = vars(thing).get("random") if isinstance(thing, types.ModuleType) and "random" in names else None
             if isinstance(part, types.ModuleType):
                 self.varies[part.__name__] = None
-        for name in readers.of(names, things):
-            self._gap(path, f"it uses {name}, {outside.UNPROVED}")
 
     def _names_file(self, thing: Any, path: str) -> None:
         """Notes a text or a path that is the name of a file, whatever reads it. A folder of the side's own is none: its code is compared

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import types
 from collections import deque
 from collections.abc import Mapping
 from enum import Enum
+from json import dumps
 from logging import Logger
 from typing import Any
 
@@ -31,7 +31,7 @@ class Objects(Notes):
         if kind in (list, tuple, deque):
             return [kind.__name__, getattr(thing, "maxlen", None), [self.form(item, path) for item in thing]]
         if kind in (set, frozenset):
-            items = [json.dumps(self.form(item, path)) for item in thing]
+            items = [dumps(self.form(item, path)) for item in thing]
             return [kind.__name__, items if all(type(item) in NUMBERS for item in thing) else sorted(items)]
         if kind is dict:
             return ["dict", [[self.form(key, path), self.form(value, path)] for key, value in thing.items()]]

@@ -10,7 +10,7 @@ from pipelines.domain import doubts
 from pipelines.domain.ids import QueryName, folder_of
 from pipelines.domain.operators import JOIN
 from pipelines.domain.plannings import CONTRACT, Failure, PlannedOperator, PlannedQuery, QueryCheckpoint
-from pipelines.domain.references import HADOOP, referring
+from pipelines.domain.references import referring
 from pipelines.domain.run_specs import RunSpec
 from pipelines.domain.texts import first_line
 from pipelines.driver import failures, queries, query_names, secret_values, varying
@@ -24,6 +24,8 @@ from pipelines.driver.planning.sources import Source
 from pipelines.driver.query_names import GivenNames
 
 SQL = "spark.sql."
+HADOOPS = "hadoopConfiguration."
+"""Begins what a conf of Hadoop's own is called here."""
 FIRST_OF_COLUMNS = 200
 """From here on kinds of Python functions (PythonEvalType) get columns of pandas or Arrow."""
 OF_ROWS = {213, 214}
@@ -97,7 +99,7 @@ class Planner:
         analyzed = frame._jdf.queryExecution().analyzed()
         _, confs = trees.of(spark._jvm).read(spark._jsparkSession.conf().getAll())
         set_here = {key: value for key, value in confs if key.startswith(SQL) or (doubts.is_read(key) and key not in self._spec.conf)}
-        set_here |= {f"{HADOOP}{key}": value for key, value in hadoop_conf.changed().items()}
+        set_here |= {f"{HADOOPS}{key}": value for key, value in hadoop_conf.changed().items()}
         conf = {key: secret_values.told_apart(value) for key, value in set_here.items()}
         conf.update({key: value for key, value in referring(self._spec.conf).items() if key in conf})
         query = PlannedQuery(

@@ -31,7 +31,7 @@ NUMBERS = (bool, int, float)
 CONTENTS: Mapping[type, Callable[[Any], Any]] = {
     list: list.copy,
     tuple: lambda thing: tuple.__getitem__(thing, slice(None)),
-    dict: dict.copy,
+    dict: lambda thing: dict(dict.items(thing)),
     set: lambda thing: set(set.__iter__(thing)),
     frozenset: lambda thing: frozenset(frozenset.__iter__(thing)),
     str: str.__str__,
