@@ -68,7 +68,7 @@ def other_packages(then: Installed | None, now: Mapping[str, str]) -> Iterator[s
 def other_files(then: Installed | None, now: Mapping[str, str]) -> Iterator[str]:
     """Files that the script read, and that may not be what they were. `now` is as `Installed.files`; empty where one is not there."""
     for path, was in sorted(then.files.items()) if then is not None else ():
-        if was != now.get(path):
+        if was != now.get(path, ""):
             yield f"The script {_other(path, was, now.get(path, ''))}."
 
 
