@@ -6,15 +6,15 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterator
-from importlib.util import find_spec
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from pipelines.driver import opened
+from pipelines.driver.connect import importing
 
 ACTIONS = ("collect", "toPandas", "toArrow", "toLocalIterator", "count", "isEmpty", "tail")
 """Methods of a frame that answer with rows, or with what they are like; all others that do call these."""
-CLASSIC = "pyspark.sql.classic"
+CLASSIC, OF_SPARK_3 = "pyspark.sql.classic.dataframe", "pyspark.sql.dataframe"
 IN_THE_CODE = {"LocalRelation", "OneRowRelation", "Range", "EmptyRelation"}
 """Leaves of plans whose rows the code itself says."""
 OF_A_LIST = "ParallelCollectionRDD"
@@ -25,11 +25,10 @@ _installed: set[type] = set()
 
 def install() -> None:
     """From now on it is noted."""
-    if find_spec(CLASSIC) is not None:
-        from pyspark.sql.classic.dataframe import DataFrame
-    else:  # PySpark 3.5
-        from pyspark.sql.dataframe import DataFrame
-    listen(DataFrame, note)
+    import pyspark
+
+    module = OF_SPARK_3 if pyspark.__version__.startswith("3.") else CLASSIC
+    importing.once_imported(module, lambda frames: listen(frames.DataFrame, note))
 
 
 def listen(frames: type, note: Callable[[Any], None]) -> None:
