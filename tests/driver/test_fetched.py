@@ -60,7 +60,7 @@ def test_rows_come_from_files_from_the_code_or_from_elsewhere(spark: Any, tmp_pa
     assert (noted, asked) == ([str(tmp_path / "a b.csv")], [])
     fetched.note(spark.sparkContext.textFile(str(tmp_path)).map(lambda line: (line,)).toDF("line string"))
     fetched.note(spark.sql("SHOW TABLES"))
-    assert asked == ["Spark for rows of a LogicalRDD", "Spark for rows of a CommandResult"]
+    assert asked == ["Spark for rows of a LogicalRDD", "Spark for rows of a ResolvedNamespace"]
     monkeypatch.setattr(fetched, "MOST_FILES", 0)
     fetched.note(rates)
     assert len(noted) == 1 and asked[2:] == [f"Spark for rows of 1 files at {tmp_path / 'a b.csv'}"]
