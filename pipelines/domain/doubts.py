@@ -22,6 +22,15 @@ AGENT = re.compile(r"-(javaagent|agentpath|agentlib|Xbootclasspath|-patch-module
 """Begins an option that brings code along, or more options."""
 """Begins confs of Hadoop: where files lie, and how long a line of text may be."""
 USER_FIRST = re.compile(r"spark\.(driver|executor)\.userClassPathFirst")
+SPARKS = re.compile(
+    r"spark\.(acls|admin|app|appStatusStore|appStateStore|api|authenticate|barrier|blockManager|broadcast|buffer|checkpoint|cleaner|connect"
+    r"|cores|decommission|default|deploy|driver|dynamicAllocation|eventLog|excludeOnFailure|executor|extraListeners|history|io|job|kerberos"
+    r"|kryo|kryoserializer|kubernetes|launcher|local|locality|log|logConf|master|maxRemoteBlockSizeFetchToMem|memory|metrics|modify|network|port|python|r|rdd|reducer"
+    r"|redaction|repl|resources|rpc|scheduler|security|serializer|shuffle|speculation|sql|ssl|stage|standalone|storage|streaming|submit|task"
+    r"|taskMetrics|ui|unsafe|user|worker|yarn)\b.*"
+)
+"""Confs of Spark's own that say where and how fast it runs, or that are compared elsewhere. All others are of connectors, which read where
+and what they say (`spark.mongodb.read.connection.uri`)."""
 ENVIRONMENT = ("spark.executorEnv.", "spark.yarn.appMasterEnv.", "spark.kubernetes.driverEnv.", "spark.pyspark.")
 
 
@@ -48,11 +57,21 @@ def of(old: Version, new: Version) -> Iterator[str]:
             yield from _brought(old, new, key, new.conf.get(key, "").split(":"))
         elif OPTIONS.fullmatch(key):
             yield from _brought(old, new, key, [option for option in new.conf.get(key, "").split() if AGENT.match(option)])
-        elif (key.startswith((*ENVIRONMENT, HADOOP)) or USER_FIRST.fullmatch(key)) and old.conf.get(key) != new.conf.get(key):
+        elif is_read(key) and old.conf.get(key) != new.conf.get(key):
             yield _other(key, old, new)
     for path in sorted({**old.files, **new.files}):
         if not is_module(path) and old.files.get(path) != new.files.get(path):
             yield f"The file {path} beside the script differs."
+
+
+def is_connectors(key: str) -> bool:
+    """Whether a conf is none of Spark's own."""
+    return not SPARKS.fullmatch(key) and not key.startswith((*BESIDE, *ENVIRONMENT, HADOOP))
+
+
+def is_read(key: str) -> bool:
+    """Whether a conf may say which rows are read, or what code gets, beside those of Spark SQL."""
+    return key.startswith((*ENVIRONMENT, HADOOP)) or bool(USER_FIRST.fullmatch(key)) or not SPARKS.fullmatch(key)
 
 
 def _brought(old: Version, new: Version, key: str, places: list[str]) -> Iterator[str]:

@@ -3,11 +3,13 @@ Noted by the driver, kept with each savepoint, and compared where changed code, 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 INSTALLED_FILE = "installed.json"
 """In a run's folder."""
+NAMES = "names "
 MODULE = "module "
 """Begins the name of a module that is neither installed nor a part of the version; its version is the SHA-256 of its file."""
 SHOWN_CHARS = 12
@@ -24,7 +26,8 @@ class Installed:
     packages: Mapping[str, str] = field(default_factory=dict)
     """Distribution, as package indexes write it (`scikit-learn`) -> version; with a digest of its files where no index gave it."""
     files: Mapping[str, str] = field(default_factory=dict)
-    """Path of a file outside of the version that the script had opened to read it when its newest query started -> SHA-256, or `unread`."""
+    """Path of a file outside of the version that the script had opened to read it when its newest query started -> SHA-256, or `unread`;
+    empty where it was not there. Of a folder that the script looked into -> `names`."""
     time_zone: str = ""
     """Of the machine or the environment: `Europe/Berlin`; empty where it was not noted."""
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -65,14 +68,32 @@ def other_packages(then: Installed | None, now: Mapping[str, str]) -> Iterator[s
 def other_files(then: Installed | None, now: Mapping[str, str]) -> Iterator[str]:
     """Files that the script read, and that may not be what they were. `now` is as `Installed.files`; empty where one is not there."""
     for path, was in sorted(then.files.items()) if then is not None else ():
-        if was != now.get(path):
-            yield f"The script read {path}, which {'is another now' if now.get(path) else 'is not there now'}."
+        if was != now.get(path, ""):
+            yield f"The script {_other(path, was, now.get(path, ''))}."
+
+
+def _other(path: str, was: str, now: str) -> str:
+    if are_names(was):
+        return f"looked into {path}, {'in which there is something else now' if now else 'which is not there now'}"
+    if not was:
+        return f"looked for {path}, which was not there, and is now"
+    return f"read {path}, which {'is another now' if now else 'is not there now'}"
 
 
 def other_answers(then: Installed | None) -> Iterator[str]:
     """What may have answered otherwise."""
     for name in then.asked if then is not None else ():
         yield f"The script asked {name}, and that it answers as it did cannot be proved."
+
+
+def names(entries: Iterable[str]) -> str:
+    """What is noted of a folder: of the names in it alone."""
+    listed = "\0".join(sorted(entries)).encode(errors="surrogateescape")
+    return f"{NAMES}{hashlib.sha256(listed).hexdigest()}"
+
+
+def are_names(noted: str) -> bool:
+    return noted.startswith(NAMES)
 
 
 def unread(size: int, changed_ns: int) -> str:

@@ -13,8 +13,9 @@ from pipelines.driver import sink_code
 
 PACKAGES = {"pyarrow", "polars", "duckdb", "h5py", "netCDF4", "tables", "cv2", "rasterio", "fiona", "pyogrio", "geopandas"}
 PACKAGES |= {"lightgbm", "xgboost", "catboost", "onnxruntime", "tensorflow", "deltalake", "lance"}
+PACKAGES |= {"maxminddb", "geoip2", "tokenizers", "safetensors", "fasttext", "faiss", "datatable", "daft", "osgeo", "ibis"}
 READS = re.compile(
-    r"(read|scan|open|load)(_\w+)?|imread|memory_map|dataset|sql|query|from_uri"
+    r"(read|scan|open|load)(_\w+)?|imread|memory_map|dataset|sql|query|from_(uri|file)|safe_open|Open|fread|Reader"
     r"|\w*(File|Dataset|FileSystem|Table|Booster|InferenceSession)"
 )
 DATABASES = {"duckdb", "psycopg", "psycopg2", "pyodbc", "oracledb", "cx_Oracle", "MySQLdb", "pymssql", "ibm_db", "sqlalchemy", "turbodbc"}

@@ -8,7 +8,7 @@ import re
 import secrets
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from pipelines.domain import read_variables, references
-from pipelines.domain.installed import Installed, unread
+from pipelines.domain.installed import Installed, names, unread
 from pipelines.domain.run_specs import RunSpec
 from pipelines.driver import installed, natives
 
@@ -30,7 +30,10 @@ CONNECT, PROGRAM, SHELL, FORK = "socket.connect", "subprocess.Popen", "os.system
 CODE = (".py", ".sql")
 IN_SQL = re.compile(r"\$\{env:([^{}]+)\}")
 """A variable that Spark itself puts into a statement (VariableSubstitution)."""
+LISTS, LIBRARY = ("os.listdir", "os.scandir"), "ctypes.dlopen"
 _noted: dict[str, None] = {}
+_listed: dict[str, None] = {}
+_missed: dict[str, None] = {}
 _variables: set[str] = set()
 _passed: set[str] = set()
 """Variables of one process alone that a list of all has told the name of: who asks for their values next may only be looking through."""
@@ -59,7 +62,8 @@ def note(spec: RunSpec) -> None:
     folders = (*own, sys.prefix, sys.base_prefix, os.environ.get("SPARK_HOME", ""))
     _apart[:] = [*THE_MACHINES, *(os.path.realpath(folder) + os.sep for folder in folders if folder)]
     referred = list(references.named(spec.args))
-    _noted.clear()
+    for paths in (_noted, _listed, _missed):
+        paths.clear()
     _noted.update(dict.fromkeys(name for kind, name in referred if kind == "file"))
     _passed.clear()
     _variables.clear()
@@ -72,15 +76,29 @@ def note(spec: RunSpec) -> None:
     _asked.update(natives.of(Path(spec.script).parent))
 
 
+def noted(files: Iterable[str], asked: Iterable[str]) -> None:
+    """Files that something has read for the script, and what it has asked, as if it had done so itself."""
+    _noted.update(dict.fromkeys(files))
+    _asked.update(asked)
+
+
 def stands(spark: Any, spec: RunSpec) -> Installed:
     """What the run stands on, with what its script has read so far: that is in the plan of the query that starts now."""
     return replace(installed.of(spark, Path(spec.script).parent), files=files(), variables=variables(), asked=asked())
 
 
 def files() -> dict[str, str]:
-    """Path of each that is still there -> what `Installed.files` has of it as of now."""
-    paths = sorted({os.path.realpath(path) for path in list(_noted)})
-    return {path: _bytes(path) for path in paths if not path.startswith(tuple(_apart)) and os.path.isfile(path)}
+    """Path -> what `Installed.files` has of it as of now: of each that is still there, of folders by what is in them, and of what was asked
+    for in vain."""
+    told = {path: _bytes(path) for path in _foreign(_noted) if os.path.isfile(path)}
+    told.update({path: names(os.listdir(path)) for path in _foreign(_listed) if os.path.isdir(path) and os.access(path, os.R_OK)})
+    return {**{path: "" for path in _foreign(_missed) if not os.path.exists(path)}, **told}
+
+
+def _foreign(paths: Iterable[str]) -> list[str]:
+    """Those that are neither of the version nor what the job writes itself."""
+    places = sorted({os.path.realpath(path) for path in list(paths)})
+    return [place for place in places if not f"{place}{os.sep}".startswith(tuple(_apart))]
 
 
 def variables() -> dict[str, str]:
@@ -112,13 +130,18 @@ def _in_sql(version: Path) -> Iterator[str]:
 
 def _hear(event: str, args: tuple[Any, ...]) -> None:
     """A hook of Python's (`sys.addaudithook`), which hears of all that is opened."""
-    if event in (CONNECT, PROGRAM, SHELL, FORK) and _is_by_script(SPARKS) and not _is_called_back():
+    if event in (CONNECT, PROGRAM, SHELL, FORK) and is_by_script(SPARKS) and not is_called_back():
         _asked.add(_elsewhere(event, args))
-    if event not in ("open", DATABASE) or not isinstance(args[0], str | bytes | os.PathLike):
+    if event in LISTS and isinstance(args[0] or ".", str | bytes | os.PathLike) and is_by_script(SPARKS) and not is_called_back():
+        _listed[_file(os.fsdecode(args[0] or "."))] = None
+    if event not in ("open", DATABASE, LIBRARY) or not isinstance(args[0], str | bytes | os.PathLike):
         return
-    is_read = not _is_called_back() if event == DATABASE else not _is_written(args[2])
-    if is_read and _is_by_script():
-        _noted[_file(os.fsdecode(args[0]))] = None
+    is_read = not _is_written(args[2]) if event == "open" else not is_called_back()
+    if is_read and is_by_script():
+        file = _file(os.fsdecode(args[0]))
+        _noted[file] = None
+        if event == "open" and not os.path.exists(file) and is_by_script(SPARKS) and not is_called_back():
+            _missed[file] = None
 
 
 def _is_written(flags: Any) -> bool:
@@ -149,12 +172,12 @@ def _listen(environ: Any) -> None:
         name = os.fsdecode(key) if isinstance(key, str | bytes) else ""
         if name in _passed:
             _passed.discard(name)
-        elif name and _is_by_script(SPARKS):
+        elif name and is_by_script(SPARKS):
             _variables.add(name)
         return value(self, key)
 
     def listed(self: Any) -> Iterator[Any]:
-        if not _is_by_script(SPARKS):
+        if not is_by_script(SPARKS):
             return names(self)  # type: ignore[no-any-return]
         _variables.update(read_variables.of_all(_outside))
         return map(passed, names(self))
@@ -171,16 +194,16 @@ def _follow(threads: type[threading.Thread]) -> None:
     start = threads.start
 
     def begun(self: threading.Thread) -> None:
-        if _is_by_script(SPARKS):
+        if is_by_script(SPARKS):
             for thread in [each for each in list(_threads) if each.ident and not each.is_alive()]:
                 _threads.pop(thread, None)
-            _threads[self] = self.daemon or _is_called_back()
+            _threads[self] = self.daemon or is_called_back()
         start(self)
 
     threads.start = begun  # type: ignore[method-assign]
 
 
-def _is_by_script(others: Sequence[str] = ()) -> bool:
+def is_by_script(others: Sequence[str] = ()) -> bool:
     """Whether the script's code asked last, before Python's imports, `others` and we did."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
@@ -193,7 +216,7 @@ def _is_by_script(others: Sequence[str] = ()) -> bool:
     return _thread() is not None
 
 
-def _is_called_back() -> bool:
+def is_called_back() -> bool:
     """Whether Spark asked for it, of a query that runs: a sink's function (`foreachBatch`), whose batches are in no plan."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and not frame.f_code.co_filename.startswith(tuple(_callers)):

@@ -12,7 +12,20 @@ from pipelines.domain.errors import STATUS_AND_EXIT_CODES, Conflict, Unsupported
 from pipelines.domain.plain_json import rebuilt
 from pipelines.domain.run_specs import SPEC_FILE, SPEC_FORMAT, RunSpec
 from pipelines.domain.runs import Exit
-from pipelines.driver import failures, intercept, jvm, lease, missing_paths, opened, outside, own_logging, secret_values, sql_script, submit
+from pipelines.driver import (
+    failures,
+    fetched,
+    intercept,
+    jvm,
+    lease,
+    missing_paths,
+    opened,
+    outside,
+    own_logging,
+    secret_values,
+    sql_script,
+    submit,
+)
 from pipelines.driver.beside import Beside
 from pipelines.driver.boundary import stop_at_boundary
 from pipelines.driver.connect import importing
@@ -92,6 +105,7 @@ class Conductor:
         importing.install(in_turn(self._queries.start_connected, turn))
         self._beside.start()
         opened.note(self._spec)
+        fetched.install()
         self._threads = ScriptThreads()
         error = self._script()
         self._stop.script_over()

@@ -15,7 +15,7 @@ from pipelines import __version__
 from pipelines.domain import doubts, dropping, errors, read_variables, verdicts
 from pipelines.domain.errors import Corrupt, Incompatible, NotFound, Refusal, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, content_id
-from pipelines.domain.installed import Installed, is_same, is_unread, other_answers, other_files, unread
+from pipelines.domain.installed import Installed, are_names, is_same, is_unread, names, other_answers, other_files, unread
 from pipelines.domain.runs import QUERIES_FILE
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.verdicts import Outcome, Verdict
@@ -176,7 +176,10 @@ def are_same(files: Mapping[str, str], variables: Mapping[str, str]) -> bool:
 
 
 def _now(path: str, noted: str) -> str:
-    """What would be noted of a file, as it was: its SHA-256, or what tells it without its bytes; empty where it cannot be read."""
+    """What would be noted of a file or a folder, as it was: its SHA-256, what tells it without its bytes, or the names in it; empty
+    where it cannot be read."""
+    if are_names(noted):
+        return names(os.listdir(path)) if os.path.isdir(path) and os.access(path, os.R_OK) else ""
     if not os.path.isfile(path):
         return ""
     if is_unread(noted):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.installed import is_same
+from pipelines.domain.installed import Installed, is_same, names, other_files
 from pipelines.domain.runtimes import Runtime
 from pipelines.driver import installed as driver
 from pipelines.driver.planning import origins
@@ -76,6 +76,20 @@ def test_a_module_of_elsewhere_is_noted_by_its_bytes_and_one_of_the_version_is_n
         name: noted[name] for name in noted if name.endswith("rates_elsewhere")
     }
     assert not origins.elsewhere("rates_version", str(tmp_path / "version"))
+
+
+def test_files_and_folders_that_are_others_are_told_by_what_was_asked_of_them() -> None:
+    then = Installed(
+        "3.11", "", files={"/a": "1", "/b": "1", "/c": "", "/d": "", "/e": names(["x"]), "/f": names(["x", "y"]), "/g": names([])}
+    )
+    now = {"/a": "2", "/d": "1", "/e": names(["x", "y"]), "/f": names(["y", "x"])}
+    assert list(other_files(then, now)) == [
+        "The script read /a, which is another now.",
+        "The script read /b, which is not there now.",
+        "The script looked for /d, which was not there, and is now.",
+        "The script looked into /e, in which there is something else now.",
+        "The script looked into /g, which is not there now.",
+    ]
 
 
 def test_what_a_package_requires_is_compared_with_it() -> None:

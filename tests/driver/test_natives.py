@@ -56,6 +56,8 @@ def connected(url):
         ("rules = duckdb.connect('secret.db').sql('SELECT 1').fetchall()", ["duckdb.connect"]),
         ("frame.where(f'v < {limits()}')\ndef limits(): return pd.read_parquet('limits')", ["pandas.read_parquet"]),
         ("threading.Thread(target=load).start()\ndef load(): duckdb.connect('a')", ["duckdb.connect"]),
+        ("import geoip2.database\ncountries = geoip2.database.Reader('a')", ["geoip2.database.Reader"]),
+        ("from tokenizers import Tokenizer\nwords = Tokenizer.from_file('a')", ["tokenizers.Tokenizer.from_file"]),
         ("def unused(): duckdb.connect('a')", ["duckdb.connect"]),
         ("def write(rows, batch): psycopg.connect('a')\nframe.writeStream.foreachBatch(write).start()", []),
         (

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.domain.installed import names
+
 ROOT = Path(__file__).parents[2]
 
 SCRIPT = """
-import configparser, json, os, sqlite3, sys, tempfile, threading
+import configparser, ctypes, json, os, sqlite3, sys, tempfile, threading
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
@@ -44,9 +46,16 @@ open("gone").close()
 Path("gone").unlink()
 for apart in ("output/own", "code/data.txt"):
     Path(apart).read_text()
+for name in ("never", "later", "output/never"):
+    try:
+        open(name)
+    except FileNotFoundError:
+        pass
+open("later", "w").close()
+os.listdir("rules"), list(Path("output").iterdir()), [path.name for path in Path("flags").glob("*.flag")]
 try:
-    open("never")
-except FileNotFoundError:
+    ctypes.CDLL("./rates.so")
+except OSError:
     pass
 os.chdir("/")
 """
@@ -71,17 +80,23 @@ print(json.dumps(opened.files()))
 
 def test_the_files_that_a_script_reads_are_noted_by_their_bytes(tmp_path: Path) -> None:
     by_threads = ("mapped", "pooled", "threaded", "within")
-    read = ("linked", *by_threads, "more rates.db", "rates.csv", "rates.db", "raw", "rules.json", "settings.ini")
+    read = ("later", "linked", *by_threads, "more rates.db", "rates.csv", "rates.db", "rates.so", "raw", "rules.json", "settings.ini")
     for name in (*read, "password", "gone", "ours", "output/own", "code/data.txt", "code/beside.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text({"rules.json": "{}", "settings.ini": "[a]", "code/beside.py": ""}.get(name, name))
         (tmp_path / name).chmod(0o644)
+    (tmp_path / "later").unlink()
+    for name in ("rules/b", "rules/a", "flags/on.flag"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
     (password := tmp_path / "password").chmod(0o600)
     (tmp_path / "link").symlink_to(tmp_path / "linked")
     (tmp_path / "code" / "job.py").write_text(SCRIPT)
     told = subprocess.run([sys.executable, "-c", NOTING, tmp_path], capture_output=True, text=True, check=True).stdout
     noted = {path: digest for path, digest in json.loads(told).items() if path.startswith(f"{tmp_path}/")}
     assert noted.pop(str(password)) == f"8 bytes of {password.stat().st_ctime_ns}", "no hash of a password"
+    assert noted.pop(str(tmp_path / "never")) == "", "it may be there another day"
+    assert [noted.pop(str(tmp_path / name)) for name in ("rules", "flags")] == [names(["a", "b"]), names(["on.flag"])]
     assert noted == {str(tmp_path / name): hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() for name in read}
 
 

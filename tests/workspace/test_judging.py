@@ -260,9 +260,13 @@ def test_what_a_version_has_beside_its_script_is_doubted() -> None:
         ("spark.executor.defaultJavaOptions", "-Xss4m -javaagent:/a.jar=x", "-Xss4m -javaagent:/a.jar=x"),
         ("spark.driver.userClassPathFirst", "false", "true"),
         ("spark.hadoop.mapreduce.input.linerecordreader.line.maxlength", "100", "200"),
+        ("spark.mongodb.read.connection.uri", "mongodb://a", "mongodb://b"),
+        ("spark.es.nodes", "", "b"),
     ):
         both = [version("a.py", code, conf={key: value}, outside={"/lib/b.jar": "1"}) for code, value in (("x", was), ("y", now))]
         assert len(list(doubts.of(*both))) == 1, (key, was, now)
+    for key in ("spark.executor.memory", "spark.task.cpus", "spark.app.name", "spark.sql.shuffle.partitions", "spark.eventLog.enabled"):
+        assert not list(doubts.of(version("a.py", "x", conf={key: "1"}), version("a.py", "y", conf={key: "2"}))), key
     noted = [version("a.py", "x", conf={"spark.driver.extraClassPath": "/a.jar"}, outside={"/a.jar": digest}) for digest in "12"]
     assert list(doubts.of(*noted)) == ["spark.driver.extraClassPath names /a.jar, whose bytes are others."]
     same = version("a.py", "x", conf={"spark.driver.extraClassPath": "/a.jar:{code}/b.jar", "spark.driver.extraJavaOptions": "-Xss4m"})

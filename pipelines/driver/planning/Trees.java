@@ -12,8 +12,10 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.api.python.PythonFunction;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.Rand;
 import org.apache.spark.sql.catalyst.expressions.Randn;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.plans.QueryPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
@@ -35,6 +37,7 @@ public final class Trees {
   private static final String SPARK = "org.apache.spark.";
   private static final Set PLACES = words("stateInfo nodeId runId queryId checkpoint tag nonInheritableMetadataKeys qualifier origin");
   private static final Set NUMBERS = words("numPartitions numShufflePartitions advisoryPartitionSize batchTimestampMs");
+  private static final Set ROWS = words("rows data");
   private static final Set LOGICAL = words("StreamingRelation StreamingRelationV2");
   private static final String RELATION = "StreamingRelationExec";
   private static final String OBSERVING = "CollectMetricsExec";
@@ -98,6 +101,8 @@ public final class Trees {
       open("files").append(',');
       writeTexts(((InMemoryFileIndex) value).rootPaths());
       out.append(',').append(newest((InMemoryFileIndex) value)).append(']');
+    } else if (value instanceof UnsafeRow) {
+      tell("bytes", Base64.getEncoder().encodeToString(((UnsafeRow) value).getBytes()));
     } else if (name.equals("java.util.UUID")) {
       open("uuid").append(']');
     } else if (name.endsWith("$") && (name.startsWith(SPARK) || name.startsWith("scala."))) {
@@ -148,14 +153,21 @@ public final class Trees {
         isFirst = false;
         quote(label);
         out.append(',');
-        write(arguments.productElement(at));
+        if (ROWS.contains(label) && arguments.productElement(at) instanceof scala.collection.Iterable) {
+          writeRows((IterableOnce) arguments.productElement(at));
+        } else {
+          write(arguments.productElement(at));
+        }
         out.append(']');
       }
     }
     out.append(']');
   }
 
-  /** Beside places and numbers: what `writeColumns` says of a leaf, a variable's value of the moment, a seed that Spark has drawn. */
+  /**
+   * Beside places and numbers: what `writeColumns` says of a leaf, a variable's value of the moment, and seeds, as Spark draws another for each
+   * batch (IncrementalExecution.optimizedPlan).
+   */
   private static boolean isLeftOut(TreeNode node, String shortName, String label) {
     if (PLACES.contains(label) || NUMBERS.contains(label)) {
       return true;
@@ -166,11 +178,8 @@ public final class Trees {
     if (label.equals("value") && shortName.equals("NamedLambdaVariable")) {
       return true;
     }
-    return label.equals("randomSeed") || (label.equals("child") && isDrawn(node));
-  }
-
-  private static boolean isDrawn(TreeNode node) {
-    return (node instanceof Rand && ((Rand) node).hideSeed()) || (node instanceof Randn && ((Randn) node).hideSeed());
+    return label.equals("randomSeed") || label.equals("seedExpression")
+        || (label.equals("child") && (node instanceof Rand || node instanceof Randn));
   }
 
   /** The arguments of a second list, without qualifiers and other words about names: the ids and the metadata are what counts. */
@@ -230,6 +239,32 @@ public final class Trees {
     for (int at = 0; at < product.productArity(); at++) {
       out.append(at == 0 ? "" : ",");
       write(product.productElement(at));
+    }
+    out.append("]]");
+  }
+
+  /** Rows that the code says. */
+  private void writeRows(IterableOnce rows) {
+    open("many").append(",[");
+    for (Iterator each = rows.iterator(); each.hasNext(); ) {
+      Object row = each.next();
+      if (row instanceof GenericInternalRow) {
+        writeRow((GenericInternalRow) row);
+      } else {
+        write(row);
+      }
+      out.append(each.hasNext() ? "," : "");
+    }
+    out.append("]]");
+  }
+
+  /** A row of values, each by its own class. */
+  private void writeRow(GenericInternalRow row) {
+    open("many").append(",[");
+    Object[] values = (Object[]) row.values();
+    for (int at = 0; at < values.length; at++) {
+      out.append(at == 0 ? "" : ",");
+      write(values[at]);
     }
     out.append("]]");
   }

@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from pipelines.domain import doubts
+from pipelines.domain.references import HADOOP
 from pipelines.domain.run_specs import RunSpec
 from pipelines.driver import secret_values
+from pipelines.driver.planning import hadoop_conf
 
 
 @contextmanager
@@ -30,6 +33,7 @@ def alone(spec: RunSpec, told: set[str]) -> Iterator[None]:
         os.environ.update(environment)
         _forget_modules(Path(spec.script).parent)
         _forget_tables(spec.warehouse)
+        hadoop_conf.take_back()
         _forget_sessions()
 
 
@@ -80,13 +84,18 @@ def _configure(spec: RunSpec, told: set[str]) -> None:
     if context is None:
         return
     conf = context._jsc.sc().conf()
-    started = {key: value for key, value in _sql_confs(context._jvm.org.apache.spark.SparkConf(True)).items() if key not in told}
-    for key in _sql_confs(conf).keys() - spec.conf.keys():
+    started = {key: value for key, value in _confs_of_code(context._jvm.org.apache.spark.SparkConf(True)).items() if key not in told}
+    for key in _confs_of_code(conf).keys() - spec.conf.keys():
         conf.remove(key)
     for key, value in {**started, **secret_values.confs(spec.conf)}.items():
         conf.set(key, value)
         context._conf.set(key, value)
 
 
-def _sql_confs(conf: Any) -> dict[str, str]:
-    return {str(pair._1()): str(pair._2()) for pair in conf.getAll() if str(pair._1()).startswith("spark.sql.")}
+def _confs_of_code(conf: Any) -> dict[str, str]:
+    return {str(pair._1()): str(pair._2()) for pair in conf.getAll() if _is_of_code(str(pair._1()))}
+
+
+def _is_of_code(key: str) -> bool:
+    """Whether code may set a conf so that it holds for its queries alone."""
+    return key.startswith(("spark.sql.", HADOOP)) or doubts.is_connectors(key)

@@ -34,6 +34,10 @@ class Arguments:
         """Somebody has got the function itself, and may call it as he likes."""
         self._reached.add(id(function))
 
+    def is_reached(self, function: object) -> bool:
+        """Whether somebody has got it himself; only known once all is read."""
+        return id(function) in self._reached
+
     def give(self) -> None:
         """Spark gives some by their names."""
         self._are_given = True

@@ -14,11 +14,13 @@ from typing import Any
 
 OF_THE_CLASS = {"__module__", "__doc__", "__dict__", "__weakref__", "__qualname__", "__firstlineno__", "__static_attributes__"}
 OF_THE_CLASS |= {"__annotations__", "__abstractmethods__", "_abc_impl", "__parameters__", "__slotnames__", "__orig_bases__"}
-OF_THE_CLASS |= {"__dataclass_fields__", "__dataclass_params__", "__match_args__"}
+OF_THE_CLASS |= {"__dataclass_fields__", "__dataclass_params__"}
 OF_THE_MODULE = {"__name__", "__doc__", "__package__", "__loader__", "__spec__", "__path__", "__file__", "__cached__", "__builtins__"}
 OF_THE_MODULE |= {"__annotations__", "__annotate__", "__conditional_annotations__", "__warningregistry__"}
 """What Python itself notes of a class, and of a module."""
 HAS_DOCSTRING = int(getattr(inspect, "CO_HAS_DOCSTRING", 0))
+MAKES_TEXT, FORMATS = {"str", "repr", "ascii", "format", "print"}, ("FORMAT_", "CONVERT_VALUE")
+"""Names of functions that make texts of things, and how Python's steps begin that do."""
 SEES_LOCALS = {"locals", "vars", "dir", "eval", "exec"}
 """Names of functions that show what the local variables of their caller are called."""
 
@@ -66,6 +68,14 @@ def variables(code: types.CodeType) -> list[list[str]]:
     return [list(code.co_varnames[:arguments] if hides_locals(code) else code.co_varnames), list(code.co_freevars), list(code.co_cellvars)]
 
 
+def shows_class(code: types.CodeType) -> bool:
+    """Whether `code` may make a text of a thing's class, which has its name."""
+    steps = [(step.opname, step.argval) for step in dis.get_instructions(code)]
+    asks = ("LOAD_GLOBAL", "type") in steps or ("LOAD_ATTR", "__class__") in steps
+    makes = MAKES_TEXT.intersection(code.co_names) or any(name.startswith(FORMATS) for name, _ in steps)
+    return bool(asks and makes) or any(shows_class(part) for part in code.co_consts if isinstance(part, types.CodeType))
+
+
 def hides_locals(code: types.CodeType) -> bool:
     """Whether nothing can ask what its local variables and arguments are called."""
     return bool(code.co_flags & inspect.CO_OPTIMIZED) and not SEES_LOCALS.intersection(code.co_names)
@@ -92,7 +102,13 @@ def slots(kind: type) -> Iterator[str]:
         there = vars(base).get("__slots__", ())
         for slot in (there,) if isinstance(there, str) else there:
             if slot not in ("__dict__", "__weakref__"):
-                yield slot
+                yield _mangled(slot, base.__name__.lstrip("_"))
+
+
+def _mangled(name: str, owner: str) -> str:
+    """As Python calls a private name of the class `owner` (`_Price__rate`)."""
+    is_private = name.startswith("__") and not name.endswith("__") and owner
+    return f"_{owner}{name}" if is_private else name
 
 
 def shows_name(kind: type) -> bool:

@@ -4,6 +4,7 @@ of its own into a package, and that holds for all that runs in the same process.
 from __future__ import annotations
 
 import ast
+import builtins
 import dis
 import functools
 import inspect
@@ -175,18 +176,25 @@ def _held_by(expression: ast.expr, scope: dict[str, Any]) -> Any:
 
 
 def _has_acting_call(value: ast.expr | None, scope: dict[str, Any]) -> bool:
-    """Whether something is called that may do more than answer: a function or a constructor of the user's, or what is named like that."""
+    """Whether something is called that may do more than answer: a function or a constructor of the user's, what is named like that, or what
+    a table has."""
     calls = [node.func for node in ast.walk(value) if isinstance(node, ast.Call)] if value is not None else []
+    if any(isinstance(call, ast.Subscript) and not isinstance(_called(call, scope), type) for call in calls):
+        return True
     return any(_is_own(_called(call, scope)) or ACTS.fullmatch(ast.unparse(call).rpartition(".")[2]) for call in calls)
 
 
 def _called(expression: ast.expr, scope: dict[str, Any]) -> Any:
-    """What a name or an attribute stands for; None where that is only known when it is asked for."""
+    """What a name or an attribute stands for; of an object that is made there, its class. None where that is only known when it is asked
+    for."""
     match expression:
         case ast.Name(name):
-            return scope.get(name)
+            return scope.get(name, getattr(builtins, name, None))
         case ast.Attribute(owner, name):
             return inspect.getattr_static(_called(owner, scope), name, None)
+        case ast.Call(function) | ast.Subscript(function):
+            made = _called(function, scope)
+            return made if isinstance(made, type) else None
     return None
 
 

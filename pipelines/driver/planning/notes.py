@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import types
 from typing import Any
 
 from pipelines.driver.planning import origins, outside, readers
@@ -30,6 +31,8 @@ class Notes:
         origin = origins.of_module(module)
         if top in outside.CHANCE:
             self.varies[f"Python's {module}"] = None
+        elif module.endswith(outside.RANDOM):
+            self.varies[module] = None
         if origin is Origin.STANDARD and outside.reaches(module):
             self._gap("", f"it uses Python's {module}, which reaches outside of the code")
         if origin is Origin.INSTALLED and top in outside.SERVICES:
@@ -51,6 +54,10 @@ class Notes:
         """Notes what code that uses `names` calls of `things` to read what is not in the code."""
         for name in readers.of(names, things):
             self._gap(path, f"it uses {name}, {outside.UNPROVED}")
+        for thing in things:
+            part = vars(thing).get("random") if isinstance(thing, types.ModuleType) and "random" in names else None
+            if isinstance(part, types.ModuleType):
+                self.varies[part.__name__] = None
 
     def _names_file(self, thing: Any, path: str) -> None:
         """Notes a text or a path that is the name of a file, whatever reads it. A folder of the side's own is none: its code is compared

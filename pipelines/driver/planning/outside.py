@@ -9,6 +9,7 @@ from pathlib import PurePath
 from pipelines.domain.files import is_module
 
 NAMES = {"eval", "exec", "open", "__import__", "environ", "getenv", "urlopen", "SparkFiles", "getLocalProperty", "read_text", "read_bytes"}
+NAMES |= {"__orig_bases__", "__parameters__", "__abstractmethods__", "__dataclass_params__", "__static_attributes__", "__module__"}
 NAMES |= {"globals", "vars", "__dict__", "__globals__", "__code__", "__doc__", "__annotations__", "__dataclass_fields__", "__subclasses__"}
 """Those after `read_bytes` show of code what is no part of its form, or show it in an order that is none."""
 PURE = re.compile(
@@ -27,6 +28,8 @@ PURE_PARTS = {"urllib", "urllib.parse"}
 SERVICES = {"aiohttp", "boto3", "botocore", "grpc", "httplib2", "httpx", "pymongo", "redis", "requests", "urllib3"}
 """Packages whose answers are those of a service."""
 CHANCE = {"random", "secrets", "uuid", "time"}
+RANDOM = ".random"
+"""Ends the name of a package's module that draws numbers (`numpy.random`)."""
 CLOCK = {"now", "today", "utcnow"}
 UNPROVED = "which may read a file, ask a service or look into other code: that it answers as before cannot be proved"
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pipelines.domain import doubts
 from pipelines.domain.ids import QueryName, folder_of
 from pipelines.domain.operators import JOIN
 from pipelines.domain.plannings import CONTRACT, Failure, PlannedOperator, PlannedQuery, QueryCheckpoint
@@ -14,7 +15,7 @@ from pipelines.domain.run_specs import RunSpec
 from pipelines.domain.texts import first_line
 from pipelines.driver import failures, queries, query_names, secret_values, varying
 from pipelines.driver.intercept import Asked, Launch
-from pipelines.driver.planning import aggregates, deduplications, facts, joins, origins, sources, trees, trial
+from pipelines.driver.planning import aggregates, deduplications, facts, hadoop_conf, joins, origins, sources, trees, trial
 from pipelines.driver.planning.doors import Doors
 from pipelines.driver.planning.forms import BY_POSITION, Form, items
 from pipelines.driver.planning.functions import digest
@@ -23,6 +24,8 @@ from pipelines.driver.planning.sources import Source
 from pipelines.driver.query_names import GivenNames
 
 SQL = "spark.sql."
+HADOOPS = "hadoopConfiguration."
+"""Begins what a conf of Hadoop's own is called here."""
 FIRST_OF_COLUMNS = 200
 """From here on kinds of Python functions (PythonEvalType) get columns of pandas or Arrow."""
 OF_ROWS = {213, 214}
@@ -95,7 +98,9 @@ class Planner:
         folder = self._folder / CONTRACT / folder_of(name)
         analyzed = frame._jdf.queryExecution().analyzed()
         _, confs = trees.of(spark._jvm).read(spark._jsparkSession.conf().getAll())
-        conf = {key: secret_values.told_apart(value) for key, value in confs if key.startswith(SQL)}
+        set_here = {key: value for key, value in confs if key.startswith(SQL) or (doubts.is_read(key) and key not in self._spec.conf)}
+        set_here |= {f"{HADOOPS}{key}": value for key, value in hadoop_conf.changed().items()}
+        conf = {key: secret_values.told_apart(value) for key, value in set_here.items()}
         conf.update({key: value for key, value in referring(self._spec.conf).items() if key in conf})
         query = PlannedQuery(
             name, (), tuple(source.planned for source in read), frame.schema.simpleString(), varying.of_plan(analyzed), conf
@@ -104,7 +109,9 @@ class Planner:
         if failure is not None:
             return _with(query, failure=failure)
         operators, varies = _operators(opened, plan, analyzed, read, self._own)
-        query = _with(query, operators=operators, varies=tuple(dict.fromkeys((*query.varies, *varies))))
+        whole = Form(opened.jvm, {source.columns: source.form for source in read}, False, self._own)
+        whole.of(plan)
+        query = _with(query, operators=operators, varies=tuple(dict.fromkeys((*query.varies, *varies, *whole.reading.varies))))
         if point is None or not self._checks:
             return self._taken_apart(query, spark, opened, plan, analyzed, read)
         copy = Path(point.checkpoint)

@@ -19,6 +19,7 @@ PARSES = {"parse", "iterparse"}
 OF_XML = ("xml", "lxml")
 """Packages whose `parse` takes a file; of others it takes a text."""
 SHOWS = {("sys", "modules"), ("sys", "argv"), ("sys", "_getframe"), ("dataclasses", "fields"), ("typing", "get_type_hints")}
+SHOWS |= {("types", "get_original_bases")}
 """What shows the interpreter's state, or of code what is no part of its form: of fields and annotations the types and notes."""
 FOREIGN = (Origin.STANDARD, Origin.INSTALLED)
 

@@ -18,9 +18,23 @@ from typing import Any
 from pipelines.domain.plain_json import rebuilt
 from pipelines.domain.plannings import NEW, RESULT_FILE, TASK_FILE, Failure, Planned, Planning, PlanTask
 from pipelines.domain.run_specs import RunSpec
-from pipelines.driver import failures, installed, intercept, opened, outside, records, rehearsal, run, secret_values, sql_script, submit
+from pipelines.driver import (
+    failures,
+    fetched,
+    installed,
+    intercept,
+    opened,
+    outside,
+    records,
+    rehearsal,
+    run,
+    secret_values,
+    sql_script,
+    submit,
+)
 from pipelines.driver.connect import importing
 from pipelines.driver.intercept import Asked, Launch
+from pipelines.driver.planning import hadoop_conf
 from pipelines.driver.planning.alone import alone
 from pipelines.driver.planning.planner import Planner, Unknown
 from pipelines.driver.planning.uses import Uses
@@ -108,6 +122,7 @@ class Stage:
 
         def begun(session: Any, *args: Any, **kwargs: Any) -> None:
             begin(session, *args, **kwargs)
+            hadoop_conf.note()
             session.sparkContext.environment[PYTHONPATH] = self._spec.code if self._spec else ""
 
         SparkSession.__init__ = begun
@@ -132,6 +147,7 @@ class Stage:
         self._spec, self._planner, self._threads, self._raised = spec, planner, ScriptThreads(), None
         with alone(spec, self._told), Uses(Path(spec.script).parent) as uses:
             opened.note(spec)
+            fetched.install()
             failure = self._played(spec) or self._thread_failure(spec, planner)
             files = {**uses.files(), **opened.files()}
             return Planned(tuple(planner.planned), failure, uses.packages(), files, opened.variables(), opened.asked())

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import builtins
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pipelines.driver import installed
-from pipelines.driver.planning import origins
+from pipelines.driver.planning import fresh, origins
 from pipelines.driver.planning.origins import Origin
 
 
@@ -19,8 +20,10 @@ class Uses:
         self._version = version
         self._names: set[str] = set()
         self._import = builtins.__import__
+        self._within = threading.local()
 
     def __enter__(self) -> Uses:
+        fresh.forget()
         builtins.__import__ = self._noted
         return self
 
@@ -37,7 +40,13 @@ class Uses:
     ) -> Any:
         if level == 0 and installed.is_users(str((globals or {}).get("__file__") or "")):
             self._names.add(name.partition(".")[0])
-        return self._import(name, globals, locals, fromlist or (), level)
+        self._within.depth = getattr(self._within, "depth", 0) + 1
+        try:
+            return self._import(name, globals, locals, fromlist or (), level)
+        finally:
+            self._within.depth -= 1
+            if not self._within.depth:
+                fresh.note()
 
     def packages(self) -> dict[str, str]:
         """As `Installed.packages`: the installed packages that were imported with what they require, and the modules of elsewhere."""

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
+import types
+import typing
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
@@ -22,7 +26,31 @@ MOMENTS = (datetime, time)
 """Those whose `repr` does, but for their time zone."""
 OF_NUMBERS = "biufcSUmM"
 """Kinds of numpy's types whose bytes are the value (`dtype.kind`)."""
-CONTAINERS = (list, tuple, dict, set, frozenset, str, bytes, int, float)
+NUMBERS = (bool, int, float)
+"""Those whose sets have an order that is the same in every process."""
+CONTENTS: Mapping[type, Callable[[Any], Any]] = {
+    list: list.copy,
+    tuple: lambda thing: tuple.__getitem__(thing, slice(None)),
+    dict: lambda thing: dict(dict.items(thing)),
+    set: lambda thing: set(set.__iter__(thing)),
+    frozenset: lambda thing: frozenset(frozenset.__iter__(thing)),
+    str: str.__str__,
+    bytes: lambda thing: bytes.__getitem__(thing, slice(None)),
+    int: int.__int__,
+    float: float.__float__,
+}
+"""Class of Python's -> what an object of a subclass holds, whatever that subclass says of it (`__str__`, `__iter__`)."""
+CONTAINERS = tuple(CONTENTS)
+PARTS: Mapping[type, tuple[str, ...]] = {
+    property: ("fget", "fset", "fdel"),
+    functools.partial: ("func", "args", "keywords"),
+    functools.partialmethod: ("func", "args", "keywords"),
+    functools.cached_property: ("func",),
+    functools.singledispatchmethod: ("func", "dispatcher"),
+}
+"""Class that makes something of functions -> the fields of its objects that say all of them."""
+DISPATCH: Any = functools.singledispatch(repr)
+"""One of the functions that this makes, which have one code."""
 BASES = (object, *CONTAINERS)
 WITHOUT_FIELDS = ("abc", "typing", "collections.abc", "dataclasses")
 RECREATED = {
@@ -59,6 +87,27 @@ def recreated(thing: Any) -> list[Any] | None:
         return None
     _, arguments, *rest = thing.__reduce_ex__(4)
     return [arguments, *(part if part is None or type(part) in CONTAINERS else list(part) for part in rest)]
+
+
+def generic(thing: Any) -> list[Any] | None:
+    """Of what annotations are made of beside classes: what it is of, and its arguments (`list[int]`); None of any other value."""
+    if type(thing).__module__ not in ("types", "typing"):
+        return None
+    if isinstance(thing, typing.TypeVar):
+        return [thing.__name__, thing.__bound__, *thing.__constraints__]
+    if isinstance(thing, typing.NewType):
+        return [thing.__name__, thing.__supertype__]
+    if isinstance(thing, typing.ForwardRef):
+        return [thing.__forward_arg__]
+    origin = typing.get_origin(thing)
+    if origin is None:
+        return [repr(thing)] if isinstance(thing, typing._SpecialForm) else None
+    return [origin, *typing.get_args(thing)]
+
+
+def dispatches(function: types.FunctionType) -> dict[type, Any] | None:
+    """Class -> function of one that looks at its argument's class (`functools.singledispatch`); None of any other function."""
+    return dict(vars(function)["registry"]) if function.__code__ is DISPATCH.__code__ else None
 
 
 def whole(thing: Any) -> list[Any] | None:

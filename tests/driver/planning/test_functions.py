@@ -36,9 +36,9 @@ def f(x):
 
 def read(code: str, name: str = "f") -> tuple[str, Reading]:
     scope: dict[str, Any] = {"__name__": "__main__"}
-    exec(compile(code, "script.py", "exec"), scope)
+    exec(compile(code, "script.py", "exec", dont_inherit=True), scope)
     reading = Reading()
-    return digest(reading.form(scope[name], "")), reading
+    return digest(reading.settled(reading.form(scope[name], ""))), reading
 
 
 @pytest.mark.parametrize(
@@ -119,10 +119,39 @@ def test_names_of_local_variables_docstrings_and_annotations_are_no_part_of_a_fu
             "HOURS = 2",
         ),
         ("import numpy\nS = numpy.int64(2)", "x * S", "(2)", "(3)"),
+        ("class P:\n    __slots__ = ('__rate',)\n    def __init__(self, r): self.__rate = r\np = P(2)", "p", "P(2)", "P(3)"),
+        ("class S(str):\n    def __str__(self): return '***'\nT = S('a')", "T[0]", "S('a')", "S('b')"),
+        ("class R(int):\n    def __int__(self): return 0\nM = R(2)", "x * M", "R(2)", "R(3)"),
+        ("class R(float):\n    def __float__(self): return 0.0\nM = R(2)", "x * M", "R(2)", "R(3)"),
+        ("class B(bytes):\n    def __bytes__(self): return b''\nT = B(b'a')", "T[0]", "b'a'", "b'b'"),
+        ("class L(list):\n    def __iter__(self): return iter(())\nT = L([2])", "T[0]", "[2]", "[3]"),
+        ("class D(dict):\n    def keys(self): return ()\nT = D(a=2)", "T['a']", "a=2", "a=3"),
+        ("class P:\n    __match_args__ = ('a', 'b')", "P()", "('a', 'b')", "('b', 'a')"),
+        ("class A:\n    pass\na = A()", "str(type(a))", "class A:\n    pass\na = A()", "class B:\n    pass\na = B()"),
+        ("class A:\n    pass\na = A()", "f'{a.__class__}'", "class A:\n    pass\na = A()", "class B:\n    pass\na = B()"),
+        ("class B(typing.Generic[T]): pass\nclass C(B[int]): pass", "C.__orig_bases__[0]", "B[int]", "B[float]"),
+        ("class A:\n    KIND = list[int]", "A.KIND", "list[int]", "list[float]"),
+        ("class A:\n    KIND = typing.Optional[int]", "A.KIND", "[int]", "[float]"),
+        ("import functools\nclass A:\n    @functools.cached_property\n    def of(self): return 1", "A().of", "return 1", "return 2"),
+        (
+            "import functools\n@functools.singledispatch\ndef g(x): return 1\n@g.register\ndef _(x: int): return 2",
+            "g(x)",
+            "x: int",
+            "x: str",
+        ),
+        ("import functools\n@functools.singledispatch\ndef g(x): return 1\n@g.register\ndef _(x: int): return 2", "g(x)", "urn 2", "urn 3"),
+        (
+            "import functools\nclass A:\n    @functools.singledispatchmethod\n    def of(self, x): return 1\n"
+            "    @of.register\n    def _(self, x: int): return 2",
+            "A().of(x)",
+            "x: int",
+            "x: str",
+        ),
+        ("NUMBERS = {8, 0}", "list(NUMBERS)[0]", "{8, 0}", "{0, 8}"),
     ],
 )
 def test_an_object_is_seen_with_all_that_its_class_makes_of_it(head: str, body: str, was: str, now: str) -> None:
-    code = f"{head}\ndef f(x):\n    return {body}\n"
+    code = f"import typing\nT = typing.TypeVar('T')\n{head}\ndef f(x):\n    return {body}\n"
     (before, reading), (commented, _), (after, _) = (read(text) for text in (code, f"# a comment\n\n{code}", code.replace(was, now)))
     assert was in code and before == commented and (before != after or reading.gaps)
 
@@ -141,6 +170,7 @@ def test_an_object_is_seen_with_all_that_its_class_makes_of_it(head: str, body: 
         ("functools.lru_cache(helper)", "functools.lru_cache(len)"),
         ("collections.namedtuple('P', 'a b')(1, 2)", "collections.namedtuple('P', 'b a')(1, 2)"),
         ("P()", "P([1])"),
+        ("functools.partialmethod(helper, 1)", "functools.partialmethod(helper, 2)"),
     ],
 )
 def test_objects_of_pythons_own_classes_are_compared_whole(made: str, other: str) -> None:
@@ -149,6 +179,50 @@ def test_objects_of_pythons_own_classes_are_compared_whole(made: str, other: str
     code = f"{head}M = {made}\ndef f(x):\n    return M\n"
     (before, reading), (again, _), (after, _) = (read(text) for text in (code, code, code.replace(made, other)))
     assert before == again != after and not reading.gaps, reading.gaps
+
+
+GIVEN = """
+import dataclasses, typing
+import json, pydantic
+@dataclasses.dataclass
+class Item:
+    rate: int
+    name: str = dataclasses.field(default="", metadata={"in": "a"})
+@dataclasses.dataclass(repr=False)
+class Order:
+    items: list[Item]
+class Kind(typing.Generic[typing.TypeVar("T")]):
+    pass
+class Of(Kind[bytes]):
+    pass
+def total(rows: tuple):
+    return 1
+MADE = (Order, Of, total)
+def f(x: complex):
+    return pydantic.TypeAdapter(MADE)
+"""
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "counts"),
+    [
+        ("rate: int", "rate: float", True),
+        ('{"in": "a"}', '{"in": "b"}', True),
+        ("Kind[bytes]", "Kind[str]", True),
+        ("rows: tuple", "rows: list", True),
+        ("total", "totals", True),
+        ("Order", "Orders", True),
+        ("f(x: complex):", "f(x: complex):\n    'A text.'", False),
+        ("\ndef f(", "\ndef g(x): return 1\ndef f(", False),
+    ],
+)
+def test_annotations_and_names_are_a_part_of_what_a_package_gets(was: str, now: str, counts: bool) -> None:
+    """A validator converts by annotations, and pandas calls columns as functions are called."""
+    for asked, is_asked in (("pydantic.TypeAdapter", True), ("json.dumps", False)):
+        code = GIVEN.replace("pydantic.TypeAdapter", asked)
+        (before, reading), (after, _) = read(code), read(code.replace(was, now))
+        assert was in code and (before != after) == (counts and is_asked), asked
+        assert not reading.gaps and bool(reading.packages) == is_asked
 
 
 HELPED = "from shop.helper import g\ndef f(x):\n    return g(x)\n"
@@ -197,7 +271,13 @@ def seven():
     decimal.getcontext().prec = 19
 class Made:
     adjust = staticmethod(seven)
+    def again(self):
+        decimal.getcontext().Emax = 21
 NOTHING = Made.adjust()
+STILL = Made().again()
+BY = {"least": lambda: setattr(decimal.getcontext(), "Emin", -22)}
+KINDS = dict[str, int]()
+LEAST = BY["least"]()
 def default(x=seven()):
     return x
 with decimal.localcontext(decimal.Context(prec=20)):
@@ -250,6 +330,9 @@ def other():
         ("told", "rate - 18", "rate + 18", False),
         ("told", "prec = 19", "prec = 9", True),
         ("told", "x=seven()", "x=7", True),
+        ("told", "Emax = 21", "Emax = 23", True),
+        ("told", '"Emin", -22', '"Emin", -24', True),
+        ("told", "dict[str, int]", "dict[str, bool]", False),
         ("helper", "append('a')", "append('b')", False),
         ("settings", "'A text.'", "'Another text.'", False),
     ],
@@ -322,6 +405,8 @@ def test_arrays_are_compared_by_their_bytes() -> None:
 def test_the_clock_and_chance_are_named() -> None:
     _, reading = read(CODE.replace("len(LIMITS)", "random.random() + datetime.datetime.now().hour"))
     assert list(reading.varies) == ["Python's random", "now() in f"]
+    _, reading = read(CODE.replace("len(LIMITS)", "numpy.random.rand()"))
+    assert "numpy.random" in reading.varies
 
 
 SHOP = {

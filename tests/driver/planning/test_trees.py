@@ -101,6 +101,21 @@ def test_of_files_that_a_batch_reads_it_is_told_when_they_changed(spark: Any, tm
     assert newest((folder, 8)) == 8000 and newest((tmp_path, 9)) == 9000
 
 
+def test_rows_that_the_code_says_are_told_whole_and_seeds_are_not(spark: Any) -> None:
+    def form(query: str, of: str = "optimizedPlan") -> Any:
+        taken = Form(spark._jvm, {}, False)
+        told = taken.of(getattr(spark.sql(query)._jdf.queryExecution(), of)())
+        assert not taken.reading.gaps, taken.reading.gaps
+        return told
+
+    rows = "SELECT * FROM VALUES ('a', 1, 2.5D), ('b', {}, NULL) AS t(k, r, d)"
+    for of in ("analyzed", "executedPlan"):
+        assert form(rows.format(3), of) == form(rows.format(3), of) != form(rows.format(4), of)
+    assert (
+        form("SELECT rand(5) + id FROM range(3)") == form("SELECT rand(6) + id FROM range(3)") != form("SELECT randn(6) + id FROM range(3)")
+    )
+
+
 def test_folders_of_a_sides_own_are_called_alike(spark: Any, tmp_path: Path) -> None:
     def form(output: Path, own: Path) -> Any:
         (output / "rows").mkdir(parents=True, exist_ok=True)

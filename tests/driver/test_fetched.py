@@ -1,0 +1,66 @@
+"""What the rows come from that a script fetches to make its queries of is noted: files by their bytes, all else by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.driver import fetched, opened
+
+
+class Frames:
+    """A frame as PySpark has it: each answer with rows is one of few methods'."""
+
+    def collect(self) -> list[int]:
+        return [1]
+
+    def first(self) -> int:
+        return self.collect()[0]
+
+    def isEmpty(self) -> bool:
+        raise ValueError
+
+    def schema(self) -> str:
+        return "v int"
+
+
+def test_each_frame_is_noted_that_the_script_fetches_rows_of() -> None:
+    told: list[Any] = []
+    for _ in range(2):
+        fetched.listen(Frames, told.append)
+    frame = Frames()
+    assert frame.schema() == "v int" and not told
+    assert frame.first() == 1 and told == [frame]
+    with pytest.raises(ValueError):
+        frame.isEmpty()
+    assert told == [frame], "of what failed there are no rows"
+
+
+@pytest.mark.spark
+def test_rows_come_from_files_from_the_code_or_from_elsewhere(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    noted: list[str] = []
+    asked: list[str] = []
+
+    def note(files: Iterable[str], others: Iterable[str]) -> None:
+        noted.extend(files)
+        asked.extend(others)
+
+    monkeypatch.setattr(opened, "noted", note)
+    (tmp_path / "a b.csv").write_text("a,1\n")
+    rates = spark.read.schema("k string, r int").csv(str(tmp_path))
+    made = spark.createDataFrame([("a", 1)], "k string, r int")
+    counted = spark.sparkContext.parallelize([1]).map(lambda v: (v,)).toDF("v int")
+    for frame in (made, counted, spark.range(3), spark.sql("SELECT * FROM VALUES (1) AS t(v)")):
+        fetched.note(frame)
+    assert (noted, asked) == ([], []), "the code says these itself"
+    fetched.note(rates.where("r > 0").join(made, "k").groupBy("k").count())
+    assert (noted, asked) == ([str(tmp_path / "a b.csv")], [])
+    fetched.note(spark.sparkContext.textFile(str(tmp_path)).map(lambda line: (line,)).toDF("line string"))
+    fetched.note(spark.sql("SHOW TABLES"))
+    assert asked == ["Spark for rows of a LogicalRDD", "Spark for rows of a ResolvedNamespace"]
+    monkeypatch.setattr(fetched, "MOST_FILES", 0)
+    fetched.note(rates)
+    assert len(noted) == 1 and asked[2:] == [f"Spark for rows of 1 files at {tmp_path / 'a b.csv'}"]
