@@ -165,6 +165,7 @@ def test_the_verdict_on_its_present_state_is_asked_for_and_shown(opened: Opener)
     face.plans_as(Resume, replace(plan, judged=saved.id))
     app = opened(face, "upgrade", job=JOB)
     app.text_area(key=f"fork_args_{key(face)}").set_value("--fast").run()
+    assert "not checked yet" in texts(app), "beside the start"
     clicked(app, "fork_check")
     app = clicked(app, "fork_try")
     change, tried = face.begun
