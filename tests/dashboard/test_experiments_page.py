@@ -27,6 +27,7 @@ from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.replay import RunReplay
+from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.state_difference import CompareState
 from tests import samples
 from tests.afterwards import follow
@@ -117,6 +118,17 @@ def test_replays_and_bisections_of_the_fakes_are_over(opened: Opener, monkeypatc
     monkeypatch.setattr(samples, "NOW_MS", round(session.now_ms()))
     for chosen, ago in (({"replay": "rp-000000000001"}, "1 min ago"), ({"bisection": "bi-000000000001"}, "2 min ago")):
         assert f">{ago}<" in texts(opened(FakeFace.sample(), "experiments", **chosen))
+
+
+def test_a_replay_is_offered_between_the_two_newest_savepoints(opened: Opener) -> None:
+    """Spark keeps few batches: between the oldest ones it would be refused."""
+    face = FakeFace.sample()
+    for _ in range(3):
+        face.saved("post_engagement")
+    app = asked(opened(face, "experiments"), "replay_begin")
+    newest, before, *older = face.ask(ListSavepoints(app.selectbox(key="replay_job").value))
+    answered(app, "replay_begin", "replay_yes")
+    assert older and (face.begun[-1].savepoint, face.begun[-1].end) == (before.id, newest.id)
 
 
 def test_a_replay_and_a_bisection_are_begun(opened: Opener) -> None:
