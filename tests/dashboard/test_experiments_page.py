@@ -99,7 +99,13 @@ def test_replays_and_bisections_are_listed_and_shown(opened: Opener) -> None:
         assert part in texts(shown), part
     assert any("a.views" in frame.value.columns for frame in shown.dataframe)
     bisected = opened(FakeFace.sample(), "experiments", bisection="bi-000000000001")
-    for part in ("The first batch of counts", "nothing was run again", "file:///data/events/007.json", "by post: 1 changed, 1 added"):
+    for part in (
+        "The first batch of counts",
+        "nothing was run again",
+        "entry 6 of the file log → entry 7 of the file log",
+        "file:///data/events/007.json",
+        "by post: 1 changed, 1 added",
+    ):
         assert part in texts(bisected), part
     assert any("b.views" in frame.value.columns for frame in bisected.dataframe)
     assert "replay.not_found" in texts(opened(FakeFace.sample(), "experiments", replay="rp-none"))
@@ -126,9 +132,10 @@ def test_a_replay_is_offered_between_the_two_newest_savepoints(opened: Opener) -
     for _ in range(3):
         face.saved("post_engagement")
     app = asked(opened(face, "experiments"), "replay_begin")
-    newest, before, *older = face.ask(ListSavepoints(app.selectbox(key="replay_job").value))
+    newest, before, *older = face.ask(ListSavepoints(str(app.selectbox(key="replay_job").value)))
     answered(app, "replay_begin", "replay_yes")
-    assert older and (face.begun[-1].savepoint, face.begun[-1].end) == (before.id, newest.id)
+    (change,) = face.begun
+    assert older and isinstance(change, RunReplay) and (change.savepoint, change.end) == (before.id, newest.id)
 
 
 def test_a_replay_and_a_bisection_are_begun(opened: Opener) -> None:
