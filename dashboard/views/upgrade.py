@@ -20,7 +20,7 @@ from dashboard.views.gone import found
 from dashboard.views.job import resume
 from dashboard.views.job import watched as watched_jobs
 from dashboard.views.probation import Typed
-from dashboard.widgets import chip, draw_again, empty_state, error_box, errors_shown, facts, page_header, section
+from dashboard.widgets import chip, draw_again, empty_state, error_box, errors_shown, facts, message_box, page_header, section
 from pipelines.domain.access import Role
 from pipelines.domain.decisions import Step
 from pipelines.domain.errors import Invalid, TidemarkError
@@ -34,7 +34,8 @@ from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.upgrade import Upgrade
 from pipelines.words import plans, probations, resources, savepoints
 
-START = "upgrade_start"
+START, UPGRADE = "upgrade_start", ":material/upgrade:"
+UNCHECKED = "No savepoint stands for the job's present state. Take one on the job's page, and the code is checked against it."
 OWN, STANDS = "The job's own checkpoint", "Where it stands when it has stopped"
 TEACHES = (
     "An upgrade goes on with the same job: its query id, its output, and its state, with code that you changed. A job that runs is "
@@ -201,6 +202,8 @@ def _state(key: str, variant: Variant, outlook: Outlook) -> Accepted:
     """The verdict on the code, for the wide column; answers with what was said of the state."""
     if outlook.plan is None or outlook.refusal:
         return Accepted()
+    if outlook.plan.judged is None and not outlook.steps:
+        message_box("The code is not checked before it starts", UNCHECKED, tone="orange")
     verdicts.of_plan(outlook.plan, variant.asked(), key)
     return acceptance.accepted(outlook.plan.verdict, key)
 
@@ -242,7 +245,5 @@ def _buttons(name: str, variant: Variant, outlook: Outlook) -> bool:
         commands([("Upgrade", from_file)], key="upgrade_command")
     if st.button("Back to the job", key="upgrade_back"):
         navigation.go("job", job=name)
-    refused = outlook.why_not
-    return permitted.button(
-        "Start upgrade", Role.AUTHOR, type="primary", icon=":material/upgrade:", key=START, disabled=bool(refused), help=refused or None
-    )
+    why_not = outlook.why_not or None
+    return permitted.button("Start upgrade", Role.AUTHOR, type="primary", icon=UPGRADE, key=START, disabled=bool(why_not), help=why_not)

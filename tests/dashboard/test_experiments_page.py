@@ -129,8 +129,8 @@ def test_replays_and_bisections_of_the_fakes_are_over(opened: Opener, monkeypatc
 def test_a_replay_is_offered_between_the_two_newest_savepoints(opened: Opener) -> None:
     """Spark keeps few batches: between the oldest ones it would be refused."""
     face = FakeFace.sample()
-    for _ in range(3):
-        face.saved("post_engagement")
+    for label in ("old", "before", "now"):
+        face.saved("post_engagement", label=label)
     app = asked(opened(face, "experiments"), "replay_begin")
     newest, before, *older = face.ask(ListSavepoints(str(app.selectbox(key="replay_job").value)))
     answered(app, "replay_begin", "replay_yes")
