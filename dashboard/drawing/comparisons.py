@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dashboard.drawing.figures import BLUE, ORANGE, Chart, LegendEntry, column, last, line
+from dashboard.drawing.figures import BLUE, ORANGE, Chart, LegendEntry, TimeMark, column, last, line
 from dashboard.drawing.jobs import Columns
+from dashboard.drawing.states import span
 from dashboard.drawing.units import BYTES, RATE, ROWS, Unit, milliseconds
 from pipelines.words import formats
 
@@ -54,9 +55,15 @@ def overlay(measure: Measure, names: Sequence[str], columns: Sequence[Columns]) 
 
 
 def outputs_over_time(
-    title: str, t: Sequence[float], a: Sequence[float | None], b: Sequence[float | None], names: tuple[str, str]
+    title: str,
+    t: Sequence[float],
+    a: Sequence[float | None],
+    b: Sequence[float | None],
+    names: tuple[str, str],
+    parts_ms: float | None = None,
 ) -> Chart:
-    """A measure of both outputs per point of event time: A as an area, B as a dashed line over it, so that a difference shows as a gap."""
+    """A measure of both outputs per point of event time: A as an area, B as a dashed line over it, so that a difference shows as a gap. The
+    first row that differs is marked, as sums may be the same where rows are not."""
     if not len(t):
         return Chart(title, empty="No output rows to compare yet")
     times, first, second = column(t), column(a), column(b)
@@ -67,4 +74,5 @@ def outputs_over_time(
     totals = (float(np.nansum(first)), float(np.nansum(second)))
     legend = tuple(LegendEntry(n, f"Σ {formats.compact(total)}", c) for n, total, c in zip(names, totals, COLORS, strict=True))
     summary = f"{title} over event time; sum of {names[0]}: {totals[0]:,.0f}, of {names[1]}: {totals[1]:,.0f}."
-    return Chart(title, traces, {"yaxis": dict(ROWS.axis)}, legend, summary=summary)
+    marks = () if parts_ms is None else (TimeMark(parts_ms, "moment", "first difference"),)
+    return Chart(title, traces, {"yaxis": dict(ROWS.axis), "span": span(t)}, legend, marks, summary=summary)

@@ -20,7 +20,7 @@ from dashboard.views.gone import found
 from dashboard.views.job import resume
 from dashboard.views.job import watched as watched_jobs
 from dashboard.views.probation import Typed
-from dashboard.widgets import chip, draw_again, empty_state, error_box, errors_shown, facts, page_header, section
+from dashboard.widgets import chip, draw_again, empty_state, error_box, errors_shown, facts, message_box, page_header, section
 from pipelines.domain.access import Role
 from pipelines.domain.decisions import Step
 from pipelines.domain.errors import Invalid, TidemarkError
@@ -34,7 +34,8 @@ from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.upgrade import Upgrade
 from pipelines.words import plans, probations, resources, savepoints
 
-START = "upgrade_start"
+START, UPGRADE = "upgrade_start", ":material/upgrade:"
+UNCHECKED = "No savepoint stands for the job's present state. Take one on the job's page, and the code is checked against it."
 OWN, STANDS = "The job's own checkpoint", "Where it stands when it has stopped"
 TEACHES = (
     "An upgrade goes on with the same job: its query id, its output, and its state, with code that you changed. A job that runs is "
@@ -87,11 +88,14 @@ def _draw(name: str, detail: JobDetail, original: Version) -> None:
         st.session_state[key] = variant
         draw_again((variant.code, variant.files) != (kept.code, kept.files), START, trial.TRY)
         outlook = _outlook(name, detail, original, savepoint, variant, watched)
-        accepted = _plan(key, detail, original, variant, outlook)
+        _plan(detail, original, variant, outlook)
+    with left:
+        accepted = _state(key, variant, outlook)
     if accepted != Accepted(variant.drop, variant.map):
         st.session_state[key] = replace(variant, drop=accepted.drop, map=accepted.map)
         st.rerun()
     with slot:
+        verdicts.mark({"": outlook.plan})
         trial.of_plan(outlook.plan, variant, left)
         pressed = _buttons(name, variant, outlook)
     if pressed and outlook.change and not outlook.why_not:
@@ -155,18 +159,14 @@ def _outlook(name: str, detail: JobDetail, original: Version, savepoint: str, va
             why_not = f"Nothing is changed yet{'' if _runs(detail) else '; to go on with the same code, resume it'}."
         change = watched.on(change)
         if _runs(detail):
-            return _of_running(upgrade(change), why_not)
+            running = upgrade(change)
+            stopping = session.workspace().plan(running) if not why_not else None
+            steps, restore = (stopping.steps, stopping.restore) if stopping else ((), None)
+            return Outlook(running, restore, steps, why_not=why_not or plans.refusal(restore))
         plan = session.workspace().plan(change) if not why_not else None
     except TidemarkError as error:
         return Outlook(None, refusal=error, why_not=error.message)
     return Outlook(change, plan, why_not=why_not or plans.refusal(plan))
-
-
-def _of_running(change: Upgrade, why_not: str) -> Outlook:
-    if why_not:
-        return Outlook(change, why_not=why_not)
-    plan = session.workspace().plan(change)
-    return Outlook(change, plan.restore, plan.steps, why_not=plans.refusal(plan.restore))
 
 
 def upgrade(change: Resume) -> Upgrade:
@@ -198,35 +198,39 @@ def changed(name: str, original: Version, savepoint: str, variant: Variant) -> R
     )
 
 
-def _plan(key: str, detail: JobDetail, original: Version, variant: Variant, outlook: Outlook) -> Accepted:
-    """The plan; answers with what was said of the state."""
-    accepted = Accepted()
+def _state(key: str, variant: Variant, outlook: Outlook) -> Accepted:
+    """The verdict on the code, for the wide column; answers with what was said of the state."""
+    if outlook.plan is None or outlook.refusal:
+        return Accepted()
+    if outlook.plan.judged is None and not outlook.steps:
+        message_box("The code is not checked before it starts", UNCHECKED, tone="orange")
+    verdicts.of_plan(outlook.plan, variant.asked(), key)
+    return acceptance.accepted(outlook.plan.verdict, key)
+
+
+def _plan(detail: JobDetail, original: Version, variant: Variant, outlook: Outlook) -> None:
+    """The plan as a card."""
     with st.container(border=True, key="card_plan"):
         ready = chip("cannot start", "red", dot=True) if outlook.refusal else chip("not yet", "gray", dot=True)
         verdict = ready if outlook.why_not else chip("ready to start", "green", dot=True)
         st.html(f'<div class="tm-section"><h2>Plan</h2>{verdict}</div>')
         if outlook.refusal:
             error_box(outlook.refusal)
-            return accepted
+            return
         if outlook.steps:
             st.html(steps(outlook.steps))
         if outlook.plan and outlook.plan.savepoint:
             restore_plans.draw(outlook.plan)
         else:
             facts([("State", _own(detail)), ("Query id", "kept"), ("Code", _difference(original, variant)), *_more(outlook.plan)])
-        if outlook.plan:
-            verdicts.of_plan(outlook.plan, variant.asked(), key)
-            accepted = acceptance.accepted(outlook.plan.verdict, key)
         if outlook.why_not and not (outlook.plan and outlook.plan.savepoint):
             st.caption(outlook.why_not)
-    return accepted
 
 
 def _more(plan: RestorePlan | None) -> list[tuple[str, str]]:
     """What it may take and what holds it, and how it is watched; nothing of what it has not."""
     limits = [("Limits", resources.held(plan.resources, plan.means))] if plan and plan.means else []
-    watched = probations.plan(plan.probation) if plan and plan.probation else []
-    return [*limits, *((name.capitalize(), text) for name, text in watched)]
+    return [*limits, *((name.capitalize(), text) for name, text in (probations.plan(plan.probation) if plan and plan.probation else []))]
 
 
 def _difference(original: Version, variant: Variant) -> str:
@@ -241,7 +245,5 @@ def _buttons(name: str, variant: Variant, outlook: Outlook) -> bool:
         commands([("Upgrade", from_file)], key="upgrade_command")
     if st.button("Back to the job", key="upgrade_back"):
         navigation.go("job", job=name)
-    refused = outlook.why_not
-    return permitted.button(
-        "Start upgrade", Role.AUTHOR, type="primary", icon=":material/upgrade:", key=START, disabled=bool(refused), help=refused or None
-    )
+    why_not = outlook.why_not or None
+    return permitted.button("Start upgrade", Role.AUTHOR, type="primary", icon=UPGRADE, key=START, disabled=bool(why_not), help=why_not)

@@ -25,6 +25,7 @@ CHECK = "fork_check"
 FOLLOW = "fork_check_follows"
 FOLLOW_HELP = "At each pause the script runs as far as its queries' plans, with what it does besides. The first check starts a Spark."
 PREVIOUS = "Of the text before the last change; the present one is not checked yet."
+UNCHECKED = "It is checked before it starts: where it cannot start on this state nothing is begun."
 HELP = "Spark plans both codes in the sandbox and says what becomes of the state. Nothing runs, and nothing is written."
 
 
@@ -66,14 +67,18 @@ def _row(name: str, before: str, after: str, *, differs: bool) -> str:
 
 
 def mark(plans: Mapping[str, RestorePlan | None]) -> None:
-    """The outcome of each variant, by its letter, as a chip, for where all start; nothing of one that is not known."""
-    known = {letter: plan.verdict.outcome for letter, plan in plans.items() if plan is not None and plan.verdict is not None}
-    chips = [
-        chip(f"{letter}: {outcome}" if len(plans) > 1 else outcome, TONES[outcome], dot=True, hint=words.SENTENCES[outcome])
-        for letter, outcome in known.items()
-    ]
-    if chips:
+    """The outcome of each variant, by its letter, as a chip, for where all start; nothing of one that has no plan."""
+    chips = [_mark(plan, f"{letter}: " if len(plans) > 1 else "") for letter, plan in plans.items() if plan is not None]
+    if any(chips):
         st.html(f'<div class="tm-head">{"".join(chips)}</div>', width="content")
+
+
+def _mark(plan: RestorePlan, name: str) -> str:
+    """The outcome; of code that nobody has checked so far, that; empty where there is nothing to check it against."""
+    if plan.verdict is not None:
+        outcome = plan.verdict.outcome
+        return chip(f"{name}{outcome}", TONES[outcome], dot=True, hint=words.SENTENCES[outcome])
+    return chip(f"{name}not checked yet", "gray", dot=True, hint=UNCHECKED) if plan.judged is not None else ""
 
 
 def of_plan(plan: RestorePlan, variant: fork.Variant, key: str) -> None:

@@ -17,7 +17,10 @@ from pipelines.driver.sinklog import batch_files, newest
 
 LOOK_S = 1.0
 """How often a follower that waits looks whether its leader goes on elsewhere."""
-HINT = "Fork the leader's newest savepoint in lock-step: that begins where its offsets are still there."
+HINT = (
+    "Fork the leader's newest savepoint in lock-step: that begins where its offsets are still there. A follower that is slower than its "
+    "leader needs one that keeps more batches (spark.sql.streaming.minBatchesToRetain)."
+)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,10 @@ from pipelines.savepoint import held_files
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 
+KEPT = (
+    "Spark keeps the offsets of a job's newest 100 batches, or of as many as its conf spark.sql.streaming.minBatchesToRetain says: take a "
+    "newer savepoint."
+)
 FREELY = "Fork it without lock-step: it then reads what its sources have, in batches of its own."
 
 
@@ -57,7 +61,7 @@ def line(image: QueryImage, checkpoints: str) -> Line:
     if missing or (not committed and image.begun):
         span = f"{missing[0]} to {missing[-1]}" if missing else "all"
         message = f"Batches of query {image.query} since the savepoint (batch {image.batch}) are no longer in the job's checkpoint: {span}."
-        raise Conflict(GONE, message, "Spark keeps the offsets of its newest 100 batches: take a newer savepoint. " + FREELY)
+        raise Conflict(GONE, message, f"{KEPT} {FREELY}")
     if image.begun and (newest < began or offsets.read(storage, began).batch_timestamp_ms != image.batch_timestamp_ms):
         message = f"The job went back, or on from elsewhere, since: its batch {began} of query {image.query} is not the savepoint's."
         raise Conflict(MOVED, message, "Take a savepoint of what runs now. " + FREELY)

@@ -15,6 +15,7 @@ from pipelines.domain.probations import Probation, Stand
 from pipelines.domain.restarts import FailedBatch, RestartDecision
 from pipelines.domain.runs import Exit, RunState
 from pipelines.words import probations as words
+from pipelines.words import restarts
 from pipelines.workspace import events, failures
 from pipelines.workspace import probations as documents
 from pipelines.workspace.context import Context
@@ -79,6 +80,6 @@ def after(context: Context, run: Run, ended: Exit, *, stopping: bool) -> Restart
 
 
 def _failure(ended: Exit, batch: FailedBatch | None) -> str:
-    """`batch 7 of counts failed: DIVIDE_BY_ZERO`."""
+    """`batch 7 of counts failed: [DIVIDE_BY_ZERO] Division by zero`."""
     subject = f"batch {batch.batch:,} of {batch.query}" if batch else ended.query or "its run"
-    return f"{subject} failed: {ended.error_class or ended.message}" if ended.reason == "failed" else f"its driver was {ended.reason}"
+    return f"{subject} failed: {restarts.cause(ended).rstrip('.')}" if ended.reason == "failed" else f"its driver was {ended.reason}"

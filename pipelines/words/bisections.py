@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pipelines.domain.bisections import Answer, Bisection, Over, Step, Way
+from pipelines.domain.bisections import Answer, Bisection, Input, Over, Step, Way
+from pipelines.words import offsets
 
 WAYS = {
     Way.LOG: "from the sink's log",
@@ -42,6 +43,11 @@ def step(step: Step) -> tuple[str, str, str]:
     """A step: its batch, what was said of it, where its rows came from."""
     rows = f", {step.rows:,} rows" if step.answer is Answer.WRONG and step.rows else ""
     return f"{step.batch:,}", f"{step.answer.value}{rows}", WAYS[step.way]
+
+
+def read(part: Input) -> str:
+    """What the first wrong batch read of one source: `entry 6 of the file log → entry 7 of the file log`."""
+    return f"{offsets.words(part.start)} → {offsets.words(part.end)}"
 
 
 def changed(bisection: Bisection) -> str:

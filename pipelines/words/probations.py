@@ -31,13 +31,13 @@ def plan(probation: Probation) -> list[tuple[str, str]]:
 
 
 def went_back(job: JobName, probation: Probation) -> str:
-    """`counts went back to version v-1 from savepoint sp-1 because batch 7 of counts failed: DIVIDE_BY_ZERO`."""
+    """`counts went back to version v-1 from savepoint sp-1 because batch 7 of counts failed: [DIVIDE_BY_ZERO] Division by zero`."""
     origin = f"savepoint {probation.savepoint}" if probation.way is Way.SAVEPOINT else "its newest batch"
     return f"{job} went back to version {probation.version}, on from {origin}, because {probation.why}"
 
 
 def decision(decision: RestartDecision, *, goes_on: bool) -> str:
-    """What became of a run that failed in its probation: `went back to version v-1: batch 7 of counts failed: DIVIDE_BY_ZERO`."""
+    """What became of a run that failed in its probation: `went back to version v-1: batch 7 failed: [DIVIDE_BY_ZERO] Division by zero`."""
     if decision.at_ms is None:
         return f"did not go back to version {decision.back}: {decision.why}"
     return f"{'goes' if goes_on else 'went'} back to version {decision.back}: {decision.why}"

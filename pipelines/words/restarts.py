@@ -6,7 +6,6 @@ from pipelines.domain.jobs import Job, Run
 from pipelines.domain.restart_strategies import Strategy
 from pipelines.domain.restarts import FailedBatch, RestartDecision, SourceSpan
 from pipelines.domain.runs import Exit
-from pipelines.domain.texts import first_line
 from pipelines.words import formats, offsets, probations
 
 MENDS = (
@@ -40,14 +39,20 @@ def attempt(decision: RestartDecision) -> str:
 
 
 def cause(ended: Exit | None) -> str:
-    """`[DIVIDE_BY_ZERO] Division by zero`, Spark's error class first."""
+    """`[DIVIDE_BY_ZERO] Division by zero`, Spark's error class first; of an error of Python's that Spark hands on, that one, too."""
     if ended is None:
         return ""
-    text = first_line(ended.message)
+    text = _first(ended.message)
     if not ended.error_class:
         return text
     tag = f"[{ended.error_class}]"
     return text[text.index(tag) :] if tag in text else f"{tag} {text}".strip()
+
+
+def _first(message: str) -> str:
+    """The first line; where it ends with a colon, with the last one, which says what it announces."""
+    first, *more = message.strip().splitlines() or [""]
+    return f"{first} {more[-1].strip()}" if more and first.endswith(":") else first
 
 
 def failed_at(decision: RestartDecision) -> str:

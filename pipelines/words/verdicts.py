@@ -87,8 +87,8 @@ def lines(verdict: Verdict | PlanDifference) -> list[str]:
 
 
 def told(verdict: Verdict) -> str:
-    """The whole in one sentence, with the first reason."""
-    reason = next((f"{subject(part)}: {' '.join(part.reasons)}" for part in verdict.parts if part.outcome is verdict.outcome), "")
+    """The whole in one sentence, with the reasons of the first part of that outcome."""
+    reason = next((f"{subject(part)}: {'; '.join(part.reasons)}" for part in verdict.parts if part.outcome is verdict.outcome), "")
     return f"the verdict on its code is {verdict.outcome.value!r}. {reason}".rstrip()
 
 

@@ -98,10 +98,9 @@ def _steps(asked: Upgrading, *, stops: bool, opens: bool) -> tuple[Step, ...]:
     steps: list[Step] = []
     if asked.checks and (judged or stops):
         state = f"savepoint {judged}" if judged else f"a savepoint that is taken of {job} now"
-        way = ", or the verdict is not same, without which there is no way back from it" if opens else ""
-        stays = (
-            f"{job} {'runs on untouched' if stops else 'stays as it is'} where it cannot start on that, drops what was not accepted{way}"
-        )
+        cases = ["it cannot start on that", "it drops what was not accepted"]
+        cases += ["the verdict is not same, without which there is no way back from it"] if opens else []
+        stays = f"{job} {'runs on untouched' if stops else 'stays as it is'} where {', '.join(cases[:-1])} or {cases[-1]}"
         steps.append(Step(Does.CHECK, f"The changed code is checked against the state of {state}; {stays}."))
     if stops:
         steps.append(Step(Does.STOP, f"{job} stops at its next batch boundary, with a savepoint."))

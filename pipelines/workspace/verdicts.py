@@ -100,7 +100,7 @@ def refusal(verdict: Verdict | None, change: Migrating, *, is_forced: bool, othe
     if verdict.outcome.starts or (verdict.outcome is Outcome.NEEDS_REWRITING and change.is_migrated):
         return None
     part = next(part for part in verdict.parts if part.outcome is verdict.outcome)
-    message = f"The verdict on this code is {verdict.outcome.value!r}: {' '.join(part.reasons)}"
+    message = f"The verdict on this code is {verdict.outcome.value!r}: {'; '.join(part.reasons)}"
     return errors.refusal(Incompatible("code.cannot_start", message, f"{part.hint} {otherwise}".strip()))
 
 

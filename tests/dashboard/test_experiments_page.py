@@ -27,6 +27,7 @@ from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.replay import RunReplay
+from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.state_difference import CompareState
 from tests import samples
 from tests.afterwards import follow
@@ -98,7 +99,13 @@ def test_replays_and_bisections_are_listed_and_shown(opened: Opener) -> None:
         assert part in texts(shown), part
     assert any("a.views" in frame.value.columns for frame in shown.dataframe)
     bisected = opened(FakeFace.sample(), "experiments", bisection="bi-000000000001")
-    for part in ("The first batch of counts", "nothing was run again", "file:///data/events/007.json", "by post: 1 changed, 1 added"):
+    for part in (
+        "The first batch of counts",
+        "nothing was run again",
+        "entry 6 of the file log → entry 7 of the file log",
+        "file:///data/events/007.json",
+        "by post: 1 changed, 1 added",
+    ):
         assert part in texts(bisected), part
     assert any("b.views" in frame.value.columns for frame in bisected.dataframe)
     assert "replay.not_found" in texts(opened(FakeFace.sample(), "experiments", replay="rp-none"))
@@ -117,6 +124,18 @@ def test_replays_and_bisections_of_the_fakes_are_over(opened: Opener, monkeypatc
     monkeypatch.setattr(samples, "NOW_MS", round(session.now_ms()))
     for chosen, ago in (({"replay": "rp-000000000001"}, "1 min ago"), ({"bisection": "bi-000000000001"}, "2 min ago")):
         assert f">{ago}<" in texts(opened(FakeFace.sample(), "experiments", **chosen))
+
+
+def test_a_replay_is_offered_between_the_two_newest_savepoints(opened: Opener) -> None:
+    """Spark keeps few batches: between the oldest ones it would be refused."""
+    face = FakeFace.sample()
+    for label in ("old", "before", "now"):
+        face.saved("post_engagement", label=label)
+    app = asked(opened(face, "experiments"), "replay_begin")
+    newest, before, *older = face.ask(ListSavepoints(str(app.selectbox(key="replay_job").value)))
+    answered(app, "replay_begin", "replay_yes")
+    (change,) = face.begun
+    assert older and isinstance(change, RunReplay) and (change.savepoint, change.end) == (before.id, newest.id)
 
 
 def test_a_replay_and_a_bisection_are_begun(opened: Opener) -> None:

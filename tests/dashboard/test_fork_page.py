@@ -173,6 +173,25 @@ def test_the_code_is_checked_and_the_verdict_stands_in_the_plan(opened: Opener) 
     assert not operators_are_open(opened(face, "fork", savepoint=SAVEPOINT))
 
 
+def test_beside_the_start_stands_that_nobody_has_checked_the_code(opened: Opener) -> None:
+    face = FakeFace.sample()
+    plan = samples.restore_plan(SAVEPOINT, "post_engagement_fork", keeps_query_id=False)
+    face.plans_as(Fork, replace(plan, verdict=None, judged=plan.savepoint))
+    assert "not checked yet" in texts(opened(face, "fork", savepoint=SAVEPOINT))
+    face.plans_as(Fork, replace(plan, verdict=None, judged=None))
+    assert "not checked yet" not in texts(opened(face, "fork", savepoint=SAVEPOINT)), "there is no state to check it against"
+
+
+def test_the_verdict_stands_in_the_wide_column_below_the_code(opened: Opener) -> None:
+    face = FakeFace.sample()
+    plan = samples.restore_plan(SAVEPOINT, "post_engagement_fork", keeps_query_id=False)
+    part = Part("engagement", 0, "stateStoreSave", Outcome.CHANGED_MEANING, ("a filter",))
+    face.plans_as(Fork, replace(plan, verdict=verdicts.of(plan.savepoint, VersionId("v-1"), (part,))))
+    wide, narrow, *_ = opened(face, "fork", savepoint=SAVEPOINT).columns
+    assert wide.weight > narrow.weight
+    assert ["a filter" in str([block.proto for block in column.get("html")]) for column in (wide, narrow)] == [True, False]
+
+
 def operators_are_open(app: AppTest) -> bool:
     return next(bool(folded.proto.expanded) for folded in app.expander if folded.label == "Operators before and now")
 

@@ -165,6 +165,7 @@ def test_the_verdict_on_its_present_state_is_asked_for_and_shown(opened: Opener)
     face.plans_as(Resume, replace(plan, judged=saved.id))
     app = opened(face, "upgrade", job=JOB)
     app.text_area(key=f"fork_args_{key(face)}").set_value("--fast").run()
+    assert "not checked yet" in texts(app) and "No savepoint stands for" not in texts(app)
     clicked(app, "fork_check")
     app = clicked(app, "fork_try")
     change, tried = face.begun
@@ -176,6 +177,14 @@ def test_the_verdict_on_its_present_state_is_asked_for_and_shown(opened: Opener)
     app = opened(face, "upgrade", job=JOB)
     app.text_area(key=f"fork_args_{key(face)}").set_value("--fast").run()
     assert "needs rewriting" in texts(app) and "key: k string before, nothing now." in texts(app)
+
+
+def test_code_that_cannot_be_checked_against_the_present_state_says_so(opened: Opener) -> None:
+    face = FakeFace.sample()
+    face.plans_as(Resume, replace(samples.restore_plan("", JOB, keeps_query_id=True), judged=None))
+    app = opened(face, "upgrade", job=JOB)
+    app.text_area(key=f"fork_args_{key(face)}").set_value("--fast").run()
+    assert "No savepoint stands for" in texts(app)
 
 
 def test_state_is_migrated_and_what_is_dropped_is_accepted_by_name(opened: Opener) -> None:

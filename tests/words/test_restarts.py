@@ -43,6 +43,7 @@ def test_what_came_of_a_failure(run: Run, words: str) -> None:
     ("error_class", "message", "words"),
     [
         ("DIVIDE_BY_ZERO", "query counts: [DIVIDE_BY_ZERO] Division by zero\nmore", "[DIVIDE_BY_ZERO] Division by zero"),
+        ("PYTHON_EXCEPTION", "query q: [PYTHON_EXCEPTION] It threw:\nKeyError: 'T7'", "[PYTHON_EXCEPTION] It threw: KeyError: 'T7'"),
         ("RuntimeError", "not yet", "[RuntimeError] not yet"),
         ("", "the driver was ended by signal 9", "the driver was ended by signal 9"),
     ],

@@ -83,9 +83,10 @@ def test_what_is_gone_is_refused_before_anything_starts(house: House, begun: str
         (checkpoint / "offsets" / str(BEGAN)).unlink()
         shutil.copy(checkpoint / "offsets" / str(NEWEST), checkpoint / "offsets" / str(BEGAN))
     code = {"offsets": "lockstep.gone", "files": "lockstep.files", "moved": "lockstep.moved"}[what]
-    with refusal(Conflict, code):
+    with refusal(Conflict, code) as refused:
         house.face.begin(Fork(savepoint=begun, name="b", lock_step=True))
     assert house.face.context.files.job(JobName("b")) is None
+    assert what != "offsets" or "spark.sql.streaming.minBatchesToRetain" in refused.value.hint
 
 
 def test_an_end_is_after_the_savepoint_and_of_the_same_job(house: House, begun: str, run: Run) -> None:

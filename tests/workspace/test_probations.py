@@ -119,14 +119,16 @@ def test_where_the_sink_keeps_all_and_the_verdict_is_same_it_goes_on_from_its_ne
     returns.go_back(context, failed)
     newest = house.face.ask(ShowJob("a")).runs[0]
     assert (newest.version, newest.checkpoints, newest.from_savepoint) == (before.version, run.checkpoints, None)
-    assert messages(house) == [f"a went back to version {before.version}, on from its newest batch, because its run failed: DIVIDE_BY_ZERO"]
+    assert messages(house) == [
+        f"a went back to version {before.version}, on from its newest batch, because its run failed: [DIVIDE_BY_ZERO] Division by zero"
+    ]
 
 
 def test_a_failure_in_it_takes_the_job_back_also_in_the_next_server(house: House) -> None:
     before = house.ran()
     run = upgraded(house)
     decision = fails(house, run)
-    assert (decision.back, decision.why) == (before.version, "its run failed: DIVIDE_BY_ZERO")
+    assert (decision.back, decision.why) == (before.version, "its run failed: [DIVIDE_BY_ZERO] Division by zero")
     summary = house.face.ask(ShowJob("a")).summary
     assert (summary.state, summary.findings[0].title) == (RunState.RESTARTING, "going back")
     house.reopen()
@@ -142,9 +144,9 @@ def test_a_failure_in_it_takes_the_job_back_also_in_the_next_server(house: House
     assert detail.runs[1].state is RunState.FAILED
     assert words.notice(detail) == (
         f"Went back to version {before.version}",
-        f"Version {run.version} was on probation, and its run failed: DIVIDE_BY_ZERO.",
+        f"Version {run.version} was on probation, and its run failed: [DIVIDE_BY_ZERO] Division by zero.",
     )
-    origin = f"on from savepoint {probation.savepoint}, because its run failed: DIVIDE_BY_ZERO"
+    origin = f"on from savepoint {probation.savepoint}, because its run failed: [DIVIDE_BY_ZERO] Division by zero"
     assert messages(house) == [f"a went back to version {before.version}, {origin}"]
     returns.go_back(house.face.context, failed)
     assert house.face.ask(ShowJob("a")).runs[0].id == newest.id, "once"

@@ -52,7 +52,7 @@ def _ask_replay(jobs: Sequence[str], savepoints: Sequence[Savepoint]) -> None:
     @dialog("Replay what a job read", width="large")
     def ask() -> None:
         st.caption("Changed code runs over exactly what the job read between two savepoints; then its rows and its state are compared.")
-        _, start, end = _ends(jobs, savepoints, "replay", ("From", "To"))
+        _, start, end = _ends(jobs, savepoints, "replay", ("From", "To"), nearest=True)
         code = st.file_uploader("Changed code (the same code if none is given)", type=["py", "sql"], key="replay_code")
         keep = st.checkbox("Keep the fork, whatever comes of it", key="replay_keep")
         text, name = (code.getvalue().decode(errors="replace"), code.name) if code is not None else (None, None)
@@ -70,7 +70,7 @@ def _ask_bisect(jobs: Sequence[str], savepoints: Sequence[Savepoint]) -> None:
     @dialog("Find the first wrong batch", width="large")
     def ask() -> None:
         st.caption("The rows as of one batch are judged, both ends first: by SQL, of which each row is wrong, or by a script's exit code.")
-        job, good, bad = _ends(jobs, savepoints, "bisect", ("Right at", "Wrong at"))
+        job, good, bad = _ends(jobs, savepoints, "bisect", ("Right at", "Wrong at"), nearest=False)
         with st.container(horizontal=True):
             picked = st.segmented_control("Judged", list(Over), default=Over.OUTPUT, format_func=str.capitalize, key="bisect_over")
             by = st.segmented_control("By", JUDGES, default=JUDGES[0], key="bisect_by") or JUDGES[0]
@@ -114,8 +114,11 @@ def _table(bad: str) -> dict[str, Any]:
     return tables[at].names
 
 
-def _ends(jobs: Sequence[str], savepoints: Sequence[Savepoint], key: str, labels: tuple[str, str]) -> tuple[str, str, str]:
-    """The job, and an earlier and a later savepoint of it."""
+def _ends(
+    jobs: Sequence[str], savepoints: Sequence[Savepoint], key: str, labels: tuple[str, str], *, nearest: bool
+) -> tuple[str, str, str]:
+    """The job, and an earlier and a later savepoint of it: to begin with the newest, and the one before it where the `nearest` is most
+    likely to have all its batches still, else the oldest."""
     job = str(st.selectbox("Job", jobs, key=f"{key}_job"))
     own = {savepoint.id: savepoint for savepoint in savepoints if savepoint.job == job}
 
@@ -125,6 +128,6 @@ def _ends(jobs: Sequence[str], savepoints: Sequence[Savepoint], key: str, labels
         return f"{formats.short_id(named)} · {words.points(savepoint)}{label}"
 
     left, right = st.columns(2, gap="small")
-    start = left.selectbox(labels[0], list(own), index=len(own) - 1, format_func=told, key=f"{key}_start_{job}")
+    start = left.selectbox(labels[0], list(own), index=1 if nearest else len(own) - 1, format_func=told, key=f"{key}_start_{job}")
     end = right.selectbox(labels[1], list(own), index=0, format_func=told, key=f"{key}_end_{job}")
     return job, str(start), str(end)

@@ -87,7 +87,7 @@ def _inputs(bisection: Bisection) -> None:
         st.caption("Spark no longer keeps the offsets of these batches.")
         return
     files = [(f"source {part.source}, file", file) for part in bisection.inputs for file in part.files]
-    plain_facts([(f"source {part.source}", f"{part.start or 'its beginning'} → {part.end}") for part in bisection.inputs] + files)
+    plain_facts([(f"source {part.source}", bisections.read(part)) for part in bisection.inputs] + files)
 
 
 def _rows(bisection: Bisection) -> None:

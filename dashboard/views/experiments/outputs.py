@@ -48,9 +48,9 @@ def draw(pair: Pair) -> None:
         st.caption(text)
     if outcome.varies:
         message_box(verdicts.VARIES, ", ".join(outcome.varies), tone="blue")
+    _over_time(outcome)
     _first_batch(outcome)
     _parting(outcome)
-    _over_time(outcome)
     _examples(outcome)
 
 
@@ -127,8 +127,12 @@ def _over_time(comparison: Comparison) -> None:
     over = comparison.over_time
     if over is None:
         return
+    parting = comparison.parting
+    parts_ms = parting.at_ms if parting is not None and parting.time_column == over.time_column else None
     charts = {
-        f"output_{name}": outputs_over_time(f"{name} by {over.time_column}", over.t, over.a[name], over.b.get(name, ()), ("A", "B"))
+        f"output_{name}": outputs_over_time(
+            f"{name} by {over.time_column}", over.t, over.a[name], over.b.get(name, ()), ("A", "B"), parts_ms
+        )
         for name in list(over.a)[:MEASURES]
     }
     folded_charts(charts)

@@ -79,7 +79,9 @@ def _draw(savepoint: Savepoint, manifest: Manifest) -> None:
         drawn, draft = draft, _settled(manifest, draft, form.settings(manifest, variant, draft.with_parent))
         every = plans.outlooks(manifest, draft)
         outlook = next(outlook for outlook in every if outlook.variant.letter == variant.letter)
-        accepted = plans.shown(manifest, outlook)
+        plans.shown(manifest, outlook)
+    with left:
+        accepted = plans.state(manifest, outlook)
     if accepted != Accepted(outlook.variant.drop, outlook.variant.map):
         _keep(manifest, draft.changed(replace(outlook.variant, drop=accepted.drop, map=accepted.map)))
         st.rerun()

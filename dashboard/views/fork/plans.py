@@ -72,20 +72,25 @@ def refused(every: Sequence[Outlook], draft: Draft) -> str:
     return next((f"{outlook.variant.letter}: {outlook.reason}" if several else outlook.reason for outlook in every if outlook.reason), "")
 
 
-def shown(manifest: Manifest, outlook: Outlook) -> Accepted:
-    """The plan of one variant as a card; answers with what was said of the state."""
+def shown(manifest: Manifest, outlook: Outlook) -> None:
+    """The plan of one variant as a card."""
     with st.container(border=True, key="card_plan"):
         st.html(f'<div class="tm-section"><h2>Plan</h2>{_verdict(outlook)}</div>')
         if outlook.refusal:
             error_box(outlook.refusal)
         if outlook.plan:
             _plan(outlook.plan)
-            key = f"{manifest.id}_{outlook.variant.letter}"
-            verdicts.of_plan(outlook.plan, outlook.variant.asked(), key)
-            accepted = acceptance.accepted(outlook.plan.verdict, key)
             _notes(manifest, outlook)
-            return accepted
-    return Accepted()
+
+
+def state(manifest: Manifest, outlook: Outlook) -> Accepted:
+    """The verdict on one variant's code, for the wide column, where both codes' operators have room; answers with what was said of the
+    state."""
+    if outlook.plan is None:
+        return Accepted()
+    key = f"{manifest.id}_{outlook.variant.letter}"
+    verdicts.of_plan(outlook.plan, outlook.variant.asked(), key)
+    return acceptance.accepted(outlook.plan.verdict, key)
 
 
 def _verdict(outlook: Outlook) -> str:

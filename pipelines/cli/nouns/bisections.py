@@ -77,10 +77,7 @@ def plan_text(plan: BisectPlan, now_ms: int) -> str:
 
 def text_of(bisection: Bisection) -> str:
     """The batch, what it read, each step, and the wrong rows."""
-    inputs = [
-        (f"source {part.source}", f"{part.start or 'its beginning'} → {part.end}" + "".join(f"\n  {file}" for file in part.files))
-        for part in bisection.inputs
-    ]
+    inputs = [(f"source {part.source}", bisections.read(part) + "".join(f"\n  {file}" for file in part.files)) for part in bisection.inputs]
     steps = output.Table(("BATCH>", "ANSWER", "ROWS"), [bisections.step(step) for step in bisection.steps]).plain()
     rows = [dict(zip(bisection.columns, row, strict=True)) for row in bisection.rows]
     wrong = f"wrong as of batch {bisection.wrong:,}{' (and more)' if bisection.more else ''}:\n{output.any_rows(rows)}" if rows else ""

@@ -15,7 +15,6 @@ from pipelines.cli.words import savepoint_name
 from pipelines.domain.errors import NotFound, TidemarkError
 from pipelines.domain.job_places import is_remote
 from pipelines.domain.jobs import JobDetail, JobSummary, Run
-from pipelines.domain.texts import first_line
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ListJobs, ListRuns, ShowJob, ShowLease
 from pipelines.verbs.savepoints import ReadVerification, ShowSavepoint
@@ -180,7 +179,6 @@ def _backlog(job: JobSummary) -> str:
 
 def _run_row(run: Run, now_ms: int) -> tuple[str, ...]:
     took = (run.ended_ms or now_ms) - run.started_ms if run.started_ms else None
-    why = first_line(f"{run.exit.error_class} {run.exit.message}") if run.exit else ""
     return (
         run.id,
         run.state.value,
@@ -189,6 +187,6 @@ def _run_row(run: Run, now_ms: int) -> tuple[str, ...]:
         formats.duration(took),
         run.from_savepoint or formats.MISSING,
         edges.briefly(run.edge) or formats.MISSING,
-        why[:100] or formats.MISSING,
+        restarts.cause(run.exit)[:160] or formats.MISSING,
         restarts.next_step(run, now_ms) or formats.MISSING,
     )

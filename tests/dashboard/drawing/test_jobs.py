@@ -123,4 +123,6 @@ def test_outputs_of_two_jobs_with_a_row_missing_on_one_side() -> None:
     chart = comparisons.outputs_over_time("views", [T0, T0 + 1], [1.0, 2.0], [1.0, None], ("a", "b"))
     assert legend(chart) == {"a": "Σ 3", "b": "Σ 1"}
     second: Any = y(chart, "b")
-    assert np.isnan(second[1])
+    assert np.isnan(second[1]) and chart.marks == ()
+    marked = comparisons.outputs_over_time("views", [T0, T0 + 1], [1.0, 2.0], [1.0, 2.0], ("a", "b"), T0 + 1)
+    assert [(mark.at_ms, mark.text) for mark in marked.marks] == [(T0 + 1, "first difference")]

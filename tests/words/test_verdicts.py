@@ -1,0 +1,15 @@
+"""Verdicts in words."""
+
+from __future__ import annotations
+
+from pipelines.domain import verdicts
+from pipelines.domain.ids import QueryName, SavepointId, VersionId
+from pipelines.domain.verdicts import Outcome, Part
+from pipelines.words import verdicts as words
+
+
+def test_the_reasons_of_a_part_stay_apart_in_one_sentence() -> None:
+    reasons = ("computes: v before, w now", "by: a, b before, a now")
+    parts = (Part(QueryName("q"), 0, "stateStoreSave", Outcome.CHANGED_MEANING, reasons),)
+    told = words.told(verdicts.of(SavepointId("sp-1"), VersionId("v-1"), parts))
+    assert told == f"the verdict on its code is 'changed meaning'. q, operator 0 (aggregation): {'; '.join(reasons)}"
