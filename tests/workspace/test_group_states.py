@@ -48,6 +48,7 @@ def test_what_spark_reads_as_it_is_meant_stays() -> None:
     both = value(a="long", b="long")
     assert group_states.fits(both, both) and group_states.fits(both, value(a="long", renamed="long"))
     assert not group_states.fits(both, value(b="long", a="long")), "by position they would be exchanged"
+    assert not group_states.fits(both, value(b="long", c="long")), "by position b would be what a was"
     assert not group_states.fits(both, value(a="long")) and not group_states.fits(both, value(a="long", b="long", has_timeouts=False))
 
 
