@@ -30,6 +30,12 @@ def by_columns(query: str, operator: int, old: Struct, new: Struct) -> ByColumns
     return ByColumns(tuple(made), expressions, True)
 
 
+def check_key(query: str, operator: int, old: Struct, new: Struct) -> None:
+    """Raises Unsupported (`migrate.operators`) where Spark, which reads by position, does not read in the key `old` what `new` means."""
+    if not struct_columns.fits(old, new):
+        raise refused(query, operator, "it groups by another key than before")
+
+
 def fits(old: Struct, new: Struct) -> bool:
     """Whether Spark, which reads by position, reads in `old` what `new` means: the same columns, or some that were renamed."""
     return _names(old) == _names(new) and struct_columns.fits(_state(old), _state(new))

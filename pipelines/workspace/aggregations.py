@@ -7,16 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pipelines.checkpoint import state_schema
-from pipelines.domain import (
-    contracts,
-    deduplications,
-    group_states,
-    migrated_columns,
-    migrations,
-    operator_places,
-    session_windows,
-    struct_columns,
-)
+from pipelines.domain import contracts, deduplications, group_states, migrated_columns, migrations, operator_places, session_windows
 from pipelines.domain.conversions import IN_PANDAS, SESSIONS, Shape
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.json_text import read_json
@@ -108,12 +99,10 @@ def _of_group(placed: Placed, operator: Operator, at: int, asked: Asked, plannin
     was, is_now = _shapes(placed, operator, at, contract)
     old, new = read_json(was.value), read_json(is_now.value)
     is_by_columns = asked.by == COLUMNS
-    stays = is_by_columns or state_changes.is_left(placed, operator, at, planning)
-    keys_fit = struct_columns.fits(read_json(was.key), read_json(is_now.key))
-    if stays and keys_fit and group_states.fits(old, new):
+    if is_by_columns:
+        group_states.check_key(image.query, at, read_json(was.key), read_json(is_now.key))
+    if (is_by_columns or state_changes.is_left(placed, operator, at, planning)) and group_states.fits(old, new):
         return
-    if is_by_columns and not keys_fit:
-        raise group_states.refused(image.query, at, "it groups by another key than before")
     made = group_states.by_columns(image.query, at, old, new) if is_by_columns else None
     name = operator_places.name_of(image.query, at)
     store = state_changes.store(placed, operator, at, operator.stores[0])
