@@ -42,7 +42,8 @@ def by_columns(query: str, old: PlannedOperator | None, new: PlannedOperator, ke
         _refuse_dropped(query, new, column)
     made += [Aggregate(Becomes.DROPPED, column.name) for column in free]
     values = tuple(f"value.`{name}`" for name in value)
-    return ByColumns(tuple(made), values, True, tuple(dict.fromkeys(gaps)), tuple(expressions))
+    changes = expressions != [f"key.`{name}`" for name in key] or any(aggregate.becomes is not Becomes.KEPT for aggregate in made)
+    return ByColumns(tuple(made), values, changes, tuple(dict.fromkeys(gaps)), tuple(expressions))
 
 
 def match(free: Sequence[PlannedKey], new: PlannedKey) -> PlannedKey | None:

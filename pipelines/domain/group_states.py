@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
+from pipelines.domain import struct_columns
 from pipelines.domain.errors import Unsupported
 from pipelines.domain.migrations import Aggregate, Becomes, ByColumns
+from pipelines.domain.struct_columns import Struct
 from pipelines.domain.types import is_wider
 
 STATE = "groupState"
 """Spark's column with the user's struct; of a group that has nothing but a timeout it is null."""
-
-Struct = Mapping[str, Any]
-"""A struct in Spark's JSON."""
 
 
 def by_columns(query: str, operator: int, old: Struct, new: Struct) -> ByColumns:
@@ -32,11 +30,15 @@ def by_columns(query: str, operator: int, old: Struct, new: Struct) -> ByColumns
     return ByColumns(tuple(made), expressions, True)
 
 
+def check_key(query: str, operator: int, old: Struct, new: Struct) -> None:
+    """Raises Unsupported (`migrate.operators`) where Spark, which reads by position, does not read in the key `old` what `new` means."""
+    if not struct_columns.fits(old, new):
+        raise refused(query, operator, "it groups by another key than before")
+
+
 def fits(old: Struct, new: Struct) -> bool:
     """Whether Spark, which reads by position, reads in `old` what `new` means: the same columns, or some that were renamed."""
-    before, after = ([(field["name"], field["type"]) for field in _state(value)["fields"]] for value in (old, new))
-    is_renamed = {name for name, _ in before} != {name for name, _ in after} and [kind for _, kind in before] == [kind for _, kind in after]
-    return _names(old) == _names(new) and (before == after or is_renamed)
+    return _names(old) == _names(new) and struct_columns.fits(_state(old), _state(new))
 
 
 def _names(value: Struct) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from pipelines.domain import (
@@ -35,7 +35,7 @@ ANEW = f"{REWRITE} Or drop its state, so that it begins empty: --drop {{}}."
 MIGRATE = "Fork it with --migrate FILE:function: a function makes its new rows of the old ones, before the job begins."
 COLUMNS = "Its state can be rewritten for a fork, with --migrate columns"
 RENAMED = "A state variable that was renamed goes on with --map QUERY.NUMBER.OLD=QUERY.NUMBER.NEW."
-BY_PLACES = "Spark reads the columns of state variables by their places, and some are in others now."
+BY_PLACES = "Spark reads the columns of state by their places, and what stands there is another now."
 ACCEPT = "Accept it by its name, with --drop."
 ALIKE = "What is computed up to here is the same."
 WRITTEN = "What its lines say otherwise is what it puts out, or how that is written: none of it is kept as state."
@@ -113,33 +113,35 @@ def rewriting(pair: Pair) -> str:
     if not pair.is_explained or not contracts.keys_fit(pair.kept, pair.keeps):
         return MIGRATE
     try:
-        made = _by_columns(pair)
+        return _told(_by_columns(pair))
     except Unsupported as error:
         return f"{error.message}. {MIGRATE}"
-    return f"{COLUMNS}: {migrations.told(made.aggregates)}."
 
 
-def _by_columns(pair: Pair) -> ByColumns:
-    """How the aggregates come out of those before; raises Unsupported."""
-    if pair.now.name != SESSIONS:
-        return migrated_columns.by_columns(pair.query, pair.then, pair.now, migrated_columns.once(contracts.value_names(pair.kept)))
+def _by_columns(pair: Pair) -> tuple[ByColumns, ...]:
+    """How the columns of an aggregation, sessions, a deduplication, or a join's sides come out of those before; raises Unsupported."""
+    query, now, then = pair.query, pair.now, pair.then if pair.is_explained else None
+    if now.name == JOIN:
+        joins.check(query, now, pair.kept, pair.keeps)
+        return tuple(joins.by_columns(query, then, now, joins.values(pair.kept)).values())
+    if now.name in deduplications.KINDS:
+        return (deduplications.by_columns(query, then, now, contracts.key_names(pair.kept), ()),)
+    if now.name != SESSIONS:
+        return (migrated_columns.by_columns(query, then, now, migrated_columns.once(contracts.value_names(pair.kept))),)
     before, after = (Columns(contracts.key_names(keeps), contracts.value_names(keeps)) for keeps in (pair.kept, pair.keeps))
-    return session_windows.by_columns(pair.query, pair.then, pair.now, before, after)
+    return (session_windows.by_columns(query, then, now, before, after),)
+
+
+def _told(made: Iterable[ByColumns]) -> str:
+    return f"{COLUMNS}: {migrations.told([column for part in made for column in part.aggregates])}."
 
 
 def _rewriting_rows(pair: Pair) -> str:
     """Of a deduplication or a join."""
-    then = pair.then if pair.is_explained else None
     try:
-        if pair.now.name == JOIN:
-            joins.check(pair.query, pair.now, pair.kept, pair.keeps)
-            sides = joins.by_columns(pair.query, then, pair.now, joins.values(pair.kept))
-            made = [column for side in sides.values() for column in side.aggregates]
-        else:
-            made = [*deduplications.by_columns(pair.query, then, pair.now, contracts.key_names(pair.kept), ()).aggregates]
+        return _told(_by_columns(pair))
     except Unsupported as error:
         return f"{error.message}. {error.hint}"
-    return f"{COLUMNS}: {migrations.told(made)}."
 
 
 def _rewriting_variables(pair: Pair) -> str:
@@ -174,11 +176,24 @@ def _meant(pair: Pair, doubts: tuple[str, ...]) -> Part:
     if then is None or not pair.is_explained:
         return Part(query, id, now.name, Outcome.CANNOT_TELL, doubts or ("The code it had does not keep what the savepoint holds.",), LOOK)
     if then.digest != now.digest:
-        return Part(query, id, now.name, Outcome.CHANGED_MEANING, (*_changes(then, now), *doubts), _meant_hint(now))
+        exchanged = _exchanged(pair)
+        reasons = (*_changes(then, now), *([BY_PLACES] if exchanged else []), *doubts)
+        return Part(query, id, now.name, Outcome.CHANGED_MEANING, reasons, exchanged or _meant_hint(now))
     unproved = (*doubts, *then.gaps, *now.gaps)
     if unproved:
         return Part(query, id, now.name, Outcome.CANNOT_TELL, tuple(dict.fromkeys(unproved)), LOOK)
     return Part(query, id, now.name, Outcome.SAME, (ALIKE,) if then.facts == now.facts else (ALIKE, WRITTEN))
+
+
+def _exchanged(pair: Pair) -> str:
+    """How columns that Spark would read as others, of the same types, are rewritten; empty where there are none."""
+    if pair.now.name not in (migrations.AGGREGATION, SESSIONS, JOIN, *deduplications.KINDS):
+        return ""
+    try:
+        made = _by_columns(pair)
+    except Unsupported:
+        return ""
+    return _told(made) if any(part.changes for part in made) else ""
 
 
 def _meant_hint(now: PlannedOperator) -> str:

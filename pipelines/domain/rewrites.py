@@ -5,7 +5,8 @@ Measured with Spark 4.3.0, whose `StreamingCheckpointManager.repartition` does t
 - It writes a batch of its own after the last one: the same offsets and watermark, state with other partitions, no rows for the sink.
 - RocksDB alone; the HDFS-backed store answers UNSUPPORTED_PROVIDER, a query without state MISSING_OPERATOR_METADATA.
 - It takes every operator for one that is spread by its key. Of an operator that always has one partition (an aggregation without a key, a
-  limit) it moves the row to a partition that the query never reads: the sum begins at nothing, without an error. Such a query is refused.
+  limit) it moves the row to a partition that the query never reads: the sum begins at nothing, without an error. A query of such operators
+  alone stays as it is beside others; one that has others, too, is refused.
 """
 
 from __future__ import annotations
@@ -84,13 +85,15 @@ def decide(
 ) -> RewritePlan:
     """The plan of rescaling what `images` show. `sizes` has the bytes of each operator's state files; `keyless` are the operators that have
     one partition however many there are."""
-    changed = [image for image in images if any(operator.partitions != partitions for operator in image.operators)]
+    spread = [image for image in images if any((image.query, operator.id) not in keyless for operator in image.operators)]
+    others = [image for image in images if any(operator.partitions != partitions for operator in image.operators)]
+    changed = [image for image in others if image in spread or not spread]
     refused = next(_refusals(images, changed, keyless, partitions, spark_version), None)
     return RewritePlan(
         partitions=partitions,
         operators=of_all(changed, sizes),
         batches={image.query: image.batch + 1 for image in changed},
-        left=tuple(_left(image, partitions) for image in images if image not in changed),
+        left=tuple(_left(image, partitions, image in others) for image in images if image not in changed),
         refusal=refusal(refused) if refused else None,
     )
 
@@ -136,7 +139,9 @@ def _unnamed(image: QueryImage) -> Unsupported:
     return Unsupported("rescale.metadata", message, "A query that is begun on Spark 4.0 or later can be rescaled.")
 
 
-def _left(image: QueryImage, partitions: int) -> str:
+def _left(image: QueryImage, partitions: int, is_other: bool) -> str:
+    if is_other:
+        return f"{image.query} keeps state without a key, which has one partition always"
     if not image.begun:
         return f"{image.query} has not begun: it begins with {PARTITIONS_CONF} as its confs say"
     if not image.operators:

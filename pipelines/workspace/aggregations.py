@@ -53,18 +53,17 @@ def decided(asked: Asked, planning: Planning, placed: Sequence[Placed], folder: 
             elif operator.name == IN_PANDAS:
                 yield from _of_group(query, operator, at, asked, planning, folder)
             elif operator.name in VARIABLES:
-                by_function = asked.by != COLUMNS and not state_changes.is_left(query, operator, at, planning, is_by_columns=False)
+                by_function = asked.by != COLUMNS and not state_changes.is_left(query, operator, at, planning)
                 yield from variables.decided(query, operator, at, asked.drop, asked.told, folder, by_function=by_function)
 
 
 def _of_key(placed: Placed, operator: Operator, at: int, asked: Asked, planning: Planning, folder: Path) -> Iterator[Change]:
-    """A deduplication whose key has other columns; by a function also one whose key is computed otherwise."""
-    image, is_by_columns = placed.known.image, asked.by == COLUMNS
-    if state_changes.is_left(placed, operator, at, planning, is_by_columns=is_by_columns):
-        return
-    contract = state_changes.contract(placed, folder)
+    """A deduplication whose key has other columns, or has them in other places; by a function also one whose key is computed otherwise."""
+    image, contract = placed.known.image, state_changes.contract(placed, folder)
     was, is_now = _shapes(placed, operator, at, contract)
-    made = _by_key(placed, operator, at, planning, was) if is_by_columns else None
+    made = _by_key(placed, operator, at, planning, was) if asked.by == COLUMNS else None
+    if not made.changes if made is not None else state_changes.is_left(placed, operator, at, planning):
+        return
     store = state_changes.store(placed, operator, at, operator.stores[0])
     target = Target(is_now, state_changes.described(contract, at), name=operator_places.name_of(image.query, at))
     if made:
@@ -82,24 +81,28 @@ def _shapes(placed: Placed, operator: Operator, at: int, contract: Path) -> tupl
 
 
 def _by_key(placed: Placed, operator: Operator, at: int, planning: Planning, was: Shape) -> ByColumns:
+    """How its key is made; one that Spark takes, and that cannot be matched, stays."""
     known, query = placed.known, placed.known.image.query
     then, now = planning.operators(OLD, query).get(operator.id), planning.operators(NEW, query)[at]
     key, value = (migrated_columns.once(_names(struct)) for struct in (was.key, was.value))
-    return deduplications.by_columns(query, then if contracts.fits(known.kept, known.old) else None, now, key, value)
+    try:
+        return deduplications.by_columns(query, then if contracts.fits(known.kept, known.old) else None, now, key, value)
+    except Unsupported:
+        if contracts.types(known.kept[operator.id]) == contracts.types(known.new[at]):
+            return ByColumns((), (), changes=False)
+        raise
 
 
 def _of_group(placed: Placed, operator: Operator, at: int, asked: Asked, planning: Planning, folder: Path) -> Iterator[Change]:
     """An applyInPandasWithState whose state has other columns; by a function also one that is computed otherwise."""
-    known, image = placed.known, placed.known.image
-    contract = state_changes.contract(placed, folder)
+    image, contract = placed.known.image, state_changes.contract(placed, folder)
     was, is_now = _shapes(placed, operator, at, contract)
     old, new = read_json(was.value), read_json(is_now.value)
     is_by_columns = asked.by == COLUMNS
-    stays = is_by_columns or state_changes.is_left(placed, operator, at, planning, is_by_columns=False)
-    if stays and contracts.keys_fit(known.kept[operator.id], known.new[at]) and group_states.fits(old, new):
+    if is_by_columns:
+        group_states.check_key(image.query, at, read_json(was.key), read_json(is_now.key))
+    if (is_by_columns or state_changes.is_left(placed, operator, at, planning)) and group_states.fits(old, new):
         return
-    if is_by_columns and not contracts.keys_fit(known.kept[operator.id], known.new[at]):
-        raise group_states.refused(image.query, at, "it groups by another key than before")
     made = group_states.by_columns(image.query, at, old, new) if is_by_columns else None
     name = operator_places.name_of(image.query, at)
     store = state_changes.store(placed, operator, at, operator.stores[0])
@@ -117,7 +120,7 @@ def _change(placed: Placed, operator: Operator, at: int, asked: Asked, planning:
     made = _by_columns(placed, operator, then, now, was, is_now) if asked.by == COLUMNS else None
     if made is not None and not made.changes:
         return
-    if made is None and state_changes.is_left(placed, operator, at, planning, is_by_columns=False):
+    if made is None and state_changes.is_left(placed, operator, at, planning):
         return
     name = operator_places.name_of(image.query, at)
     store = state_changes.store(placed, operator, at, operator.stores[0])

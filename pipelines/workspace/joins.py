@@ -87,7 +87,7 @@ def _told(keeps: Keeps, sides: Sequence[str]) -> str:
 
 def _is_for_function(placed: Placed, operator: Operator, at: int, planning: Planning) -> bool:
     """Whether a function makes the rows of a join; raises Unsupported for a format of joins that is not known."""
-    if state_changes.is_left(placed, operator, at, planning, is_by_columns=False):
+    if state_changes.is_left(placed, operator, at, planning):
         return False
     known, query = placed.known, placed.known.image.query
     joins.check_format(query, planning.operators(NEW, query)[at], known.kept[operator.id], known.new[at])

@@ -47,11 +47,10 @@ def described(place: Path, operator: int) -> str:
     return str(place / "state" / str(operator))
 
 
-def is_left(placed: Placed, operator: Operator, at: int, planning: Planning, *, is_by_columns: bool) -> bool:
-    """Whether an operator's state stays as it is: its columns have the types that they had and, where a function makes the rows, they are
-    computed as they were."""
+def is_left(placed: Placed, operator: Operator, at: int, planning: Planning) -> bool:
+    """Whether a function makes no rows of an operator: its columns have the types that they had, and are computed as they were."""
     known, query = placed.known, placed.known.image.query
     if contracts.types(known.kept[operator.id]) != contracts.types(known.new[at]):
         return False
     then, now = planning.operators(OLD, query).get(operator.id), planning.operators(NEW, query).get(at)
-    return is_by_columns or (then is not None and now is not None and then.digest == now.digest)
+    return then is not None and now is not None and then.digest == now.digest

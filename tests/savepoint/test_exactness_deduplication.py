@@ -77,6 +77,7 @@ EXACT: dict[str, Case] = {
         distinct("n", rows=queries.events, wide=True),
         "widened dropped",
     ),
+    "exchanged, rocksdb": (ROCKSDB, distinct("n", "more", rows=queries.events), distinct("more", "n", rows=queries.events), "kept kept"),
 }
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.domain.ids import QueryName
 from pipelines.domain.rewrites import RewritePlan
 from pipelines.savepoint import library, rescaling, take
 from pipelines.savepoint.batch_choice import Newest
@@ -70,6 +71,21 @@ def test_an_operator_with_one_partition_is_rescaled_if_its_state_has_a_key(tmp_p
     several = replace(single, conf={"spark.sql.shuffle.partitions": "4"})
     refusal = rescaling.plan(replace(held, images=[several]), 8).refusal
     assert refusal is not None and refusal.code == "rescale.keyless"
+
+
+def test_a_query_whose_state_has_no_key_stays_as_it_is_beside_others(tmp_path: Path) -> None:
+    bench = laid(tmp_path, "rocksdb_format2")
+    held = rescaling.of_savepoint(bench.library, library.manifest(bench.library, bench.take().id))
+    (image,) = held.images
+    total = replace(image, query=QueryName("total"), operators=(replace(image.operators[0], partitions=1),))
+    plan = rescaling.plan(replace(held, images=[image, total]), 8)
+    assert plan.refusal is None and [*plan.batches] == [image.query]
+    assert plan.left == ("total keeps state without a key, which has one partition always",)
+    both = replace(image, operators=(*image.operators, replace(image.operators[0], id=1, partitions=1)))
+    mixed = rescaling.plan(replace(held, images=[both]), 8).refusal
+    assert mixed is not None and mixed.code == "rescale.keyless"
+    same = rescaling.plan(replace(held, images=[image, total]), image.operators[0].partitions).refusal
+    assert same is not None and same.code == "rescale.same"
 
 
 @pytest.mark.parametrize(("sink", "refused"), [("delta", True), ("foreachBatch", True), ("kafka", False), ("parquet", False)])

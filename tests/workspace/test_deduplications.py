@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -80,6 +80,18 @@ def test_the_verdict_says_how_its_key_is_rewritten_and_what_stands_against_it(
     kept, keeps = (Keeps(DEDUPLICATION, {"default key": f"n {kind}", "default value": "__dummy__ void"}) for kind in ("integer", "long"))
     part = judged(Pair("q", 0, 0, kept, keeps, old, new, is_explained=True), ())
     assert part.outcome is Outcome.NEEDS_REWRITING and hint in part.hint
+
+
+def test_columns_that_spark_would_read_as_each_other_need_a_migration() -> None:
+    keys = ("__dummy__ void", "k string, s string"), ("__dummy__ void", "s string, k string")
+    kept, keeps = (Keeps(DEDUPLICATION, {"default key": key, "default value": value}) for value, key in keys)
+    other = replace(KEY, name="s", digest="s", narrow="s")
+    before, after = (replace(operator(*columns), digest=str(columns)) for columns in ((KEY, other), (other, KEY)))
+    part = judged(Pair("q", 0, 0, kept, keeps, before, after, is_explained=True), ())
+    assert part.outcome is Outcome.CHANGED_MEANING
+    assert "by their places" in part.reasons[-1] and "with --migrate columns: s is kept as it is, k is kept" in part.hint
+    renamed = judged(Pair("q", 0, 0, kept, keeps, before, replace(before, digest="another filter"), is_explained=True), ())
+    assert renamed.outcome is Outcome.CHANGED_MEANING and "--migrate columns" not in renamed.hint
 
 
 def test_what_was_planned_and_what_is_to_be_done_are_read_as_they_were_written(tmp_path: Path) -> None:

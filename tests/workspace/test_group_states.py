@@ -48,7 +48,15 @@ def test_what_spark_reads_as_it_is_meant_stays() -> None:
     both = value(a="long", b="long")
     assert group_states.fits(both, both) and group_states.fits(both, value(a="long", renamed="long"))
     assert not group_states.fits(both, value(b="long", a="long")), "by position they would be exchanged"
+    assert not group_states.fits(both, value(b="long", c="long")), "by position b would be what a was"
     assert not group_states.fits(both, value(a="long")) and not group_states.fits(both, value(a="long", b="long", has_timeouts=False))
+
+
+def test_a_key_whose_columns_are_exchanged_is_another_one() -> None:
+    group_states.check_key("q", 0, struct(a="string", b="string"), struct(a="string", renamed="string"))
+    for other in (struct(b="string", a="string"), struct(a="string"), struct(a="string", b="long")):
+        with pytest.raises(Unsupported, match="groups by another key than before"):
+            group_states.check_key("q", 0, struct(a="string", b="string"), other)
 
 
 def test_types_within_a_struct_are_told_apart_and_names_are_not() -> None:

@@ -122,7 +122,7 @@ def test_the_verdict_says_what_is_rewritten_and_what_spark_goes_on_with() -> Non
     same_types = keeps(("count", "value", {"n": "long", "m": "long"})), keeps(("count", "value", {"m": "long", "n": "long"}))
     exchanged = judged(Pair("q", 0, 0, *same_types, then, now, is_explained=True), ())
     assert exchanged.outcome is Outcome.CHANGED_MEANING and "--migrate columns" in exchanged.hint
-    assert "Spark reads the columns of state variables by their places" in " ".join(exchanged.reasons)
+    assert "Spark reads the columns of state by their places" in " ".join(exchanged.reasons)
     fewer = judged(Pair("q", 0, 0, OLD, keeps(("count", "value", {"n": "integer", "m": "long"})), then, now, is_explained=True), ())
     assert fewer.outcome is Outcome.CHANGED_MEANING and fewer.dropped == ("q.0.last", "q.0.seen")
     assert "--drop" in fewer.hint and "--map" not in fewer.hint
