@@ -32,6 +32,9 @@ RUN_LOCK = ".driver.lock"
 LEASES = ".leases"
 """Beside the checkpoints of a run: a `<query>.lock` for each, locked by the JVM that works on it."""
 
+LEAD = ".lead"
+"""Beside the checkpoints of a run that follows another: `<query>/<batch>` is an entry of its leader's offset log that waits."""
+
 
 class RunState(enum.StrEnum):
     """Where a run stands. `STARTING` until the driver's first query (or first second, for a script without one) is up."""

@@ -9,16 +9,18 @@ from typing import Any
 
 from pipelines.domain.errors import Conflict, Unsupported
 from pipelines.domain.lockstep import QUERY, SOURCE, SPARK, UNREPEATABLE, Lead
+from pipelines.domain.runs import LEAD
 from pipelines.driver import inputs
 from pipelines.driver.boundary import stream_state
 from pipelines.driver.gate import Gate
 from pipelines.driver.intercept import Asked
-from pipelines.driver.lead import LeadQuery
+from pipelines.driver.lead import LeadQuery, lead_checkpoint
 from pipelines.driver.records import say
 from pipelines.driver.sinklog import newest
 
 ASYNC = "asyncprogresstrackingenabled"
 EXECUTION = "MicroBatchExecution"
+KEEP_UP_S = 0.5
 OLDEST_SPARK = (4, 3)
 """Whose stream gives up a batch of a query that is not active any more: without it a query that waits could not be ended."""
 
@@ -31,6 +33,7 @@ class Following:
         self._on_failure = on_failure
         self._expected: dict[str, Path] = {}
         self._gates: list[Gate] = []
+        self._leads: list[LeadQuery] = []
         self._held: set[str] = set()
         self._closed = threading.Event()
         self._lock = threading.Lock()
@@ -45,7 +48,7 @@ class Following:
         if request.options.get(ASYNC, "").lower() == "true":
             raise Unsupported(QUERY, f"Query {name} tracks its progress asynchronously: its logs have gaps.", "Switch that off to follow.")
         _refuse_sources(name, writer._df)
-        if not LeadQuery(self._lead, name).checkpoint.is_dir():
+        if not lead_checkpoint(self._lead, name).is_dir():
             message = f"{self._lead.job} has no query {name}, whose batches it could have."
             raise Conflict(QUERY, message, "Fork it without lock-step, or keep the names of the queries.")
         writer.trigger(processingTime="0 seconds")
@@ -77,7 +80,7 @@ class Following:
                 gate.close()
 
     def _hold(self, execution: Any, name: str, checkpoint: Path) -> None:
-        lead = LeadQuery(self._lead, name)
+        lead = LeadQuery(self._lead, name, checkpoint.parent / LEAD / checkpoint.name)
         kind = execution.getClass().getSimpleName()
         if kind != EXECUTION:
             raise Unsupported(QUERY, f"Query {name} runs as {kind}, not in batches.", "Run it without lock-step.")
@@ -89,10 +92,23 @@ class Following:
         gate.hold()
         with self._lock:
             self._gates.append(gate)
+            self._leads.append(lead)
+            if len(self._leads) == 1:
+                threading.Thread(target=self._keep_up, name="lock-step ahead", daemon=True).start()
         if self._closed.is_set():
             gate.close()
         end = "on and on" if lead.until is None else f"until batch {lead.until}"
         say(f"query {name} follows {self._lead.job} in lock-step, {end}")
+
+    def _keep_up(self) -> None:
+        """Keeps what is ahead while a batch runs; where that fails, the gate finds out itself at its next batch."""
+        while not self._closed.wait(KEEP_UP_S):
+            for lead in tuple(self._leads):
+                try:
+                    lead.keep_up()
+                except (OSError, Conflict) as error:
+                    say(f"lock-step: what is ahead could not be kept: {error}")
+                    return
 
     def _fail(self, error: Exception) -> None:
         self.error = self.error or error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,13 +14,14 @@ from pipelines.domain.errors import Conflict
 from pipelines.domain.ids import folder_of
 from pipelines.domain.lockstep import GONE, MOVED, Lead
 from pipelines.domain.run_specs import SPEC_FILE
+from pipelines.driver.history import bring
 from pipelines.driver.sinklog import batch_files, newest
 
 LOOK_S = 1.0
 """How often a follower that waits looks whether its leader goes on elsewhere."""
 HINT = (
-    "Fork the leader's newest savepoint in lock-step: that begins where its offsets are still there. A follower that is slower than its "
-    "leader needs one that keeps more batches (spark.sql.streaming.minBatchesToRetain)."
+    "Fork the leader's newest savepoint in lock-step: that begins where its offsets are still there. A follower keeps what its leader has "
+    "while it runs; one that stands still for long needs a leader that keeps more batches (spark.sql.streaming.minBatchesToRetain)."
 )
 
 
@@ -33,15 +35,19 @@ class Planned:
 
 
 class LeadQuery:
-    """The batches of one query of the leader, whose log Spark shortens meanwhile: what is ahead is read as soon as it is there."""
+    """The batches of one query of the leader, whose log Spark shortens meanwhile: what is ahead is kept in the folder `kept` as soon as it
+    is there, for as long as it has not been run."""
 
-    def __init__(self, lead: Lead, query: str, now_s: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, lead: Lead, query: str, kept: Path, now_s: Callable[[], float] = time.monotonic) -> None:
         self._lead = lead
         self._query = query
+        self._kept = kept
         self._now_s = now_s
         self._looked_s = now_s()
-        self._ahead: dict[int, str] = {}
-        self.checkpoint = Path(lead.checkpoints) / folder_of(query)
+        self._next: int | None = None
+        """The batch to keep next; None before the first that is asked for."""
+        self._lock = threading.Lock()
+        self.checkpoint = lead_checkpoint(lead, query)
 
     @property
     def until(self) -> int | None:
@@ -50,8 +56,15 @@ class LeadQuery:
 
     def planned(self, batch: int) -> Planned | None:
         """The leader's batch of this number; None while it has not committed it. Raises Conflict (`lockstep.gone`, `lockstep.moved`)."""
-        entry = self._ahead.pop(batch, None) or self._read(batch)
+        with self._lock:
+            if self._next is None:
+                self._next = batch
+            committed = self._keep(self._next)
+            entry = self._entry(batch)
+            self._forget(batch)
         if entry is None:
+            if committed >= batch:
+                raise self._gone(f"batch {batch}")
             self._look()
             return None
         return Planned(batch, entry, int(json.loads(entry.splitlines()[1])["batchTimestampMs"]))
@@ -68,24 +81,33 @@ class LeadQuery:
         version, *lines = min(compacts, key=lambda path: int(path.name.partition(".")[0])).read_text().splitlines()
         return "\n".join([version, *(line for line in lines if json.loads(line)["batchId"] == entry)])
 
-    def _read(self, batch: int) -> str | None:
-        committed = newest(self.checkpoint / "commits")
-        if committed < batch:
-            if not self.checkpoint.is_dir() and not Path(self._lead.checkpoints).is_dir():
-                raise self._gone("the whole checkpoint")
-            return None
-        for ahead in range(batch, committed + 1):
-            if (text := self._text(ahead)) is not None:
-                self._ahead.setdefault(ahead, text)
-        if batch not in self._ahead:
-            raise self._gone(f"batch {batch}")
-        return self._ahead.pop(batch)
+    def keep_up(self) -> None:
+        """Keeps what the leader has committed since; beside a batch that takes longer than its leader keeps its own."""
+        with self._lock:
+            if self._next is not None:
+                self._keep(self._next)
 
-    def _text(self, batch: int) -> str | None:
+    def _keep(self, first: int) -> int:
+        """Keeps entries from `first` on, of those that are there; the leader's newest batch. Raises Conflict (`lockstep.gone`)."""
+        committed = newest(self.checkpoint / "commits")
+        if committed < first and not self.checkpoint.is_dir() and not Path(self._lead.checkpoints).is_dir():
+            raise self._gone("the whole checkpoint")
+        for batch in range(first, committed + 1):
+            bring(self.checkpoint / "offsets" / str(batch), self._kept / str(batch))
+        self._next = max(first, committed + 1)
+        return committed
+
+    def _entry(self, batch: int) -> str | None:
         try:
-            return (self.checkpoint / "offsets" / str(batch)).read_text()
+            return (self._kept / str(batch)).read_text()
         except FileNotFoundError:
             return None
+
+    def _forget(self, batch: int) -> None:
+        """What is before the batch was run: Spark plans one only when the one before is committed."""
+        for path in self._kept.glob("[0-9]*"):
+            if int(path.name) < batch:
+                path.unlink()
 
     def _gone(self, what: str) -> Conflict:
         message = f"{what[0].upper()}{what[1:]} of {self._lead.job}, query {self._query}, is no longer in {self.checkpoint}."
@@ -100,6 +122,11 @@ class LeadQuery:
         if checkpoints and checkpoints != self._lead.checkpoints:
             message = f"{self._lead.job} goes on from a savepoint, with another checkpoint: it has no more batches on this line."
             raise Conflict(MOVED, message, HINT)
+
+
+def lead_checkpoint(lead: Lead, query: str) -> Path:
+    """The leader's checkpoint of a query."""
+    return Path(lead.checkpoints) / folder_of(query)
 
 
 def _current(file: Path) -> str:

@@ -21,7 +21,8 @@ KEPT = (
     "Spark keeps the offsets of a job's newest 100 batches, or of as many as its conf spark.sql.streaming.minBatchesToRetain says: take a "
     "newer savepoint."
 )
-FREELY = "Fork it without lock-step: it then reads what its sources have, in batches of its own."
+FREELY = "A fork without lock-step reads what its sources have, in batches of its own."
+NEWER = f"Take a savepoint of what runs now. {FREELY}"
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def line(image: QueryImage, checkpoints: str) -> Line:
         raise Conflict(GONE, message, f"{KEPT} {FREELY}")
     if image.begun and (newest < began or offsets.read(storage, began).batch_timestamp_ms != image.batch_timestamp_ms):
         message = f"The job went back, or on from elsewhere, since: its batch {began} of query {image.query} is not the savepoint's."
-        raise Conflict(MOVED, message, "Take a savepoint of what runs now. " + FREELY)
+        raise Conflict(MOVED, message, NEWER)
     times_ms = {batch: offsets.read(storage, batch).batch_timestamp_ms for batch in range(began + 1, newest + 1)}
     return Line(began, newest, times_ms)
 

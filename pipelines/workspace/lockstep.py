@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from pipelines.domain.errors import Conflict, Invalid, Unsupported
+from pipelines.domain.ids import JobName
 from pipelines.domain.job_places import is_remote
 from pipelines.domain.jobs import Job
-from pipelines.domain.lockstep import QUERY, Lead, LockStepPlan
+from pipelines.domain.lockstep import GONE, MOVED, QUERY, Lead, LockStepPlan
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.triggers import TriggerKind
 from pipelines.savepoint import leads, own_reads, own_tables
@@ -38,7 +39,7 @@ def plan(context: Context, manifest: Manifest, variant: Variant, place: str) -> 
     source = sources.of_job(context, job)
     _require_batches(context, job)
     checkpoints = str(PurePath(source.queries[0].checkpoint).parent)
-    lines = {str(image.query): leads.line(image, checkpoints) for image in manifest.queries}
+    lines = _lines(context, manifest, job, checkpoints)
     until = _until(context, manifest, variant, lines)
     ready = {query: min(line.newest, until.get(query, line.newest)) for query, line in lines.items()}
     began = {query: line.began for query, line in lines.items()}
@@ -55,6 +56,18 @@ def refuse_follower(context: Context, job: Job | None, what: str) -> None:
     if job is not None and job.lead is not None:
         message = f"{job.name} follows {job.lead.job} in lock-step, batch by batch, and cannot be {what}."
         raise Conflict("lockstep.follower", message, "Fork a savepoint of it: the fork runs freely.")
+
+
+def _lines(context: Context, manifest: Manifest, job: JobName, checkpoints: str) -> dict[str, Line]:
+    """The lines of the queries. What is not on one because the job has begun another checkpoint since is no matter of how long Spark keeps
+    its batches."""
+    try:
+        return {str(image.query): leads.line(image, checkpoints) for image in manifest.queries}
+    except Conflict as gone:
+        if gone.code != GONE or any(run.id == manifest.run and run.checkpoints == checkpoints for run in runs.of_job(context, job)):
+            raise
+        message = f"{job} has gone on in another checkpoint since the savepoint: it went back, was upgraded or rescaled."
+        raise Conflict(MOVED, message, leads.NEWER) from gone
 
 
 def _refuse_what_shifts(variant: Variant) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from pipelines import __version__
 from pipelines.domain import doubts, plan_differences
 from pipelines.domain.errors import Corrupt, Incompatible, Unavailable
 from pipelines.domain.ids import content_id, folder_of
@@ -34,7 +33,7 @@ class KeptPlans:
 
     difference: PlanDifference
     stood_on: tuple[Installed | None, Installed | None]
-    tidemark: str
+    judge: str
     files: Mapping[str, str] = field(default_factory=dict)
     """Files of this machine -> SHA-256."""
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -58,7 +57,7 @@ def known(context: Context, a: Point, b: Point) -> PlanDifference | None:
     """The difference that was found before and still holds; None where Spark has to plan. No Spark is started."""
     try:
         kept = context.files.find(KeptPlans, context.layout.verdict(_key(a, b)))
-        if kept is None or kept.tidemark != __version__ or kept.stood_on != _stood_on(context, a.version, b.version):
+        if kept is None or kept.judge != verdicts.judge() or kept.stood_on != _stood_on(context, a.version, b.version):
             return None
     except (Corrupt, Unavailable):  # it can be found again, and what is missing is said then
         return None
@@ -83,7 +82,7 @@ def _compared(context: Context, a: Point, b: Point, ticket: Ticket) -> PlanDiffe
             shutil.rmtree(folder)
     difference = replace(difference, took_ms=(time.monotonic() - began) * 1000)
     if planning.is_lasting:
-        kept_plans = KeptPlans(difference, stood_on, __version__, planning.files, planning.variables)
+        kept_plans = KeptPlans(difference, stood_on, verdicts.judge(), planning.files, planning.variables)
         context.files.write(context.layout.verdict(_key(a, b)), kept_plans)  # 3
         verdicts.bound(context)
     return difference

@@ -6,12 +6,14 @@ stood on), the changed version, what that would stand on now, and the judge. So 
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
-from pipelines import __version__
+import pipelines
 from pipelines.domain import doubts, dropping, errors, read_variables, verdicts
 from pipelines.domain.errors import Corrupt, Incompatible, NotFound, Refusal, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, content_id
@@ -26,6 +28,8 @@ from pipelines.workspace import environments, runs, savepoints
 from pipelines.workspace.context import Context
 
 BY_FORCE = "To begin it all the same: --force."
+JUDGES = ("domain", "driver")
+"""Folders of what plans code and what compares it."""
 MOST = 500
 """So many are kept; those that were found first go first."""
 
@@ -158,7 +162,16 @@ def _installed(context: Context, version: Version) -> Installed | None:
 
 def _key(manifest: Manifest, version: Version, new_queries: Sequence[str], now: Installed, told: Mapping[str, str]) -> str:
     rests_on = {"savepoint": manifest.id, "version": version.id, "new_queries": list(new_queries), "installed": asdict(now)}
-    return content_id("verdict", {**rests_on, **({"told": dict(told)} if told else {}), "tidemark": __version__})
+    return content_id("verdict", {**rests_on, **({"told": dict(told)} if told else {}), "judge": judge()})
+
+
+@functools.cache
+def judge() -> str:
+    """Who judges, by the bytes of its modules: another one may see what this one did not."""
+    ours, digest = Path(pipelines.__file__).parent, hashlib.sha256()
+    for path in sorted(path for folder in JUDGES for path in (ours / folder).rglob("*") if path.suffix in (".py", ".java")):
+        digest.update(f"{path.relative_to(ours)}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\0".encode())
+    return digest.hexdigest()
 
 
 def _find(context: Context, key: str) -> KeptVerdict | None:

@@ -23,16 +23,22 @@ class Frames:
     def isEmpty(self) -> bool:
         raise ValueError
 
+    @property
     def schema(self) -> str:
         return "v int"
+
+    @property
+    def columns(self) -> list[str]:
+        return self.schema.split()[:1]
 
 
 def test_each_frame_is_noted_that_the_script_fetches_rows_of() -> None:
     told: list[Any] = []
+    inferred: list[Any] = []
     for _ in range(2):
-        fetched.listen(Frames, told.append)
+        fetched.listen(Frames, told.append, inferred.append)
     frame = Frames()
-    assert frame.schema() == "v int" and not told
+    assert frame.columns == ["v"] and (told, inferred) == ([], [frame])
     assert frame.first() == 1 and told == [frame]
     with pytest.raises(ValueError):
         frame.isEmpty()
@@ -61,6 +67,14 @@ def test_rows_come_from_files_from_the_code_or_from_elsewhere(spark: Any, tmp_pa
     fetched.note(spark.sparkContext.textFile(str(tmp_path)).map(lambda line: (line,)).toDF("line string"))
     fetched.note(spark.sql("SHOW TABLES"))
     assert asked == ["Spark for rows of a LogicalRDD", "Spark for rows of a ResolvedNamespace"]
+    inferred = spark.read.csv(str(tmp_path), inferSchema=True)
+    for frame in (inferred, inferred, spark.readStream.schema("k string").csv(str(tmp_path)), spark.sql("SHOW TABLES")):
+        fetched.note_inferred(frame)
+    assert (noted[1:], asked[2:]) == ([str(tmp_path / "a b.csv")], []), "once, and nothing of a stream"
     monkeypatch.setattr(fetched, "MOST_FILES", 0)
     fetched.note(rates)
-    assert len(noted) == 1 and asked[2:] == [f"Spark for rows of 1 files at {tmp_path / 'a b.csv'}"]
+    assert len(noted) == 2 and asked[2:] == ["Spark for rows of over 0 files, or of none"]
+    monkeypatch.setattr(fetched, "MOST_TIMES", 10)
+    for _ in range(9):
+        fetched.note(made)
+    assert asked[3:] == ["Spark for rows 10 times"]

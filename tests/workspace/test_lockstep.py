@@ -23,7 +23,7 @@ from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ReadManifest
 from pipelines.verbs.take import Take
 from pipelines.workspace.compare import batches, varying
-from tests.workspace.conftest import NEWEST, House
+from tests.workspace.conftest import NEWEST, House, query_line
 
 BEGAN = 9
 
@@ -87,6 +87,19 @@ def test_what_is_gone_is_refused_before_anything_starts(house: House, begun: str
         house.face.begin(Fork(savepoint=begun, name="b", lock_step=True))
     assert house.face.context.files.job(JobName("b")) is None
     assert what != "offsets" or "spark.sql.streaming.minBatchesToRetain" in refused.value.hint
+
+
+def test_a_job_that_has_begun_another_checkpoint_is_told_apart_from_one_whose_batches_are_gone(house: House, begun: str, run: Run) -> None:
+    (Path(run.checkpoints) / "counts" / "without").rename(Path(run.checkpoints) / "counts" / "sources")
+    again = do(house.face, Resume("a", from_savepoint=begun))
+    checkpoint = Path(again.checkpoints) / "counts"
+    house.append(again, QUERIES_FILE, query_line(str(checkpoint), str(house.face.layout.output(run.job) / "counts")))
+    house.see(again, RunState.STOPPED)
+    (checkpoint / "offsets" / str(BEGAN)).unlink()
+    with pytest.raises(
+        Conflict, match="a has gone on in another checkpoint since the savepoint", check=lambda raised: raised.code == "lockstep.moved"
+    ):
+        house.face.plan(Fork(savepoint=begun, name="b", lock_step=True))
 
 
 def test_an_end_is_after_the_savepoint_and_of_the_same_job(house: House, begun: str, run: Run) -> None:
