@@ -96,6 +96,11 @@ class RestorePlan:
     """How the run is watched, and the way back that it has; None for a run that is not."""
 
     @property
+    def shared(self) -> tuple[str, ...]:
+        """Of each sink that its parent may write to as well."""
+        return tuple(f"{sink.query} may write where its parent writes. {sink.message}" for sink in self.sinks if sink.action == SHARED)
+
+    @property
     def further_warnings(self) -> tuple[str, ...]:
         """The warnings, without those that a sink says already."""
         messages = {f"{sink.query}: {sink.message}" for sink in self.sinks} | {sink.message for sink in self.sinks}

@@ -52,6 +52,9 @@ class StartExperiment(Change[Experiment, ExperimentPlan]):
     kinds = {"fork": FORKING}
     prints = "{0.id}"
 
+    def warns(self, plan: ExperimentPlan) -> Sequence[str]:
+        return tuple(dict.fromkeys(warning for fork in plan.forks for warning in fork.shared))
+
     def works_as(self, plan: ExperimentPlan) -> Works:
         return Works("fork", plan.forks[0].job, plan.savepoint)
 

@@ -81,8 +81,8 @@ class Fork(Change[Run, RestorePlan], Variant):
     prints = "{0.job} {0.id}"
 
     def warns(self, plan: RestorePlan) -> Sequence[str]:
-        """Given confs, what the plan warns of: with state Spark passes over some of them without a word."""
-        return plan.further_warnings if self.conf else ()
+        """Sinks that its parent may write to as well; given confs, what the plan warns of: with state Spark passes over some of them."""
+        return (*plan.shared, *(plan.further_warnings if self.conf else ()))
 
     def works_as(self, plan: RestorePlan) -> Works:
         return Works("fork", plan.job, plan.savepoint)

@@ -25,6 +25,9 @@ NAMED = 3
 """So many jobs of several are named, of more their number is said."""
 
 
+UNCHECKED = "The code is not checked before it starts: no savepoint stands for the state that it goes on with."
+
+
 @dataclass(frozen=True)
 class Resume(GoingOn, Change[Run, RestorePlan]):
     """Resume a job that does not run. It begins from its own checkpoint, from a retained `batch` of it, after the batch at which it failed
@@ -56,8 +59,9 @@ class Resume(GoingOn, Change[Run, RestorePlan]):
     prints = "{0.job} {0.id}"
 
     def warns(self, plan: RestorePlan) -> Sequence[str]:
-        """Given confs, what the plan warns of: with state Spark passes over some of them without a word."""
-        return plan.further_warnings if self.conf else ()
+        """That changed code is not checked; given confs, what the plan warns of: with state Spark passes over some of them."""
+        is_unchecked = self.code is not None and self.check and plan.judged is None and plan.verdict is None
+        return (*((UNCHECKED,) if is_unchecked else ()), *(plan.further_warnings if self.conf else ()))
 
     def works_as(self, plan: RestorePlan) -> Works:
         return Works("resume", plan.job, plan.savepoint)

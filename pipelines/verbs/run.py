@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.domain import masters
@@ -88,6 +88,9 @@ class RunScript(Change[Run, RunPlan], Taking, Revision):
     kinds = {"fork": FORKING, "run": Kind("Beginning", "Begun", makes=True, about="{job}")}
     prints = "{0.job} {0.id}"
     makes_workspace = True
+
+    def warns(self, plan: RunPlan) -> Sequence[str]:
+        return plan.restore.shared if plan.restore is not None else ()
 
     def works_as(self, plan: RunPlan) -> Works | None:
         if plan.restore is not None:

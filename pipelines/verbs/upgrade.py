@@ -13,7 +13,7 @@ from pipelines.domain.operations import Operation
 from pipelines.domain.restores import RestorePlan
 from pipelines.verbs.forget import JOB
 from pipelines.verbs.going_on import GoingOn
-from pipelines.verbs.resume import Resume
+from pipelines.verbs.resume import UNCHECKED, Resume
 from pipelines.verbs.verb import Change, Http, Kind, Works, named
 
 
@@ -57,7 +57,8 @@ class Upgrade(GoingOn, Change[Operation, UpgradePlan]):
         return Resume(**{part.name: getattr(self, part.name) for part in fields(self)})
 
     def warns(self, plan: UpgradePlan) -> Sequence[str]:
-        return self.resume.warns(plan.restore)
+        """As of a resume; of a job that runs the savepoint that is taken first stands for its state."""
+        return [warning for warning in self.resume.warns(plan.restore) if warning != UNCHECKED or not plan.stops]
 
     def works_as(self, plan: UpgradePlan) -> Works:
         return Works("upgrade", plan.job, can_cancel=False)

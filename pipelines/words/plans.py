@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pipelines.domain.conversions import ConversionPlan, StateStore
 from pipelines.domain.decisions import PromotePlan
 from pipelines.domain.disposals import Disposal, DisposePlan
-from pipelines.domain.ids import JobName
 from pipelines.domain.lockstep import LockStepPlan
 from pipelines.domain.migrations import COLUMNS, MigrationPlan
 from pipelines.domain.restores import SHARED, RestorePlan, SinkPlan
@@ -28,8 +27,6 @@ WAYS: Mapping[str, str] = {
     "written": "written anew",
 }
 """How a file is cloned -> what is done with it."""
-SINK_SHARED = "sink.shared"
-"""The kind of event."""
 SINKS: Mapping[str, str] = {
     "continue": "continued",
     "fresh": "begins empty",
@@ -157,11 +154,6 @@ def _labels(labels: Sequence[str]) -> str:
 def sink(plan: SinkPlan) -> str:
     """`counts (parquet): continued. It goes on where the savepoint ends.`"""
     return f"{plan.query}{f' ({plan.sink})' if plan.sink else ''}: {SINKS.get(plan.action, plan.action)}. {plan.message}"
-
-
-def shared(plan: SinkPlan, parent: JobName) -> str:
-    """`totals (foreachBatch) may write where shop writes: …`"""
-    return f"{plan.query} ({plan.sink or 'a sink'}) may write where {parent} writes. {plan.message}"
 
 
 def refusal(plan: RestorePlan | PromotePlan | None) -> str:

@@ -91,8 +91,6 @@ def _begin(context: Context, plan: ExperimentPlan, variants: Sequence[PlannedFor
     events.say(context, "experiment.begun", None, plan.id, f"experiment {experiment.name} of {', '.join(experiment.jobs)}")
     for prepared in prepared_jobs:
         runs.publish(context, prepared)  # 3
-    for variant in variants:
-        forks.tell_of_sinks(context, variant)
     return experiment
 
 

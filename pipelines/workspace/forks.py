@@ -13,7 +13,7 @@ from pipelines.domain.jobs import Job, Origin, Run
 from pipelines.domain.migrations import Migration, fits
 from pipelines.domain.paces import Pace, pace
 from pipelines.domain.resources import ALL
-from pipelines.domain.restores import SHARED, RestorePlan
+from pipelines.domain.restores import RestorePlan
 from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.domain.verdicts import Outcome, Verdict, drops_elsewhere
 from pipelines.domain.versions import Version
@@ -21,7 +21,6 @@ from pipelines.savepoint import own_tables, targets
 from pipelines.verbs.fork import Fork, Variant
 from pipelines.words import migrations as migration_words
 from pipelines.words import offsets
-from pipelines.words import plans as plan_words
 from pipelines.workspace import (
     checked,
     edges,
@@ -129,20 +128,12 @@ def begin(context: Context, fork: PlannedFork, ticket: Ticket) -> Run:
     with context.holding(fork.job):
         prepared = prepare(context, fork, None, ticket)
         run = runs.publish(context, prepared)
-        tell_of_sinks(context, fork)
         origin = prepared.job.origin
         for moved in origin.moved if origin is not None else ():
             events.say(context, "job.source_moved", fork.job, run.id, f"{fork.job}: {offsets.moved(moved)}")
         if origin is not None and origin.migration is not None:
             events.say(context, "job.migrated", fork.job, run.id, f"{fork.job}: {migration_words.told(origin.migration)}")
         return run
-
-
-def tell_of_sinks(context: Context, fork: PlannedFork) -> None:
-    """An event for each sink that its parent may write to as well."""
-    for sink in fork.plan.sinks:
-        if sink.action == SHARED:
-            events.say(context, plan_words.SINK_SHARED, fork.job, fork.run, f"{fork.job}: {plan_words.shared(sink, fork.manifest.job)}")
 
 
 def prepare(context: Context, fork: PlannedFork, experiment: ExperimentId | None, ticket: Ticket) -> runs.Prepared:

@@ -51,7 +51,6 @@ def begin(context: Context, fork: PlannedFork, what_if: WhatIf, ticket: Ticket) 
         job = replace(job, restarts=RestartStrategy(Strategy.NONE))
         context.files.write(context.layout.job_file(job.name), job)
         runs.publish(context, replace(prepared, job=job))
-        forks.tell_of_sinks(context, fork)
 
 
 def ended(context: Context, job: JobName, until: Mapping[Q, int], ticket: Ticket, doing: str) -> str:

@@ -8,7 +8,7 @@ from pipelines.cli import output
 from pipelines.cli.additions import shows
 from pipelines.cli.descriptions import describes
 from pipelines.cli.nouns.plans import restore_plan
-from pipelines.cli.nouns.runs import tell_begun
+from pipelines.cli.nouns.runs import tell_verdict
 from pipelines.cli.nouns.stops import within
 from pipelines.cli.session import Here
 from pipelines.domain.decisions import DropPlan, PromotePlan, Step, UndropPlan
@@ -23,7 +23,8 @@ from pipelines.words import decisions, plans
 @shows(Promote, timeout=within(600))
 def _promoted(here: Here, change: Promote, done: Operation) -> None:
     here.session.tick()
-    tell_begun(here, done.job, done.result)
+    if change.check:
+        tell_verdict(here, done.job, done.result)
     output.tell(decisions.promoted(change.job, done.job))
 
 
@@ -48,7 +49,8 @@ def _rescaled(here: Here, change: Rescale, done: Operation) -> None:
 @shows(Upgrade, timeout=within(600))
 def _upgraded(here: Here, change: Upgrade, done: Operation) -> None:
     here.session.tick()
-    tell_begun(here, done.job, done.result)
+    if change.check:
+        tell_verdict(here, done.job, done.result)
     output.tell(decisions.upgraded(done.job))
 
 

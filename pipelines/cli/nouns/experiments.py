@@ -14,7 +14,7 @@ from pipelines.cli import output
 from pipelines.cli.additions import Parameter, command, completes, shows
 from pipelines.cli.nouns import code
 from pipelines.cli.nouns.differences import section_text
-from pipelines.cli.nouns.runs import WAITS, awaited, tell_begun
+from pipelines.cli.nouns.runs import WAITS, awaited, tell_verdict
 from pipelines.cli.session import Here
 from pipelines.domain.differences import Section
 from pipelines.domain.experiments import Comparison, Experiment
@@ -59,7 +59,8 @@ def _variant(here: Here, text: str) -> Variant:
 def _started(here: Here, change: StartExperiment, experiment: Experiment) -> None:
     """With `--wait` once all of its jobs are up."""
     for variant in change.variants:
-        tell_begun(here, variant.name)
+        if variant.check:
+            tell_verdict(here, variant.name)
     for job in experiment.jobs if here.words["wait"] else ():
         awaited(here, here.face.ask(ShowJob(job)).runs[0])
     output.tell(f"{experiment.name} began with {', '.join(experiment.jobs)}")

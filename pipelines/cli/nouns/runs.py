@@ -26,7 +26,6 @@ from pipelines.verbs.run import RunScript
 from pipelines.verbs.system import ListEvents
 from pipelines.verbs.upgrade import Upgrade
 from pipelines.verbs.verb import Change
-from pipelines.words.plans import SINK_SHARED
 from pipelines.words.verdicts import CHECKED
 
 UP = (RunState.RUNNING, RunState.FINISHED, RunState.WATCHED)
@@ -65,17 +64,17 @@ def _resume(here: Here, values: Mapping[str, Any]) -> Mapping[str, Any]:
 @shows(Run, **WAITS)
 def _begun(here: Here, change: Change[Run, Any], begun: Run) -> Shown:
     """The run, with `--wait` once it is up."""
-    if isinstance(change, Fork | Resume | RunScript):
-        tell_begun(here, begun.job, begun.id)
+    if isinstance(change, Fork | Resume | RunScript) and change.check:
+        tell_verdict(here, begun.job, begun.id)
     run = awaited(here, begun)
     return Shown(run, change.prints.format(run))
 
 
-def tell_begun(here: Here, job: str, run: str = "") -> None:
-    """Says of a run that has begun (of the only one, of a new job) what a check has found of its code, where its state does not mean the
-    same for certain, and to which sinks its parent may write, too."""
-    for event in here.face.ask(ListEvents(job, limit=20)):
-        if event.kind in (CHECKED, SINK_SHARED) and run in ("", event.subject):
+def tell_verdict(here: Here, job: str, run: str = "") -> None:
+    """Says what a check has found of the code of a run that has begun (of the only one, of a new job), where its state does not mean the
+    same for certain."""
+    for event in here.face.ask(ListEvents(job, limit=20, kind=CHECKED)):
+        if run in ("", event.subject):
             output.tell(event.message)
 
 
