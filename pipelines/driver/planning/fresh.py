@@ -25,13 +25,14 @@ _users: set[str] = set()
 
 def forget() -> None:
     """Before another script."""
-    _kept.clear()
-    _met.clear()
-    _users.clear()
+    for known in (_kept, _met, _users):
+        known.clear()
 
 
 def note() -> None:
-    """Keeps what the modules hold that were imported since."""
+    """Keeps what the modules hold that were imported since. PySpark imports what is there already with every other call."""
+    if len(sys.modules) == len(_met) and next(reversed(sys.modules)) in _met:
+        return
     for name in sys.modules.keys() - _met:
         module = sys.modules.get(name)
         if getattr(getattr(module, "__spec__", None), "_initializing", False):

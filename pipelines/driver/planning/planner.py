@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,6 +25,8 @@ from pipelines.driver.planning.sources import Source
 from pipelines.driver.query_names import GivenNames
 
 SQL = "spark.sql."
+IN_PYTHON = re.compile(r"Python|Pandas|Arrow|PySpark")
+"""In the names of nodes of a plan that call Python's functions."""
 HADOOPS = "hadoopConfiguration."
 """Begins what a conf of Hadoop's own is called here."""
 FIRST_OF_COLUMNS = 200
@@ -109,9 +112,11 @@ class Planner:
         if failure is not None:
             return _with(query, failure=failure)
         operators, varies = _operators(opened, plan, analyzed, read, self._own)
-        whole = Form(opened.jvm, {source.columns: source.form for source in read}, False, self._own)
-        whole.of(plan)
-        query = _with(query, operators=operators, varies=tuple(dict.fromkeys((*query.varies, *varies, *whole.reading.varies))))
+        if IN_PYTHON.search(str(plan.toString())):
+            whole = Form(opened.jvm, {source.columns: source.form for source in read}, False, self._own)
+            whole.of(plan)
+            varies = (*varies, *whole.reading.varies)
+        query = _with(query, operators=operators, varies=tuple(dict.fromkeys((*query.varies, *varies))))
         if point is None or not self._checks:
             return self._taken_apart(query, spark, opened, plan, analyzed, read)
         copy = Path(point.checkpoint)
