@@ -69,10 +69,9 @@ def words(interval: Interval) -> str:
     if not interval.told:
         return f"No difference can be told: between {_signed(interval.low)} and {_signed(interval.high)}, {interval.batches} batches"
     more, less = SAID[interval.measure]
-    near, far = sorted((abs(interval.low), abs(interval.high)))
-    return (
-        f"{(more if interval.share > 0 else less).format(_percent(abs(interval.share)))}, between {_percent(near)[:-2]} and {_percent(far)}"
-    )
+    near, far = map(_percent, sorted((abs(interval.low), abs(interval.high))))
+    said = (more if interval.share > 0 else less).format(_percent(abs(interval.share)))
+    return said if near == far else f"{said}, between {near[:-2]} and {far}"
 
 
 def _untold(interval: Interval) -> str:

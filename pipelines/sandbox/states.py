@@ -174,6 +174,10 @@ def _unmigrated(folder: Path, work: Work) -> TidemarkError:
     if failure.get("error_class") == WRONG_ROWS:
         hint = "Correct the function. Nothing of the copy is left; the savepoint is as it was."
         return Incompatible("migrate.rows", failure["message"], hint)
+    if not failure:
+        failed = _failed(folder, work)
+        hint = f"See whether the function ends its process (os._exit), or needs more memory than there is. {failed.hint}"
+        return Unavailable(failed.code, failed.message, hint)
     return _refused(folder, work, MIGRATION)
 
 

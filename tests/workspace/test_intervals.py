@@ -14,6 +14,7 @@ from pipelines.workspace.intervals import measured
 from tests.workspace.conftest import House, progress_line
 
 WORDS = {
+    "all alike": (Interval(Measure.BATCH_MS, 80, 1.0, 1.2, 0.2, 0.2, 0.201), "B is 20 % slower"),
     "more": (Interval(Measure.BATCH_MS, 80, 1.0, 1.1, 0.12, 0.05, 0.19), "B is 12 % slower, between 5 and 19 %"),
     "less": (Interval(Measure.BATCH_MS, 80, 1.0, 0.8, -0.2, -0.3, -0.1), "B is 20 % faster, between 10 and 30 %"),
     "rate": (Interval(Measure.PROCESSED_RATE, 80, 1.0, 3.0, 2.0, 1.5, 2.5), "B processes 200 % more rows a second, between 150 and 250 %"),
