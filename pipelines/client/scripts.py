@@ -52,7 +52,9 @@ def read_code(path: Path) -> str:
             text = script.read(4 * (CODE.most + 1))  # longer than a script may be: refused like every other text
             return text.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except OSError as error:
-        raise NotFound("file.unreadable", f"{path} cannot be read: {error.strerror}", "Give the path of a file with Python or SQL code.") from error
+        raise NotFound(
+            "file.unreadable", f"{path} cannot be read: {error.strerror}", "Give the path of a file with Python or SQL code."
+        ) from error
     except UnicodeDecodeError as error:
         line = text.count(b"\n", 0, error.start) + 1
         raise Invalid("file.not_text", f"{path}, line {line}: it is not UTF-8 text", "Save the script as UTF-8.") from error

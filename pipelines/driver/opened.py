@@ -31,6 +31,7 @@ CODE = (".py", ".sql")
 IN_SQL = re.compile(r"\$\{env:([^{}]+)\}")
 """A variable that Spark itself puts into a statement (VariableSubstitution)."""
 LISTS, LIBRARY = ("os.listdir", "os.scandir"), "ctypes.dlopen"
+MOST_PATHS = 10_000
 _noted: dict[str, None] = {}
 _listed: dict[str, None] = {}
 _missed: dict[str, None] = {}
@@ -133,15 +134,23 @@ def _hear(event: str, args: tuple[Any, ...]) -> None:
     if event in (CONNECT, PROGRAM, SHELL, FORK) and is_by_script(SPARKS) and not is_called_back():
         _asked.add(_elsewhere(event, args))
     if event in LISTS and isinstance(args[0] or ".", str | bytes | os.PathLike) and is_by_script(SPARKS) and not is_called_back():
-        _listed[_file(os.fsdecode(args[0] or "."))] = None
+        _keep(_listed, _file(os.fsdecode(args[0] or ".")))
     if event not in ("open", DATABASE, LIBRARY) or not isinstance(args[0], str | bytes | os.PathLike):
         return
     is_read = not _is_written(args[2]) if event == "open" else not is_called_back()
     if is_read and is_by_script():
         file = _file(os.fsdecode(args[0]))
-        _noted[file] = None
+        _keep(_noted, file)
         if event == "open" and not os.path.exists(file) and is_by_script(SPARKS) and not is_called_back():
-            _missed[file] = None
+            _keep(_missed, file)
+
+
+def _keep(paths: dict[str, None], path: str) -> None:
+    """A script that opens other files for as long as it runs is heard no longer from some number on."""
+    if len(paths) < MOST_PATHS:
+        paths[path] = None
+    elif path not in paths:
+        _asked.add(f"for over {MOST_PATHS:,} files")
 
 
 def _is_written(flags: Any) -> bool:

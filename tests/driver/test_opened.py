@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain.installed import names
+from pipelines.driver import opened
 
 ROOT = Path(__file__).parents[2]
 
@@ -98,6 +99,18 @@ def test_the_files_that_a_script_reads_are_noted_by_their_bytes(tmp_path: Path) 
     assert noted.pop(str(tmp_path / "never")) == "", "it may be there another day"
     assert [noted.pop(str(tmp_path / name)) for name in ("rules", "flags")] == [names(["a", "b"]), names(["on.flag"])]
     assert noted == {str(tmp_path / name): hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() for name in read}
+
+
+def test_a_script_that_opens_other_files_all_the_time_is_heard_no_longer_and_that_is_a_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    paths: dict[str, None] = {}
+    asked: set[str] = set()
+    monkeypatch.setattr(opened, "MOST_PATHS", 2)
+    monkeypatch.setattr(opened, "_asked", asked)
+    for name in "abab":
+        opened._keep(paths, name)
+    assert (list(paths), asked) == (["a", "b"], set())
+    opened._keep(paths, "c")
+    assert (list(paths), asked) == (["a", "b"], {"for over 2 files"})
 
 
 ELSEWHERE = """
