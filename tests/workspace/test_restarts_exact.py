@@ -215,7 +215,7 @@ class Upgrades:
         self.more()
         self.same()
         failed = server.face.ask(ShowJob("main")).runs[1]
-        assert failed.id == wrong.id and failed.restart is not None and failed.restart.why.endswith("failed: CAST_INVALID_INPUT")
+        assert failed.id == wrong.id and failed.restart is not None and "failed: [CAST_INVALID_INPUT] " in failed.restart.why
 
     def misses(self) -> None:
         """It misses a limit."""
