@@ -406,4 +406,4 @@ def forget_one(shelved: Storage, savepoint: SavepointId) -> None:
 def test_a_planted_bug_is_found(module: ModuleType, planted: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "discard", planted)
     with pytest.raises(AssertionError):
-        run(100, phases=[Phase.generate], report_multiple_bugs=False, derandomize=False, database=None)
+        run(600, phases=[Phase.generate], report_multiple_bugs=False, derandomize=False, database=None)
