@@ -61,7 +61,8 @@ class LeadQuery:
                 self._next = batch
             committed = self._keep(self._next)
             entry = self._entry(batch)
-            self._forget(batch)
+            if entry is not None:
+                self._forget(batch)
         if entry is None:
             if committed >= batch:
                 raise self._gone(f"batch {batch}")

@@ -113,7 +113,7 @@ class Planner:
             return _with(query, failure=failure)
         operators, varies = _operators(opened, plan, analyzed, read, self._own)
         if IN_PYTHON.search(str(plan.toString())):
-            whole = Form(opened.jvm, {source.columns: source.form for source in read}, False, self._own)
+            whole = Form(opened.jvm, _known(read), False, self._own)
             whole.of(plan)
             varies = (*varies, *whole.reading.varies)
         query = _with(query, operators=operators, varies=tuple(dict.fromkeys((*query.varies, *varies))))
@@ -131,7 +131,7 @@ class Planner:
         nodes, logical = opened.stateful(plan), facts.stateful(analyzed)
         if not self.takes_apart or len(nodes) != len(logical):
             return query
-        known = {source.columns: source.form for source in read}
+        known = _known(read)
 
         def taken(operator: PlannedOperator, node: Any, within: Any) -> PlannedOperator:
             if operator.name in AGGREGATIONS:
@@ -141,6 +141,11 @@ class Planner:
             return _with(operator, keys=deduplications.of(opened, spark, within, known, self._own))
 
         return _with(query, operators=tuple(map(taken, query.operators, nodes, logical)))
+
+
+def _known(read: tuple[Source, ...]) -> dict[tuple[int, ...], Any]:
+    """Ids of the columns of each source -> its form."""
+    return {source.columns: source.form for source in read}
 
 
 def _with(planned: T, **changes: Any) -> T:
@@ -166,7 +171,7 @@ def _operators(
 ) -> tuple[tuple[PlannedOperator, ...], tuple[str, ...]]:
     """The stateful operators, and what varies in their functions."""
     nodes = opened.stateful(plan)
-    known = {source.columns: source.form for source in read}
+    known = _known(read)
     gaps = tuple(source.gap for source in read if source.gap)
     operators, varies = [], dict[str, None]()
     told = zip(nodes, facts.of_operators(analyzed, len(nodes)), facts.names_of(analyzed, len(nodes)), strict=True)
