@@ -69,6 +69,8 @@ class Queries:
         self._expected = ExpectedQueries(spec, records)
         self._leases = Leases(spec, records)
         self._started = StartedQueries(self._mend)
+        self.turn = threading.RLock()
+        """Held while a query starts: names go by the order of starts."""
         self.closed = threading.Event()
         """Set once no query may start any more: the driver is stopping."""
 
@@ -91,6 +93,11 @@ class Queries:
         self.closed.set()
         if self._following is not None:
             self._following.close()
+
+    def settle(self, wait_s: float) -> None:
+        """Waits for a start that was in progress as `close` was called; after that none is, unless it takes longer than `wait_s`."""
+        if self.turn.acquire(timeout=wait_s):
+            self.turn.release()
 
     @property
     def failed_to_follow(self) -> Exception | None:

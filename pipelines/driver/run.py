@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 import traceback
 from pathlib import Path
 
@@ -100,9 +99,8 @@ class Conductor:
         if self._rehearsal is not None:
             self._rehearsal.install()
         self._warehouse.install()
-        turn = threading.RLock()
-        intercept.install(in_turn(self._queries.start, turn))
-        importing.install(in_turn(self._queries.start_connected, turn))
+        intercept.install(in_turn(self._queries.start, self._queries.turn))
+        importing.install(in_turn(self._queries.start_connected, self._queries.turn))
         self._beside.start()
         opened.note(self._spec)
         fetched.install()

@@ -10,7 +10,9 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
@@ -40,6 +42,9 @@ class Stoppable(Protocol):
 
     def close(self) -> None:
         """Lets no further query start."""
+
+    def settle(self, wait_s: float) -> None:
+        """Waits for a start that was in progress; after that none is, unless it takes longer than `wait_s`."""
 
 
 class Stop:
@@ -91,9 +96,13 @@ class Stop:
 
     def _end(self) -> None:
         assert self._queries is not None
+        deadline = time.monotonic() + self._grace_s
         self._queries.close()
         try:
             stop_at_boundary(self._queries.started, self._grace_s)
+            self._queries.settle(max(AFTERWORK_S, deadline - time.monotonic()))
+            late = [running for running in self._queries.started if running.query.isActive]
+            stop_at_boundary(late, max(0.0, deadline - time.monotonic()))
         finally:
             self._interrupt_script()
 
@@ -110,7 +119,29 @@ class Stop:
         theirs = self._script_has.taken() if self.requested else None
         if theirs is None:
             raise SystemExit(0)
-        theirs(signal.SIGTERM, frame)
+        with _other_connection():
+            theirs(signal.SIGTERM, frame)
+
+
+@contextmanager
+def _other_connection() -> Iterator[None]:
+    """Lets this thread call the JVM amid a call of its own: Py4J gives each thread one connection, which is read once at a time
+    (`JavaClient.thread_connection`, PYSPARK_PIN_THREAD)."""
+    from py4j.clientserver import ClientServer
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
+    if not isinstance(gateway, ClientServer):
+        yield
+        return
+    of_this_thread = vars(gateway._gateway_client.thread_connection)
+    kept = dict(of_this_thread)
+    of_this_thread.clear()
+    try:
+        yield
+    finally:
+        of_this_thread.clear()
+        of_this_thread.update(kept)
 
 
 class _ScriptsHandler:

@@ -54,7 +54,7 @@ class Driver:
         document: dict[str, Any] = json.loads((self.folder / EXIT_FILE).read_text())
         return document
 
-    def until(self, condition: Callable[[Driver], bool], seconds: float = 180) -> None:
+    def until(self, condition: Callable[[Driver], bool], seconds: float = 400) -> None:
         deadline = time.monotonic() + seconds
         while not condition(self):
             assert self.process.poll() is None, f"the driver ended: {self.log}"
@@ -64,7 +64,7 @@ class Driver:
     def terminate(self) -> None:
         self.process.send_signal(signal.SIGTERM)
 
-    def wait(self, seconds: float = 180) -> int:
+    def wait(self, seconds: float = 400) -> int:
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:

@@ -237,6 +237,44 @@ def test_a_script_that_ends_has_finished(drivers: Drivers) -> None:
     assert driver.exit["reason"] == "finished"
 
 
+STARTING = """
+import pathlib, signal, sys, time
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQueryListener
+
+class Slow(StreamingQueryListener):
+    def onQueryStarted(self, event):  # which `start` waits for
+        if event.name == "second":
+            pathlib.Path("starting").touch()
+            time.sleep(2)
+
+    def onQueryProgress(self, event): ...
+    def onQueryIdle(self, event): ...
+    def onQueryTerminated(self, event): ...
+
+def ended(*_):
+    print("left", [query.name for query in spark.streams.active])
+    sys.exit(0)
+
+spark = SparkSession.builder.getOrCreate()
+spark.streams.addListener(Slow())
+signal.signal(signal.SIGTERM, ended)
+for name in ("first", "second"):
+    spark.readStream.format("rate").load().writeStream.format("noop").queryName(name).start()
+spark._jvm.java.lang.Thread.sleep(600_000)
+"""
+
+
+@pytest.mark.spark
+def test_a_query_that_starts_as_the_run_is_stopped_ends_before_the_scripts_handler_asks_spark_amid_a_call(drivers: Drivers) -> None:
+    driver = drivers.start("run-1", STARTING)
+    driver.until(lambda d: (d.folder / "starting").exists() or (drivers.output() / "starting").exists())
+    driver.terminate()
+    assert driver.wait() == 0, driver.log
+    assert driver.exit["reason"] == "stopped"
+    assert "query second stopped" in driver.log and "left []" in driver.log
+
+
 @pytest.mark.spark
 def test_a_batch_that_takes_longer_than_the_grace_is_interrupted(kept_jvms: None, drivers: Drivers) -> None:
     script = STEADY.replace("time.sleep(0.5)", "time.sleep(600)")
