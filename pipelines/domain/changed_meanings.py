@@ -3,8 +3,8 @@ batch."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from pipelines.domain.ids import QueryName
@@ -29,6 +29,8 @@ class KeyExample:
     old: Rows | None
     """After the batch under the savepoint's own code; None where that did not run on the same input."""
     new: Rows
+    now: Mapping[str, str] = field(default_factory=dict)
+    """Column, as the code before has it -> what the new code keeps in its place, where that is something else."""
 
     @property
     def differing(self) -> tuple[str, ...]:
@@ -62,6 +64,14 @@ def flat(value: Any) -> Mapping[str, Any]:
     """A row as Spark's state reader has it (`key`, `value`, … with structs) with a column for each field, named by its path without what
     it stands in."""
     return {name.partition(".")[2] or name: inner for name, inner in _paths(value, "")}
+
+
+def in_words(row: Mapping[str, Any], columns: Sequence[str]) -> Mapping[str, Any]:
+    """The row of an aggregation with the last columns of its value under these names, as its code says them; as it is without any."""
+    value = row.get("value")
+    if not columns or not isinstance(value, Mapping) or len(value) < len(columns):
+        return row
+    return {**row, "value": dict(zip((*list(value)[: -len(columns)], *columns), value.values(), strict=True))}
 
 
 def _paths(value: Any, path: str) -> list[tuple[str, Any]]:

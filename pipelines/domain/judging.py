@@ -91,7 +91,9 @@ def pairs(known: Known, planning: Planning) -> Iterator[OperatorPair]:
 
 def plan_of(operator: int, name: str, planned: PlannedOperator | None) -> OperatorPlan:
     """An operator as it was planned; without facts where it was not."""
-    return OperatorPlan(operator, name, tuple(Fact(what, text) for what, text in (planned.facts if planned is not None else ())))
+    if planned is None:
+        return OperatorPlan(operator, name)
+    return OperatorPlan(operator, name, tuple(Fact(what, text) for what, text in planned.facts), planned.columns)
 
 
 def _missing(query: str, announced: Iterable[str], old: Planned, new: Planned) -> Part:

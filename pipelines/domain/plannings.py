@@ -59,6 +59,8 @@ class PlannedOperator:
     """The same of a deduplication."""
     join: PlannedJoin | None = None
     """The same of a join."""
+    columns: tuple[str, ...] = ()
+    """What the last columns of an aggregation's state hold, in words for people: `sum(v) AS total`; none where it is not known."""
     alias: str = ""
     """What the code calls it (`df.alias`); empty where it does not."""
     reads: Mapping[str, int] = field(default_factory=dict)

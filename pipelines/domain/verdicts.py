@@ -64,6 +64,8 @@ class OperatorPlan:
     name: str
     """Spark's."""
     facts: tuple[Fact, ...] = ()
+    columns: tuple[str, ...] = ()
+    """What the last columns of an aggregation's state hold, in words: `sum(v) AS total`."""
 
 
 @dataclass(frozen=True)

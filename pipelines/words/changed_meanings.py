@@ -29,12 +29,29 @@ def key(columns: Mapping[str, Any]) -> str:
 
 def cell(rows: Rows, name: str) -> str:
     """What a key has in a column: the value, a list of them where it has several rows, `nothing` where it has none."""
-    values = [row.get(name) for row in rows]
+    values = [row.get(name) for row in rows if name in row]
     return NOTHING if not values else formats.value(values[0] if len(values) == 1 else values, MOST_CHARS)
+
+
+def column(example: KeyExample, name: str) -> str:
+    """A column as both codes say it: `sum(n) AS views, now count(n) AS views`."""
+    return f"{name}, now {example.now[name]}" if name in example.now else name
 
 
 def _column(example: KeyExample, name: str) -> str:
     saved, new = (cell(rows, name) for rows in (example.saved, example.new))
+    before = example.saved if example.old is None else (*example.saved, *example.old)
+    if _lacks(before, name):
+        return f"`{name}`, which only the new code keeps, is {new} after the next batch"
+    if _lacks(example.new, name):
+        after = "" if example.old is None else f", and {cell(example.old, name)} after the same batch of the old code"
+        return f"`{name}`, which the new code does not keep, is {saved} in the savepoint{after}"
+    code = f"the new code, for which that is `{example.now[name]}`," if name in example.now else "the new code"
     if example.old is None:
-        return f"`{name}` is {saved} in the savepoint, and {new} after the next batch of the new code"
-    return f"`{name}` is {saved} in the savepoint; after the same batch the old code has {cell(example.old, name)}, the new code has {new}"
+        return f"`{name}` is {saved} in the savepoint, and {new} after the next batch of {code.rstrip(',')}"
+    return f"`{name}` is {saved} in the savepoint; after the same batch the old code has {cell(example.old, name)}, {code} has {new}"
+
+
+def _lacks(rows: Rows, name: str) -> bool:
+    """Whether the rows, where there are any, have no such column."""
+    return bool(rows) and not any(name in row for row in rows)

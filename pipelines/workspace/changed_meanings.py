@@ -9,16 +9,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipelines.domain import masters
-from pipelines.domain.changed_meanings import LONGEST_S, MOST_KEYS, ChangedMeaning, KeyExample, flat
+from pipelines.domain.changed_meanings import LONGEST_S, MOST_KEYS, ChangedMeaning, KeyExample, Rows, flat, in_words
 from pipelines.domain.errors import Corrupt, Unavailable, Unsupported
 from pipelines.domain.ids import folder_of
+from pipelines.domain.migrated_columns import once
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.states import StateTable
-from pipelines.domain.verdicts import Outcome, Part
+from pipelines.domain.verdicts import Outcome, Part, Verdict
 from pipelines.domain.versions import Version
 from pipelines.sandbox import states as sandbox
 from pipelines.sandbox.counts import TASK_FORMAT, Store
-from pipelines.sandbox.key_examples import NEW, OLD, SAVED, Examples, ExampleTask, Points
+from pipelines.sandbox.key_examples import NEW, OLD, SAVED, Examples, ExampleTask, FoundExample, Points
 from pipelines.savepoint import restore
 from pipelines.storage.layout import OUTPUT, WAREHOUSE
 from pipelines.verbs.state import ListStates
@@ -72,7 +73,8 @@ def shown(context: Context, tried: Tried, ticket: Ticket) -> tuple[ChangedMeanin
     why stands in place of a key: the trial's rows are there. Raises what a check raises."""
     if tried.ran.problem or tried.version.id == tried.manifest.version.id or (tried.asked and (tried.asked.told or tried.asked.drop)):
         return ()
-    parts = [part for part in _parts(context, tried, ticket) if part.query in tried.batches]  # 1
+    verdict = _verdict(context, tried, ticket)  # 1
+    parts = [part for part in _parts(tried, verdict) if part.query in tried.batches]
     if not parts:
         return ()
     tables = _tables(context, tried, parts)
@@ -83,21 +85,26 @@ def shown(context: Context, tried: Tried, ticket: Ticket) -> tuple[ChangedMeanin
         if isinstance(error, Unavailable) and not error.code.startswith("sandbox."):
             raise
         return tuple(_meaning(tried, part, None, error.message) for part in parts)
-    return tuple(_told(tried, part, tables, examples, old) for part in parts)
+    return tuple(_told(tried, part, tables, examples, old, _columns(verdict, part)) for part in parts)
 
 
-def _parts(context: Context, tried: Tried, ticket: Ticket) -> Iterator[Part]:
+def _verdict(context: Context, tried: Tried, ticket: Ticket) -> Verdict:
+    """The one that is known, else a new one."""
+    manifest, version, new_queries = tried.manifest, tried.version, tried.new_queries
+    known = known_verdicts.known(context, manifest, version, new_queries)
+    if known is not None:
+        return known
+    folder = tried.folder / "check"
+    folder.mkdir()
+    return checks.judged(context, manifest, version, new_queries, {}, folder, ticket)
+
+
+def _parts(tried: Tried, verdict: Verdict) -> Iterator[Part]:
     """What the verdict says of the operators whose meaning changes. Of those that were rewritten, and of a migration all, only those of
     queries whose operators stand where they stood."""
-    manifest, version, new_queries = tried.manifest, tried.version, tried.new_queries
-    verdict = known_verdicts.known(context, manifest, version, new_queries)
-    if verdict is None:
-        folder = tried.folder / "check"
-        folder.mkdir()
-        verdict = checks.judged(context, manifest, version, new_queries, {}, folder, ticket)
     outcomes = MIGRATED if tried.asked else (Outcome.CHANGED_MEANING,)
     for part in (part for part in verdict.parts if part.operator is not None and part.outcome in outcomes):
-        if tried.asked is None or _is_in_place(manifest, verdict.parts, part.query):
+        if tried.asked is None or _is_in_place(tried.manifest, verdict.parts, part.query):
             yield part
 
 
@@ -175,7 +182,27 @@ def _points(tried: Tried, table: StateTable, old: OldCode) -> Points:
     return Points({**stores, OLD: store(old.checkpoints, batch)} if table.query in old.batches else stores, table.read_as)
 
 
-def _told(tried: Tried, part: Part, tables: Sequence[StateTable], examples: Examples, old: OldCode) -> ChangedMeaning:
+def _columns(verdict: Verdict, part: Part) -> tuple[list[str], list[str]]:
+    """What an operator's last columns of state are in the words of the code before, and of this one; none where either does not say."""
+    for pair in (pair for pair in verdict.operators if pair.query == part.query and pair.before and pair.after):
+        before, after = pair.before, pair.after
+        if before and after and after.operator == part.operator and before.columns and after.columns:
+            return once(before.columns), once(after.columns)
+    return [], []
+
+
+def _rows(found: FoundExample, side: str, columns: Sequence[str]) -> Rows:
+    return tuple(flat(in_words(row, columns)) for row in found.rows[side])
+
+
+def _told(
+    tried: Tried,
+    part: Part,
+    tables: Sequence[StateTable],
+    examples: Examples,
+    old: OldCode,
+    columns: tuple[Sequence[str], Sequence[str]],
+) -> ChangedMeaning:
     operator, is_compared = (part.query, part.operator or 0), part.query in old.batches
     found = next((example for example in examples.found if (example.query, example.operator) == operator), None)
     why_no_old = "" if is_compared else f"The code before did not run that batch. {old.note}".strip()
@@ -185,9 +212,12 @@ def _told(tried: Tried, part: Part, tables: Sequence[StateTable], examples: Exam
         return _meaning(tried, part, None, words.UNFINISHED)
     if found is None:
         return _meaning(tried, part, None, words.NONE if is_compared else f"{words.NONE_CHANGED} {why_no_old}")
-    saved, new = (tuple(map(flat, found.rows[side])) for side in (SAVED, NEW))
-    before = tuple(map(flat, found.rows[OLD])) if is_compared else None
-    example = KeyExample(flat(found.key), saved, before, new)
+    before, now = columns
+    after = now if tried.asked else before  # what was not rewritten is read by its place
+    saved = _rows(found, SAVED, before)
+    old_rows = _rows(found, OLD, before) if is_compared else None
+    others = {was: name for was, name in zip(before, now, strict=False) if was != name and not tried.asked}
+    example = KeyExample(flat(found.key), saved, old_rows, _rows(found, NEW, after), others)
     return _meaning(tried, part, example, words.sentence(example, why_no_old))
 
 

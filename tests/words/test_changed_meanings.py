@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipelines.domain.changed_meanings import KeyExample, flat
+from pipelines.domain.changed_meanings import KeyExample, flat, in_words
 from pipelines.words import changed_meanings as words
 
 
@@ -28,3 +28,27 @@ def test_rows_that_are_several_or_none_are_said_as_such() -> None:
 def test_columns_of_structs_have_their_path_and_lists_stay_whole() -> None:
     assert flat({"key": {"window": {"start": "x"}, "post": None}}) == {"window.start": "x", "post": None}
     assert flat({"list_element": {"v": [1, {"a": 2}]}}) == {"v": [1, {"a": 2}]}
+
+
+def test_what_the_new_code_keeps_in_a_columns_place_is_said_in_its_words() -> None:
+    total, counted = "sum(n) AS total", "count(n) AS total"
+    example = KeyExample({"k": "a"}, ({total: 333},), ({total: 343},), ({total: 334},), {total: counted})
+    assert words.column(example, total) == "sum(n) AS total, now count(n) AS total"
+    assert words.sentence(example, "").endswith("the old code has 343, the new code, for which that is `count(n) AS total`, has 334.")
+    alone = KeyExample({"k": "a"}, ({total: 333},), None, ({total: 334},), {total: counted})
+    assert words.sentence(alone, "").endswith("334 after the next batch of the new code, for which that is `count(n) AS total`.")
+
+
+def test_columns_that_one_code_alone_keeps_have_no_value_of_the_other() -> None:
+    example = KeyExample({"k": "a"}, ({"sum(n)": 333},), ({"sum(n)": 343},), ({"count(n)": 112},))
+    assert words.sentence(example, "") == (
+        "key k=a: `sum(n)`, which the new code does not keep, is 333 in the savepoint, and 343 after the same batch of the old code; and "
+        "`count(n)`, which only the new code keeps, is 112 after the next batch."
+    )
+
+
+def test_the_last_columns_of_a_value_are_called_as_the_code_does() -> None:
+    row = {"value": {"post": 1, "sum": 2, "sum_2": 3}}
+    assert flat(in_words(row, ["sum(a) AS x", "sum(b.c)"])) == {"post": 1, "sum(a) AS x": 2, "sum(b.c)": 3}
+    for words_of_more, other in ((["a", "b", "c", "d"], row), ([], row), (["a"], {"list_element": {"v": 1}})):
+        assert in_words(other, words_of_more) == other

@@ -215,13 +215,15 @@ def shows_a_key(house: House, savepoint: Savepoint, counts: str, into: Path) -> 
     assert (meaning.query, meaning.operator, meaning.batch) == ("counts", 0, NEWEST + 1)
     window = {"window.start": "2026-01-01T00:30:00.000000Z", "window.end": "2026-01-01T00:40:00.000000Z"}
     key = {**window, "post": "p1"}
-    assert meaning.example == KeyExample(key, ({"sum": 333},), ({"sum": 343},), ({"sum": 334},))
+    total, counted = "sum(n) AS total", "count(n) AS total"
+    assert meaning.example == KeyExample(key, ({total: 333},), ({total: 343},), ({total: 334},), {total: counted}), "in the user's words"
     assert meaning.sentence.endswith(
-        "post=p1: `sum` is 333 in the savepoint; after the same batch the old code has 343, the new code has 334."
+        f"post=p1: `{total}` is 333 in the savepoint; after the same batch the old code has 343, the new code, for which that is "
+        f"`{counted}`, has 334."
     )
     rewritten = do(house.face, TryCode(savepoint.id, code=counts, migrate={"thirds": THIRDS}))
     (meaning,) = rewritten.meanings
-    assert meaning.example == KeyExample(key, ({"sum": 333},), ({"sum": 343},), ({"count": 112},)), "its state was rewritten first"
+    assert meaning.example == KeyExample(key, ({total: 333},), ({total: 343},), ({counted: 112},)), "its state was rewritten first"
     assert not any(house.face.layout.sandbox.iterdir())
     (into / "1.json").unlink()
 

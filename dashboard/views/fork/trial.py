@@ -101,7 +101,7 @@ def _key_table(meaning: ChangedMeaning, example: KeyExample) -> str:
     sides = [("In the savepoint", example.saved), (f"Code before, {after}", example.old), (f"This code, {after}", example.new)]
     shown = [(title, rows) for title, rows in sides if rows is not None]
     head = "".join(f"<th>{title}</th>" for title, _ in shown)
-    lines = [(name, [key_words.cell(rows, name) for _, rows in shown]) for name in example.differing]
+    lines = [(key_words.column(example, name), [key_words.cell(rows, name) for _, rows in shown]) for name in example.differing]
     body = "".join(f'<tr class="differs"><th>{escape(name)}</th>{"".join(map(_cell, cells))}</tr>' for name, cells in lines)
     caption = f"<tr><th>{escape(key_words.key(example.key))}</th>{head}</tr>"
     return f'<table class="tm-both tm-key"><thead>{caption}</thead><tbody>{body}</tbody></table>'

@@ -59,7 +59,7 @@ class Aggregation:
 
     def _expressions(self) -> Iterator[tuple[int, Any]]:
         for named in items(self._logical.aggregateExpressions()):
-            yield from _aggregates(named)
+            yield from within(named)
 
     def _one(self, function: Any, analyzed: Any) -> PlannedAggregate:
         gaps: dict[str, None] = {}
@@ -100,12 +100,13 @@ def _is_session(key: Any) -> bool:
     return key.getClass().getSimpleName() == "AttributeReference" and bool(key.metadata().contains(SESSION))
 
 
-def _aggregates(expression: Any) -> Iterator[tuple[int, Any]]:
+def within(expression: Any) -> Iterator[tuple[int, Any]]:
+    """The aggregates of an expression by the ids of their results."""
     if expression.getClass().getSimpleName() == "AggregateExpression":
         yield int(expression.resultId().id()), expression
         return
     for child in items(expression.children()):
-        yield from _aggregates(child)
+        yield from within(child)
 
 
 def _without_cast(aggregate: Any, seq: Any) -> Any:

@@ -16,7 +16,7 @@ from pipelines.domain.run_specs import RunSpec
 from pipelines.domain.texts import first_line
 from pipelines.driver import failures, queries, query_names, secret_values, varying
 from pipelines.driver.intercept import Asked, Launch
-from pipelines.driver.planning import aggregates, deduplications, facts, hadoop_conf, joins, origins, sources, trees, trial
+from pipelines.driver.planning import aggregates, deduplications, facts, hadoop_conf, joins, kept, origins, sources, trees, trial
 from pipelines.driver.planning.doors import Doors
 from pipelines.driver.planning.forms import BY_POSITION, Form, items
 from pipelines.driver.planning.functions import digest
@@ -174,8 +174,9 @@ def _operators(
     known = _known(read)
     gaps = tuple(source.gap for source in read if source.gap)
     operators, varies = [], dict[str, None]()
-    told = zip(nodes, facts.of_operators(analyzed, len(nodes)), facts.names_of(analyzed, len(nodes)), strict=True)
-    for node, operator_facts, alias in told:
+    count, columns = len(nodes), kept.of_operators(nodes, analyzed)
+    told = zip(nodes, facts.of_operators(analyzed, count), facts.names_of(analyzed, count), columns, strict=True)
+    for node, operator_facts, alias, words in told:
         kinds = _kinds(node)
         form = Form(opened.jvm, known, not BY_POSITION.issuperset(kinds), own)
         reading = form.reading
@@ -190,6 +191,7 @@ def _operators(
                 (*reading.gaps, *gaps),
                 {**reading.packages, **_of_the_columns(kinds)},
                 form.has_functions,
+                columns=words,
                 alias=alias,
                 reads=form.reads,
             )

@@ -10,6 +10,7 @@ import pytest
 
 from pipelines.checkpoint import contracts
 from pipelines.domain import judging, verdicts
+from pipelines.domain.contracts import value_names
 from pipelines.domain.judging import Known
 from pipelines.domain.plannings import NEW, OLD, Planned, PlannedQuery, Planning
 from pipelines.domain.savepoints import QueryImage, SourceOffset
@@ -122,6 +123,38 @@ def test_what_is_computed_otherwise_is_never_the_same_whatever_its_type(spark: A
         unchanged = {outcomes.pop(name) for name in ("nothing", "again")}
         assert unchanged == {Outcome.SAME if code is COMPUTED else Outcome.CANNOT_TELL}, words(told["again"])
         assert {name: outcome for name, outcome in outcomes.items() if outcome is Outcome.SAME} == {}
+
+
+WORDS = {
+    'F.sum("v").alias("total"), F.sum("d"), F.avg("v").alias("mean"), (F.sum("v") / F.count("*")).alias("each")': (
+        "sum(v) AS total",
+        "sum(d), sum",
+        "sum(d), isEmpty",
+        "avg(v) AS mean, sum",
+        "avg(v) AS mean, count",
+        "count(1)",
+    ),
+    'F.max_by("k", "v").alias("most"), F.count("v")': (
+        "max_by(k, v) AS most, valueWithExtremumOrdering",
+        "max_by(k, v) AS most, extremumOrdering",
+        "count(v)",
+    ),
+}
+"""Aggregates -> what the columns of their state are called, in its order: a sum that stands there twice is kept once."""
+
+
+@pytest.mark.spark
+def test_columns_of_state_have_the_codes_own_words(spark: Any, tmp_path: Path) -> None:
+    (tmp_path / "input").mkdir()
+    by = ('events.groupBy("k")', 'events.withColumn("at", F.expr("timestamp_seconds(v)")).groupBy(F.session_window("at", "5 s"), "k")')
+    for at, (aggregates, told) in enumerate(WORDS.items()):
+        for frame in by:
+            plan, contract = planned(spark, f"{HEAD}df = {frame}.agg({aggregates})", tmp_path / f"{at}-{by.index(frame)}")
+            kept = contracts.read(open_storage(str(contract)), 0)[0]
+            assert len(plan.operators[0].columns) <= len(value_names(kept))
+            assert plan.operators[0].columns == told, value_names(kept)
+    plan, _ = planned(spark, f'{HEAD}df = events.dropDuplicates(["k"])', tmp_path / "no-aggregation")
+    assert [operator.columns for operator in plan.operators] == [()]
 
 
 def planned(spark: Any, code: str, folder: Path) -> tuple[PlannedQuery, Path]:
