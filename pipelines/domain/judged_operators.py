@@ -35,6 +35,10 @@ ANEW = f"{REWRITE} Or drop its state, so that it begins empty: --drop {{}}."
 MIGRATE = "Fork it with --migrate FILE:function: a function makes its new rows of the old ones, before the job begins."
 COLUMNS = "Its state can be rewritten for a fork, with --migrate columns"
 RENAMED = "A state variable that was renamed goes on with --map QUERY.NUMBER.OLD=QUERY.NUMBER.NEW."
+IN_ORDER = (
+    "Have its columns in the order that they had (select). Or fork twice: with the columns alone in another order, rewritten by "
+    "--migrate columns, and from a savepoint of that one with the rest."
+)
 BY_PLACES = "Spark reads the columns of state by their places, and what stands there is another now."
 ACCEPT = "Accept it by its name, with --drop."
 ALIKE = "What is computed up to here is the same."
@@ -177,8 +181,9 @@ def _meant(pair: Pair, doubts: tuple[str, ...]) -> Part:
         return Part(query, id, now.name, Outcome.CANNOT_TELL, doubts or ("The code it had does not keep what the savepoint holds.",), LOOK)
     if then.digest != now.digest:
         exchanged = _exchanged(pair)
-        reasons = (*_changes(then, now), *([BY_PLACES] if exchanged else []), *doubts)
-        return Part(query, id, now.name, Outcome.CHANGED_MEANING, reasons, exchanged or _meant_hint(now))
+        moved = () if exchanged else tuple(_moved(pair))
+        reasons = (*_changes(then, now), *([BY_PLACES] if exchanged or moved else []), *moved, *doubts)
+        return Part(query, id, now.name, Outcome.CHANGED_MEANING, reasons, exchanged or (IN_ORDER if moved else _meant_hint(now)))
     unproved = (*doubts, *then.gaps, *now.gaps)
     if unproved:
         return Part(query, id, now.name, Outcome.CANNOT_TELL, tuple(dict.fromkeys(unproved)), LOOK)
@@ -194,6 +199,16 @@ def _exchanged(pair: Pair) -> str:
     except Unsupported:
         return ""
     return _told(made) if any(part.changes for part in made) else ""
+
+
+def _moved(pair: Pair) -> Iterator[str]:
+    """Where columns of a join or a deduplication stand in another place than before, in words: Spark takes one for the other."""
+    if pair.now.name not in (JOIN, *deduplications.KINDS):
+        return
+    for place in sorted(pair.kept.columns.keys() & pair.keeps.columns.keys()):
+        before, after = (migrated_columns.once(contracts.names_of(keeps, place)) for keeps in (pair.kept, pair.keeps))
+        if any(name in after and after.index(name) != at for at, name in enumerate(before)):
+            yield f"{place}: {', '.join(before)} before, {', '.join(after)} now"
 
 
 def _meant_hint(now: PlannedOperator) -> str:

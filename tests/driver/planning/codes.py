@@ -215,6 +215,12 @@ df = events.alias("a").join(right, F.expr("a.k = b.k and b.t between a.t and a.t
         variant("nothing", SAME),
         variant("comment", SAME, "df =", "# joined\ndf ="),
         variant("condition", CHANGED, "1 minutes", "2 minutes", says="joins"),
+        Variant(
+            "condition, and columns in another place",
+            (("1 minutes", "2 minutes"), ("right = source()", 'right = source().select("k", "w", "v", "t")')),
+            CHANGED,
+            says="places, and what stands there is another now.",
+        ),
         variant("type", CHANGED, 'minutes"))', 'minutes"), "left")', says="left", shows=False),
         variant("filter on one side", CHANGED, "right = source()", "right = source().where('v > 1')", says="v > 1"),
         variant("other key", REWRITE, "a.k = b.k", "a.v = b.v"),
