@@ -51,6 +51,7 @@ class Outlook:
     plan: RestorePlan | None = None
     steps: tuple[Step, ...] = ()
     """Of a job that runs."""
+    is_unchecked: bool = False
     refusal: TidemarkError | None = None
     why_not: str = ""
 
@@ -131,9 +132,8 @@ def _form(name: str, detail: JobDetail, key: str, original: Version, variant: Va
 
 
 def _own(detail: JobDetail) -> str:
-    if _runs(detail):
-        return STANDS
-    return f"{OWN}, after batch {detail.summary.batch:,}" if detail.summary.batch is not None else OWN
+    batch = detail.summary.batch
+    return STANDS if _runs(detail) else OWN if batch is None else f"{OWN}, after batch {batch:,}"
 
 
 def _runs(detail: JobDetail) -> bool:
@@ -150,7 +150,6 @@ def _begun(change: Resume | Upgrade) -> bool:
 
 
 def _outlook(name: str, detail: JobDetail, original: Version, savepoint: str, variant: Variant, watched: Typed) -> Outlook:
-    """The outlook of the upgrade."""
     try:
         change = changed(name, original, savepoint, variant)
         why_not = "" if _runs(detail) else resume.why_not(detail)
@@ -161,12 +160,14 @@ def _outlook(name: str, detail: JobDetail, original: Version, savepoint: str, va
         if _runs(detail):
             running = upgrade(change)
             stopping = session.workspace().plan(running) if not why_not else None
-            steps, restore = (stopping.steps, stopping.restore) if stopping else ((), None)
-            return Outlook(running, restore, steps, why_not=why_not or plans.refusal(restore))
+            if stopping is None:
+                return Outlook(running, why_not=why_not)
+            why_not, is_unchecked = plans.refusal(stopping.restore), running.is_unchecked(stopping)
+            return Outlook(running, stopping.restore, stopping.steps, is_unchecked, why_not=why_not)
         plan = session.workspace().plan(change) if not why_not else None
     except TidemarkError as error:
         return Outlook(None, refusal=error, why_not=error.message)
-    return Outlook(change, plan, why_not=why_not or plans.refusal(plan))
+    return Outlook(change, plan, (), plan is not None and change.is_unchecked(plan), why_not=why_not or plans.refusal(plan))
 
 
 def upgrade(change: Resume) -> Upgrade:
@@ -202,7 +203,7 @@ def _state(key: str, variant: Variant, outlook: Outlook) -> Accepted:
     """The verdict on the code, for the wide column; answers with what was said of the state."""
     if outlook.plan is None or outlook.refusal:
         return Accepted()
-    if outlook.plan.judged is None and not outlook.steps:
+    if outlook.is_unchecked:
         message_box("The code is not checked before it starts", UNCHECKED, tone="orange")
     verdicts.of_plan(outlook.plan, variant.asked(), key)
     return acceptance.accepted(outlook.plan.verdict, key)

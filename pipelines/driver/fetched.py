@@ -16,6 +16,8 @@ ACTIONS = ("collect", "toPandas", "toArrow", "toLocalIterator", "count", "isEmpt
 CLASSIC, OF_SPARK_3 = "pyspark.sql.classic.dataframe", "pyspark.sql.dataframe"
 IN_THE_CODE = {"LocalRelation", "OneRowRelation", "Range", "EmptyRelation"}
 """Leaves of plans whose rows the code itself says."""
+KINDS = {"LogicalRDD": "an RDD", "ResolvedNamespace": "a list of tables", "JDBCRelation": "a database", "DataSourceV2Relation": "a table"}
+"""Other leaves, as people call them."""
 OF_A_LIST = "ParallelCollectionRDD"
 SHAPE = "schema"
 """Answers with the columns, which Spark may have inferred of files; all others that tell of columns call it."""
@@ -76,7 +78,7 @@ def note(frame: Any) -> None:
     _times.append(None)
     if len(_times) >= MOST_TIMES:
         if len(_times) == MOST_TIMES:
-            opened.noted((), [f"Spark for rows {MOST_TIMES:,} times"])
+            opened.noted((), ["Spark for rows again and again, more often than is followed"])
         return
     try:
         elsewhere = list(_elsewhere(frame))
@@ -97,12 +99,12 @@ def _elsewhere(frame: Any) -> Iterator[str]:
     """Notes files of this machine, and names all else."""
     leaves = frame._jdf.queryExecution().analyzed().collectLeaves().toSeq()
     names = dict.fromkeys(_named(leaves.apply(at)) for at in range(leaves.length()))
-    yield from (f"Spark for rows of a {name}" for name in names if name and name not in IN_THE_CODE)
+    yield from (f"Spark for rows of {KINDS.get(name, f'a {name}')}" for name in names if name and name not in IN_THE_CODE)
     if "" not in names:
         return
     places = _files(frame)
     if not places:
-        yield f"Spark for rows of over {MOST_FILES} files, or of none"
+        yield "Spark for rows of more files than are compared, or of none"
     opened.noted(_of_this_machine(places), ())
     yield from dict.fromkeys(
         f"Spark for rows of files at {place.scheme}://{place.hostname or ''}" for place in places if place.scheme not in HERE

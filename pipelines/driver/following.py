@@ -26,11 +26,13 @@ OLDEST_SPARK = (4, 3)
 
 
 class Following:
-    """The gates of one run. `on_failure` is called when a query can no longer follow, which is then `error`."""
+    """The gates of one run. `on_failure` is called when a query can no longer follow, which is then `error`; `on_idle` with the id of one
+    that waits for its leader, again and again."""
 
-    def __init__(self, lead: Lead, on_failure: Callable[[], None]) -> None:
+    def __init__(self, lead: Lead, on_failure: Callable[[], None], on_idle: Callable[[str], None]) -> None:
         self._lead = lead
         self._on_failure = on_failure
+        self._on_idle = on_idle
         self._expected: dict[str, Path] = {}
         self._gates: list[Gate] = []
         self._leads: list[LeadQuery] = []
@@ -88,7 +90,8 @@ class Following:
             execution.state().set(stream_state(execution, "TERMINATED"))
             say(f"query {name} has its last batch, {lead.until}")
             return
-        gate = Gate(name, execution, lead, self._fail)
+        query_id = execution.id().toString()
+        gate = Gate(name, execution, lead, self._fail, lambda: self._on_idle(query_id))
         gate.hold()
         with self._lock:
             self._gates.append(gate)

@@ -26,14 +26,19 @@ HOLD_S = 60.0
 """How long taking hold of a query that starts may last."""
 
 
-class Gate:
-    """The gate of one query. `failed` is called with the error for which it ended the query."""
+IDLE_EVERY_S = 10.0
+"""How often it is said of a query that waits, as Spark does of others (`spark.sql.streaming.noDataProgressEventInterval`)."""
 
-    def __init__(self, name: str, execution: Any, lead: LeadQuery, failed: Callable[[Exception], None]) -> None:
+
+class Gate:
+    """The gate of one query. `failed` is called with the error for which it ended the query, `idle` again and again while it waits."""
+
+    def __init__(self, name: str, execution: Any, lead: LeadQuery, failed: Callable[[Exception], None], idle: Callable[[], None]) -> None:
         self._name = name
         self._execution = execution
         self._lead = lead
         self._failed = failed
+        self._idle = idle
         self._lock = execution.awaitProgressLock()
         self._stream = execution.queryExecutionThread()
         self._active = stream_state(execution, "ACTIVE")
@@ -97,11 +102,15 @@ class Gate:
             return
         if context.isCurrentBatchConstructed():
             return
+        said_s = time.monotonic()
         while not self._closing.is_set() and self._execution.state().get().equals(self._active):
             planned = self._lead.planned(context.batchId())
             if planned is not None:
                 impose(self._execution, context, self._lead, planned)
                 return
+            if time.monotonic() - said_s >= IDLE_EVERY_S:
+                said_s = time.monotonic()
+                self._idle()
             self._closing.wait(WAIT_S)
         self._end(context)
 

@@ -63,7 +63,7 @@ class Queries:
         self._records = records
         self._plans = Plans(records)
         self._executors = Executors(records)
-        self._following = Following(spec.lead, on_failure) if spec.lead else None
+        self._following = Following(spec.lead, on_failure, records.idle) if spec.lead else None
         self._listening = Listening(records, self._plans.note, on_failure, self._following.begun if self._following else None)
         self._names = GivenNames(spec.locations, folders(spec))
         self._expected = ExpectedQueries(spec, records)

@@ -12,6 +12,7 @@ from pipelines.checkpoint.source_log import SourceFile
 from pipelines.domain.errors import Conflict, NotFound, Unsupported
 from pipelines.domain.ids import folder_of
 from pipelines.domain.lockstep import GONE, MOVED, SOURCE, UNREPEATABLE
+from pipelines.domain.runs import LEAD
 from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.savepoint import held_files
 from pipelines.storage.addresses import open_storage
@@ -22,6 +23,10 @@ KEPT = (
     "newer savepoint."
 )
 FREELY = "A fork without lock-step reads what its sources have, in batches of its own."
+FOLLOWED = (
+    "Fork a savepoint of it: the fork goes on freely with its state. Or fork the leader's newest savepoint in lock-step with its code. "
+    "Spark keeps the offsets of a job's newest 100 batches, or of as many as its conf spark.sql.streaming.minBatchesToRetain says."
+)
 NEWER = f"Take a savepoint of what runs now. {FREELY}"
 
 
@@ -68,6 +73,31 @@ def line(image: QueryImage, checkpoints: str) -> Line:
         raise Conflict(MOVED, message, NEWER)
     times_ms = {batch: offsets.read(storage, batch).batch_timestamp_ms for batch in range(began + 1, newest + 1)}
     return Line(began, newest, times_ms)
+
+
+def require_ahead(query: str, checkpoints: str, began: int, last: int | None, own: str = "") -> None:
+    """Raises Conflict (`lockstep.gone`) where the leader has run batches after `began`, up to `last`, whose offsets are neither
+    in its `checkpoints` any more nor in the follower's `own`, nor kept beside these."""
+    if last is not None and began >= last:
+        return
+    name, leader = folder_of(query), Path(checkpoints) / folder_of(query)
+    folders = [leader / offsets.FOLDER, *((Path(own) / name / offsets.FOLDER, Path(own) / LEAD / name) if own else ())]
+    held, committed = {batch for folder in folders for batch in _batches(folder)}, _batches(leader / commits.FOLDER)
+    end = max(committed, default=began) if last is None else min(last, max(committed, default=began))
+    missing = [batch for batch in range(began + 1, end + 1) if batch not in held]
+    if missing or not committed:
+        span = f"{missing[0]} to {missing[-1]}" if missing else "all"
+        message = f"Batches of query {query} that it has yet to follow are no longer in its leader's checkpoint: {span}."
+        raise Conflict(GONE, message, FOLLOWED)
+
+
+def newest(checkpoint: str) -> int:
+    """The newest batch that is committed in a query's checkpoint on this machine, -1 before the first."""
+    return max(_batches(Path(checkpoint) / commits.FOLDER), default=-1)
+
+
+def _batches(folder: Path) -> list[int]:
+    return [int(file.name) for file in folder.glob("*") if file.name.isdigit()]
 
 
 def files(image: QueryImage, checkpoints: str, last: int) -> int:

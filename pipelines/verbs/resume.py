@@ -58,10 +58,13 @@ class Resume(GoingOn, Change[Run, RestorePlan]):
     kinds = {"resume": RESUMING}
     prints = "{0.job} {0.id}"
 
+    def is_unchecked(self, plan: RestorePlan) -> bool:
+        """Whether changed code begins that nobody checks against the state, though that is asked for."""
+        return self.code is not None and self.check and plan.judged is None and plan.verdict is None
+
     def warns(self, plan: RestorePlan) -> Sequence[str]:
         """That changed code is not checked; given confs, what the plan warns of: with state Spark passes over some of them."""
-        is_unchecked = self.code is not None and self.check and plan.judged is None and plan.verdict is None
-        return (*((UNCHECKED,) if is_unchecked else ()), *(plan.further_warnings if self.conf else ()))
+        return (*((UNCHECKED,) if self.is_unchecked(plan) else ()), *(plan.further_warnings if self.conf else ()))
 
     def works_as(self, plan: RestorePlan) -> Works:
         return Works("resume", plan.job, plan.savepoint)

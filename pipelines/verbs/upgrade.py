@@ -56,9 +56,13 @@ class Upgrade(GoingOn, Change[Operation, UpgradePlan]):
         """The same of a job that does not run."""
         return Resume(**{part.name: getattr(self, part.name) for part in fields(self)})
 
-    def warns(self, plan: UpgradePlan) -> Sequence[str]:
+    def is_unchecked(self, plan: UpgradePlan) -> bool:
         """As of a resume; of a job that runs the savepoint that is taken first stands for its state."""
-        return [warning for warning in self.resume.warns(plan.restore) if warning != UNCHECKED or not plan.stops]
+        return not plan.stops and self.resume.is_unchecked(plan.restore)
+
+    def warns(self, plan: UpgradePlan) -> Sequence[str]:
+        """As of a resume."""
+        return [warning for warning in self.resume.warns(plan.restore) if warning != UNCHECKED or self.is_unchecked(plan)]
 
     def works_as(self, plan: UpgradePlan) -> Works:
         return Works("upgrade", plan.job, can_cancel=False)

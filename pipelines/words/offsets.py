@@ -13,6 +13,8 @@ from pipelines.domain.reported import ASIDE
 from pipelines.words import formats
 
 BEGINNING = "the beginning"
+FILE_LOG = "logOffset"
+"""The one field of an offset of files (FileStreamSourceOffset)."""
 
 
 def words(text: str) -> str:
@@ -32,8 +34,9 @@ def words(text: str) -> str:
 
 
 def moved(source: MovedSource) -> str:
-    """`source 0 of counts: entry 6 of the file log → entry 7 of the file log; 3 files are skipped: the state never gets them`."""
-    parts = [f"source {source.source} of {source.query}: {words(source.before)} → {words(source.after)}"]
+    """`source 0 of counts, 57 → 61: 4 rows skipped: the state never gets them`; a number in a log of files says nothing to anybody."""
+    span = " (files)" if FILE_LOG in source.before else f", {words(source.before)} → {words(source.after)}"
+    parts = [f"source {source.source} of {source.query}{span}"]
     unit = source.unit.removesuffix("s")
     if source.skipped:
         most = "at most " if source.at_most else ""
@@ -43,12 +46,13 @@ def moved(source: MovedSource) -> str:
         parts.append(f"{formats.plural(source.again, unit)} read again, which the state has already; {late}")
     if not source.is_counted:
         parts.append(f"how many {source.unit} are skipped or read again nobody can count")
-    return "; ".join(parts if len(parts) > 1 else (*parts, "nothing is skipped or read again"))
+    first, *others = parts
+    return f"{first}: {'; '.join(others or ['nothing is skipped or read again'])}"
 
 
 def _fields(offset: Mapping[str, Any]) -> str:
-    if offset.keys() == {"logOffset"} and type(offset["logOffset"]) is int:
-        return f"entry {offset['logOffset']:,} of the file log"
+    if offset.keys() == {FILE_LOG} and type(offset[FILE_LOG]) is int:
+        return f"entry {offset[FILE_LOG]:,} of the file log"
     if all(isinstance(parts, dict) and parts for parts in offset.values()):
         is_kafka = all(number.isdecimal() for parts in offset.values() for number in parts)
         return "; ".join((_topic if is_kafka else _part)(name, parts) for name, parts in offset.items())

@@ -167,11 +167,14 @@ def _keep(context: Context, experiment: Experiment) -> None:
 def plan_undrop(context: Context, change: Undrop) -> Planned[UndropPlan, UndropPlan]:
     """Plans to remove the mark of the drop and to resume the variant if the drop ended its run. Where the resume fails it stays stopped.
 
-    Raises NotFound (`job.not_found`: it was forgotten), Conflict (`decision.not_dropped`).
+    Raises NotFound (`job.not_found`: it was forgotten), Conflict (`decision.not_dropped`), and what the resume is refused for: nothing has
+    changed then.
     """
     name = runs.known(context, change.job)
     experiment, mark = _dropped(context, name)
     plan = _undrop_plan(context, mark, experiment.id)
+    if plan.resumes and (refusal := resumes.planned(context, _again(name)).plan.refusal) is not None:
+        raise refusal.error
     return Planned(plan, lambda ticket: _undrop(context, plan, mark, ticket))
 
 
@@ -183,8 +186,12 @@ def _undrop(context: Context, plan: UndropPlan, mark: Decision, ticket: Ticket) 
             goes = ": it goes on where it was stopped" if plan.resumes else ""
             events.say(context, "job.undropped", mark.parent, plan.job, f"{plan.job} was undropped{goes}")
         elif step.does is Does.RESUME:
-            run = resumes.plan(context, Resume(plan.job, force=True)).do(ticket).id
+            run = resumes.plan(context, _again(plan.job)).do(ticket).id
     return replace(plan, run=run)
+
+
+def _again(job: JobName) -> Resume:
+    return Resume(job, force=True)
 
 
 def _unmark(context: Context, plan: UndropPlan) -> None:

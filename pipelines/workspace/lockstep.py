@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import PurePath
 
 from pipelines.domain.errors import Conflict, Invalid, Unsupported
@@ -9,7 +10,7 @@ from pipelines.domain.ids import JobName
 from pipelines.domain.job_places import is_remote
 from pipelines.domain.jobs import Job
 from pipelines.domain.lockstep import GONE, MOVED, QUERY, Lead, LockStepPlan
-from pipelines.domain.savepoints import Manifest
+from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.domain.triggers import TriggerKind
 from pipelines.savepoint import leads, own_reads, own_tables
 from pipelines.savepoint.leads import Line
@@ -56,6 +57,21 @@ def refuse_follower(context: Context, job: Job | None, what: str) -> None:
     if job is not None and job.lead is not None:
         message = f"{job.name} follows {job.lead.job} in lock-step, batch by batch, and cannot be {what}."
         raise Conflict("lockstep.follower", message, "Fork a savepoint of it: the fork runs freely.")
+
+
+def require_ahead(context: Context, job: JobName, images: Iterable[QueryImage] | None = None) -> None:
+    """Raises Conflict (`lockstep.gone`) where the job follows another, and the batches that it is to have next are gone; `images` are the
+    points that it goes on from, without them where it stands itself."""
+    known = context.files.job(job)
+    if known is None or known.lead is None:
+        return
+    if images is not None:
+        stands = [(image.query, image.batch if image.begun else -1, "") for image in images]
+    else:
+        places = {query.query: query.checkpoint for query in sources.started_before(context, job)}
+        stands = [(query, leads.newest(checkpoint), str(PurePath(checkpoint).parent)) for query, checkpoint in places.items()]
+    for query, batch, own in stands:
+        leads.require_ahead(query, known.lead.checkpoints, batch, known.lead.until.get(query) if known.lead.until else None, own)
 
 
 def _lines(context: Context, manifest: Manifest, job: JobName, checkpoints: str) -> dict[str, Line]:

@@ -1,8 +1,7 @@
 """Resumes: the same job begun again, from its own checkpoint, a retained batch of it, or one of its savepoints.
 
 The order: (1) a safety savepoint where the resume goes back in time or changes the version, (2) the new checkpoint, (3) `run.json`,
-and `probation.json` where it is watched, (4) `wanted.json`. A crash before (4) leaves a run that nobody wants, removed with its checkpoint
-at the next opening; the job is as it was.
+and `probation.json` where it is watched, (4) `wanted.json`. A crash before (4) leaves a run that nobody wants, removed at the next opening.
 """
 
 from __future__ import annotations
@@ -30,6 +29,7 @@ from pipelines.workspace import (
     home_leases,
     job_places,
     job_resources,
+    lockstep,
     migrations,
     pinned_confs,
     probations,
@@ -68,8 +68,7 @@ def plan(context: Context, change: Resume) -> Planned[Run, RestorePlan]:
 
 
 def restart(context: Context, job: JobName, attempt: int) -> Run:
-    """Begins the next run of a job from its checkpoint, as the restart of that number, whatever is known of its code, which ran already.
-    Raises what resuming it raises."""
+    """Begins the next run of a job from its checkpoint, as that restart; its code ran already. Raises what resuming it raises."""
     return planned(context, Resume(job, force=True), attempt=attempt).do(Ticket())
 
 
@@ -92,8 +91,8 @@ def planned(
     that stands for the state, where that is chosen already; `verdict` what its code was found to be before the job was stopped for it.
 
     Raises Conflict (`job.running`, `resume.other_job`), Invalid (two points; a batch number of several queries), NotFound
-    (`savepoint.not_retained`, `version.not_run`) and what taking and restoring a savepoint raise; what is not forced and known not to start
-    is refused by the plan (`code.cannot_start`).
+    (`savepoint.not_retained`, `version.not_run`) and what following, taking and restoring a savepoint raise; what is not forced and known
+    not to start is refused by the plan (`code.cannot_start`).
     """
     name = runs.known(context, change.job)
     if sum((change.batch is not None, bool(change.from_savepoint), change.past_batch)) > 1:
@@ -123,8 +122,8 @@ def _way(context: Context, going: Going, change: Resume, judged: SavepointId | N
         return _to_batch(context, going, change.batch)
     if change.past_batch:
         return _past_batch(context, going)
-    moved = sources.here(context, going.job, going.newest.checkpoints) != going.newest.checkpoints
-    is_copied = moved or going.migrate is not None or sources.table_of_a_run(context, going.job)
+    is_copied = sources.here(context, going.job, going.newest.checkpoints) != going.newest.checkpoints
+    is_copied = is_copied or going.migrate is not None or sources.table_of_a_run(context, going.job)
     is_copied = is_copied or snapshot_versions.needs_copy(context, going.newest, going.version)
     shown, go = (_moved if is_copied else _own)(context, going)
     manifest = savepoints.manifest(context, judged) if judged is not None else stand_in(context, going.job)
@@ -152,8 +151,8 @@ def _from_savepoint(context: Context, going: Going, savepoint: str) -> tuple[Res
             f"Savepoint {manifest.id} is of job {manifest.job}, not of {going.job}",
             "Fork it: two jobs must not share a query id.",
         )
-    safe = _safety(context, going, manifest)
-    shown = resumed.restoring(context, going, going.version, manifest).plan()
+    lockstep.require_ahead(context, going.job, manifest.queries)
+    safe, shown = _safety(context, going, manifest), resumed.restoring(context, going, going.version, manifest).plan()
     shown = told_of_savepoint(context, shown, manifest, is_accepted=going.force)
 
     def go(context: Context, ticket: Ticket, probation: Probation | None, edge: Edge | None) -> Run:
@@ -185,8 +184,8 @@ def _to_batch(context: Context, going: Going, batch: int | Mapping[str, int]) ->
 def _past_batch(context: Context, going: Going) -> tuple[RestorePlan, Go]:
     """Plans to go on after the batch at which it failed, through a savepoint of the one before it."""
     failed = passing.failed_batch(going.job, going.newest.restart)
-    label = f"before batch {failed.batch} was left out"
-    take = savepoints.planned_take(context, going.job, Take(going.job, label=label), Reason.BEFORE_RESUME)
+    asked = Take(going.job, label=f"before batch {failed.batch} was left out")
+    take = savepoints.planned_take(context, going.job, asked, Reason.BEFORE_RESUME)
     place = next(query for query in take.source.queries if query.query == failed.query)
     going = replace(going, passing=passing.passing(place, take.look, failed))
     shown, go = _by_way_of(context, going, take, safety.NOTHING)
@@ -208,6 +207,7 @@ def _moved(context: Context, going: Going) -> tuple[RestorePlan, Go]:
 
 def _by_way_of(context: Context, going: Going, take: PlannedTake, safe: Safety) -> tuple[RestorePlan, Go]:
     """Plans to resume from a savepoint that is taken for it."""
+    lockstep.require_ahead(context, going.job, take.look.images)
     target = restore.Resume(going.job, job_places.next_checkpoints(context, going.job, going.run))
 
     def go(context: Context, ticket: Ticket, probation: Probation | None, edge: Edge | None) -> Run:
@@ -236,15 +236,15 @@ def _own(context: Context, going: Going) -> tuple[RestorePlan, Go]:
         started = sources.started_before(context, going.job)
         names = query_names.continued(context, newest, going.version, going.new_queries, started)
         frozen = versions.freeze(context, going.version, ticket)
-        kept = safety.keep(context, safe, ticket)
-        if not going.attempt and (manifest := stand_in(context, going.job)) is not None:
+        kept, manifest = safety.keep(context, safe, ticket), None if going.attempt else stand_in(context, going.job)
+        if manifest is not None:
             resumed.rehearse(context, going, frozen, manifest, ticket)
         watched = replace(going, probation=replace(probation, savepoint=kept) if probation else None, edge=edge)
         return resumed.begin(context, watched, frozen, newest.checkpoints, resumed.left_sink_logs(context, newest), "", names)
 
-    # A restart asks nobody: its query finds out by itself.
-    if going.attempt:
+    if going.attempt:  # it asks nobody: its query finds out by itself
         return shown, go
+    lockstep.require_ahead(context, going.job)
     shown = pinned_confs.told_of_present(context, shown, safe, going)
     shown = spark_changes.told_of_present(context, shown, going.job, safe, going.version)
     return told_of_present(context, shown, going.job, is_accepted=going.force), go

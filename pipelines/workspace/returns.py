@@ -8,6 +8,7 @@ from pipelines.domain.errors import TidemarkError
 from pipelines.domain.jobs import Run
 from pipelines.domain.probations import Probation, Way
 from pipelines.domain.runs import RunState
+from pipelines.domain.verdicts import Outcome, Verdict
 from pipelines.verbs.resume import Resume
 from pipelines.verbs.verb import Works
 from pipelines.words import probations as words
@@ -39,7 +40,17 @@ def _resumed(context: Context, run: Run, probation: Probation) -> Run:
     if (taken := probation.resources) is not None:
         change = replace(change, memory_bytes=taken.memory_bytes or 0, cpus=taken.cpus or 0.0)
     works = Works("resume", run.job, savepoint)
-    return operations.noticed(context, works, lambda ticket: resumes.planned(context, change).do(ticket), lambda begun: begun.job)
+    verdict = _same(run, probation)
+    return operations.noticed(
+        context, works, lambda ticket: resumes.planned(context, change, verdict=verdict).do(ticket), lambda run: run.job
+    )
+
+
+def _same(run: Run, probation: Probation) -> Verdict | None:
+    """On from the newest batch it goes only where the changed code was found to be the same, which holds the other way round, too."""
+    if probation.way is not Way.NEWEST or run.edge is None or run.edge.savepoint is None or run.edge.outcome is not Outcome.SAME:
+        return None
+    return Verdict(run.edge.savepoint, probation.version, Outcome.SAME, ())
 
 
 def _is_overtaken(context: Context, run: Run) -> bool:

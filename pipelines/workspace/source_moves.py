@@ -121,7 +121,10 @@ def _time_ms(context: Context, position: str) -> float:
         return -math.inf if position == EARLIEST else math.inf
     if position.startswith("{"):
         raise Invalid("offsets.position", f"{position[:80]} is no place in a source of files", HINT)
-    return moment_ms(position, datetime.fromtimestamp(context.now_ms() / 1000, UTC).astimezone())
+    try:
+        return moment_ms(position, datetime.fromtimestamp(context.now_ms() / 1000, UTC).astimezone())
+    except Invalid as error:
+        raise Invalid(error.code, f"{position[:80]!r} is no place that a source can go on from", HINT) from error
 
 
 def _of_kafka(context: Context, image: QueryImage, offset: SourceOffset, before: kafka.Offsets, position: str) -> MovedSource:

@@ -66,15 +66,15 @@ def test_rows_come_from_files_from_the_code_or_from_elsewhere(spark: Any, tmp_pa
     assert (noted, asked) == ([str(tmp_path / "a b.csv")], [])
     fetched.note(spark.sparkContext.textFile(str(tmp_path)).map(lambda line: (line,)).toDF("line string"))
     fetched.note(spark.sql("SHOW TABLES"))
-    assert asked == ["Spark for rows of a LogicalRDD", "Spark for rows of a ResolvedNamespace"]
+    assert asked == ["Spark for rows of an RDD", "Spark for rows of a list of tables"]
     inferred = spark.read.csv(str(tmp_path), inferSchema=True)
     for frame in (inferred, inferred, spark.readStream.schema("k string").csv(str(tmp_path)), spark.sql("SHOW TABLES")):
         fetched.note_inferred(frame)
     assert (noted[1:], asked[2:]) == ([str(tmp_path / "a b.csv")], []), "once, and nothing of a stream"
     monkeypatch.setattr(fetched, "MOST_FILES", 0)
     fetched.note(rates)
-    assert len(noted) == 2 and asked[2:] == ["Spark for rows of over 0 files, or of none"]
+    assert len(noted) == 2 and asked[2:] == ["Spark for rows of more files than are compared, or of none"]
     monkeypatch.setattr(fetched, "MOST_TIMES", 10)
     for _ in range(9):
         fetched.note(made)
-    assert asked[3:] == ["Spark for rows 10 times"]
+    assert asked[3:] == ["Spark for rows again and again, more often than is followed"]

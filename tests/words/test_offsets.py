@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pipelines.domain.ids import QueryName
+from pipelines.domain.moved_sources import MovedSource
 from pipelines.words import formats, offsets
 from tests import delta
 
@@ -36,6 +38,32 @@ SAID = [
 @pytest.mark.parametrize(("text", "words"), SAID)
 def test_offsets(text: str, words: str) -> None:
     assert offsets.words(text) == words
+
+
+MOVED = {
+    "files": (
+        MovedSource(QueryName("nested"), "0", '{"logOffset":8}', '{"logOffset":8}', 0, 9, "files"),
+        "source 0 of nested (files): 9 files read again, which the state has already; what is older than its watermark counts as late",
+    ),
+    "files that may be left out": (
+        MovedSource(QueryName("counts"), "in", '{"logOffset":6}', '{"logOffset":7}', 3, 0, "files", at_most=True),
+        "source in of counts (files): at most 3 files skipped: the state never gets them",
+    ),
+    "rows": (
+        MovedSource(QueryName("counts"), "0", '{"clicks":{"0":5}}', '{"clicks":{"0":6}}', 1, 0, "rows"),
+        "source 0 of counts, clicks: 5 in 1 partition → clicks: 6 in 1 partition: 1 row skipped: the state never gets them",
+    ),
+    "nowhere": (
+        MovedSource(QueryName("counts"), "0", '{"clicks":{"0":5}}', '{"clicks":{"0":5}}', 0, 0, "rows"),
+        "source 0 of counts, clicks: 5 in 1 partition → clicks: 5 in 1 partition: nothing is skipped or read again",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_a_source_that_goes_on_from_elsewhere(name: str) -> None:
+    source, words = MOVED[name]
+    assert offsets.moved(source) == words
 
 
 SOURCES = [

@@ -359,15 +359,16 @@ def test_one_that_was_resumed_by_hand_meanwhile_is_left_alone(house: House) -> N
     assert len(house.face.ask(ShowJob("same")).runs) == 2
 
 
-def test_what_keeps_it_from_going_on_is_said_and_leaves_it_without_mark(house: House) -> None:
+def test_what_keeps_it_from_going_on_is_said_before_anything_changes(house: House) -> None:
     made = experiment(house)
     ended = dropped(house, "same", RunState.RUNNING)
     unfinished = Wanted(ended.id, StopWanted(at_once=False, savepoint=True, operation=OperationId("o-1")))
     house.face.context.files.write(house.face.layout.wanted_file(ended.job), unfinished)
-    with pytest.raises(Conflict) as error:
-        do(house.face, Undrop("same"))
-    assert error.value.code == "job.running"
-    assert house.face.ask(ShowExperiment(made.id)).decisions == () and newest(house, "same") == ended
+    for act in (house.face.plan, house.face.begin):
+        with pytest.raises(Conflict) as error:
+            act(Undrop("same"))
+        assert error.value.code == "job.running"
+    assert [mark.job for mark in house.face.ask(ShowExperiment(made.id)).decisions] == ["same"] and newest(house, "same") == ended
 
 
 @pytest.mark.parametrize("job", ["a", "split"])

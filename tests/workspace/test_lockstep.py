@@ -13,9 +13,11 @@ from pipelines.domain.errors import Conflict, Invalid, TidemarkError, Unsupporte
 from pipelines.domain.ids import JobName
 from pipelines.domain.jobs import Run
 from pipelines.domain.lockstep import UNREPEATABLE, Lead
-from pipelines.domain.runs import QUERIES_FILE, RunState
+from pipelines.domain.runs import LEAD, QUERIES_FILE, RunState
 from pipelines.savepoint import leads
+from pipelines.verbs.drop import Drop, Undrop
 from pipelines.verbs.experiment import StartExperiment
+from pipelines.verbs.experiments import ShowExperiment
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork, Variant
 from pipelines.verbs.rescale import Rescale
@@ -23,7 +25,7 @@ from pipelines.verbs.resume import Resume
 from pipelines.verbs.savepoints import ReadManifest
 from pipelines.verbs.take import Take
 from pipelines.workspace.compare import batches, varying
-from tests.workspace.conftest import NEWEST, House, query_line
+from tests.workspace.conftest import NEWEST, House, newest, query_line, stop_as_the_supervisor_would
 
 BEGAN = 9
 
@@ -65,6 +67,29 @@ def test_a_fork_follows_for_all_its_life(house: House, begun: str) -> None:
     assert house.face.context.files.spec(again.job, again.id).lead == lead
     with refusal(Conflict, "lockstep.follower"):
         house.face.plan(Rescale("b", 8))
+
+
+def test_a_follower_whose_next_batches_are_gone_is_neither_undropped_nor_resumed(house: House, begun: str, run: Run) -> None:
+    """Spark removes offsets of the leader while nobody keeps them for the follower; what it had kept before it stopped counts."""
+    made = do(house.face, StartExperiment("e", begun, (Variant(name="b"), Variant(name="c")), lock_step=True))
+    follower = newest(house, "b")
+    own = Path(follower.checkpoints)
+    house.append(follower, QUERIES_FILE, query_line(str(own / "counts"), str(house.face.layout.output(follower.job) / "counts")))
+    house.see(follower, RunState.RUNNING)
+    dropping = house.face.begin(Drop("b"))
+    stop_as_the_supervisor_would(house, "b")
+    house.face.answer(dropping)
+    ahead = Path(run.checkpoints) / "counts" / "offsets" / str(BEGAN + 1)
+    entry = ahead.read_text()
+    ahead.unlink()
+    for change in (Undrop("b"), Resume("b")):
+        with refusal(Conflict, "lockstep.gone") as refused:
+            do(house.face, change)
+        assert f": {BEGAN + 1} to {BEGAN + 1}" in refused.value.message and "Fork a savepoint of it" in refused.value.hint
+    assert [mark.job for mark in house.face.ask(ShowExperiment(made.id)).decisions] == ["b"] and newest(house, "b").id == follower.id
+    (own / LEAD / "counts").mkdir(parents=True)
+    (own / LEAD / "counts" / ahead.name).write_text(entry)
+    assert do(house.face, Undrop("b")).run == newest(house, "b").id != follower.id
 
 
 def test_variants_of_an_experiment_follow_together(house: House, begun: str) -> None:

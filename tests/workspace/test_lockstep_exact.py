@@ -109,6 +109,7 @@ def test_what_follows_in_lock_step_differs_by_its_code_alone(server: Server, tmp
     until(lambda: all(caught_up(server, job) for job in FOLLOWERS), 300)
     again = do(face, Resume("c"))
     until(lambda: ended(server, again), 300)
+    until(lambda: all(face.ask(ShowJob(job)).summary.idle_since_ms for job in FOLLOWERS), 300)  # who waits for its leader does not hang
     for job in FOLLOWERS:
         do(face, Stop(job, savepoint=False))
     assert server.newest("b").state is RunState.STOPPED and len(face.ask(ShowJob("b")).runs) == 2

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from pipelines.domain import verdicts as domain_verdicts
+from pipelines.domain.edges import Edge
 from pipelines.domain.errors import Invalid
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.jobs import Run
@@ -119,6 +120,7 @@ def test_where_the_sink_keeps_all_and_the_verdict_is_same_it_goes_on_from_its_ne
     returns.go_back(context, failed)
     newest = house.face.ask(ShowJob("a")).runs[0]
     assert (newest.version, newest.checkpoints, newest.from_savepoint) == (before.version, run.checkpoints, None)
+    assert newest.edge == failed.edge == Edge(Outcome.SAME, saved.id), "the verdict holds both ways"
     assert messages(house) == [
         f"a went back to version {before.version}, on from its newest batch, because its run failed: [DIVIDE_BY_ZERO] Division by zero"
     ]

@@ -84,6 +84,9 @@ def test_a_place_that_is_not_there_is_refused(house: House, monkeypatch: pytest.
     savepoint = saved(house)
     answer(monkeypatch, BROKER)
     refused(house, Fork(savepoint.id, name="b", offsets={"0": position}), code)
+    if code == "time.invalid":
+        with pytest.raises(TidemarkError, check=lambda raised: raised.hint.startswith("Write latest, earliest, a time")):
+            house.face.plan(Fork(savepoint.id, name="b", offsets={"0": position}))
 
 
 def test_a_broker_that_is_away_or_unknown_moves_nothing(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
