@@ -13,6 +13,11 @@ NAMES = "names "
 MODULE = "module "
 """Begins the name of a module that is neither installed nor a part of the version; its version is the SHA-256 of its file."""
 SHOWN_CHARS = 12
+FILE, FOLDER = "a file", "a folder"
+KINDS = (FILE, FOLDER)
+"""What is noted of a path of which a script only asked whether something is there."""
+LINK = "a link to "
+"""Begins what is noted of a link that a script followed."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,8 @@ class Installed:
     """Distribution, as package indexes write it (`scikit-learn`) -> version; with a digest of its files where no index gave it."""
     files: Mapping[str, str] = field(default_factory=dict)
     """Path of a file outside of the version that the script had opened to read it when its newest query started -> SHA-256, or `unread`;
-    empty where it was not there. Of a folder that the script looked into -> `names`."""
+    empty where it was not there when the script asked. Of a folder that the script looked into -> `names`; of what it only asked for -> one
+    of `KINDS`, `unread` or `link`."""
     time_zone: str = ""
     """Of the machine or the environment: `Europe/Berlin`; empty where it was not noted."""
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -77,6 +83,10 @@ def _other(path: str, was: str, now: str) -> str:
         return f"looked into {path}, {'in which there is something else now' if now else 'which is not there now'}"
     if not was:
         return f"looked for {path}, which was not there, and is now"
+    if was.startswith(LINK):
+        return f"followed the link {path}, which {'leads elsewhere' if now else 'is not there'} now"
+    if was in KINDS:
+        return f"looked for {path}, which was {was}, and is {now or 'not there'} now"
     return f"read {path}, which {'is another now' if now else 'is not there now'}"
 
 
@@ -96,9 +106,20 @@ def are_names(noted: str) -> bool:
     return noted.startswith(NAMES)
 
 
+def link(target: str) -> str:
+    """What is noted of a link."""
+    return f"{LINK}{target}"
+
+
+def merged(*noted: Mapping[str, str]) -> dict[str, str]:
+    """All of `noted`, each as `Installed.files`. Of a path the later one holds, and whatever says more than its kind."""
+    every = [item for files in noted for item in files.items()]
+    return dict(sorted(every, key=lambda item: item[1] not in KINDS))
+
+
 def unread(size: int, changed_ns: int) -> str:
-    """What is noted of a file that is too large to be read for this, or its owner's alone, as one with a password is: its size in bytes,
-    and when anything of it was changed last (`st_ctime_ns`)."""
+    """What is noted of a file that is too large to be read for this, or its owner's alone, as one with a password is, and of a file or a
+    folder whose size or age a script asked for: its size in bytes, and when anything of it was changed last (`st_ctime_ns`)."""
     return f"{size} bytes of {changed_ns}"
 
 

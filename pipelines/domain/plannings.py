@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from pipelines.domain import installed
 from pipelines.domain.planned_columns import PlannedAggregate, PlannedJoin, PlannedKey
 
 TASK_FILE = "plan.json"
@@ -117,7 +118,7 @@ class Planned:
     uses: Mapping[str, str] = field(default_factory=dict)
     """What its code imports, as `Installed.packages`."""
     files: Mapping[str, str] = field(default_factory=dict)
-    """Files of this machine that are among it -> SHA-256."""
+    """Files of this machine that are among it, and paths that it asked for, as `Installed.files`."""
     variables: Mapping[str, str] = field(default_factory=dict)
     """Environment variables that it read, as `Installed.variables`."""
     asked: tuple[str, ...] = ()
@@ -147,7 +148,7 @@ class Planning:
     @property
     def files(self) -> Mapping[str, str]:
         """Those of both sides, as `Planned.files`."""
-        return {path: noted for side in self.sides.values() for path, noted in side.files.items()}
+        return installed.merged(*(side.files for side in self.sides.values()))
 
     @property
     def variables(self) -> Mapping[str, str]:

@@ -1,24 +1,46 @@
 """Rows that a script fetches from Spark to make its queries of (`collect`, `count`), and which are constants in their plans: what they were
-read from is noted, as of files that the script opens itself."""
+read from is noted, as of files that the script opens itself. So is what it asks of tables, and of Hadoop's file systems."""
 
 from __future__ import annotations
 
 import functools
+import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from pipelines.driver import opened
+from pipelines.driver import callers, opened
 from pipelines.driver.connect import importing
 
-ACTIONS = ("collect", "toPandas", "toArrow", "toLocalIterator", "count", "isEmpty", "tail")
-"""Methods of a frame that answer with rows, or with what they are like; all others that do call these."""
+ACTIONS = (
+    *("collect", "toPandas", "toArrow", "toLocalIterator", "count", "isEmpty", "tail", "inputFiles"),
+    *("approxQuantile", "corr", "cov", "crosstab", "freqItems", "describe", "summary"),
+)
+"""Methods of a frame that answer with rows, or with what they are like, or read them at once; all others that do call these."""
+OF_RDDS = ("collect", "collectWithJobGroup", "take", "toLocalIterator", "countApprox", "sumApprox", "meanApprox", "countApproxDistinct")
+"""The same of an RDD."""
+OF_TABLES = re.compile(r"(get|list)(Table|Function|Column|Database|Partition|View|CreateTable)\w*|(table|function|database)Exists")
+"""Methods of Spark's catalog that tell what others may have changed there."""
+OF_FILES = {"exists", "open", "isFile", "isDirectory", "getFileStatus", "listStatus", "globStatus", "listFiles", "getContentSummary"}
+OF_FILES |= {"listLocatedStatus", "getFileChecksum", "getLength", "getModificationTime"}
+"""Methods of Hadoop's file systems, which scripts call in the JVM (`FileSystem.get(…).exists(…)`)."""
+OF_THE_JVM = OF_FILES | {"getConnection", "executeQuery", "getenv", "getRuntime"}
+MEMBERS = "py4j.java_gateway"
+IMPLEMENTATION, IN_MEMORY = "spark.sql.catalogImplementation", "in-memory"
+NAMED_CATALOG = re.compile(r"spark\.sql\.catalog\.\w+ -> ")
+"""A catalog and its class, as Scala writes a pair."""
+OF_DELTA = "DeltaCatalog"
+"""The class of the one that keeps its tables in Spark's own."""
 CLASSIC, OF_SPARK_3 = "pyspark.sql.classic.dataframe", "pyspark.sql.dataframe"
+RDDS, RDDS_OF_SPARK_3 = "pyspark.core.rdd", "pyspark.rdd"
+CATALOG, GROUPS = "pyspark.sql.catalog", "pyspark.sql.group"
 IN_THE_CODE = {"LocalRelation", "OneRowRelation", "Range", "EmptyRelation"}
 """Leaves of plans whose rows the code itself says."""
 KINDS = {"LogicalRDD": "an RDD", "ResolvedNamespace": "a list of tables", "JDBCRelation": "a database", "DataSourceV2Relation": "a table"}
 """Other leaves, as people call them."""
-OF_A_LIST = "ParallelCollectionRDD"
+OF_LISTS = {"ParallelCollectionRDD", "EmptyRDD"}
+OF_TEXT = "HadoopRDD"
 SHAPE = "schema"
 """Answers with the columns, which Spark may have inferred of files; all others that tell of columns call it."""
 MOST_FILES = 100
@@ -38,8 +60,12 @@ def install() -> None:
     import pyspark
 
     _times.clear()
-    module = OF_SPARK_3 if pyspark.__version__.startswith("3.") else CLASSIC
-    importing.once_imported(module, lambda frames: listen(frames.DataFrame, note, note_inferred))
+    is_of_spark_3 = pyspark.__version__.startswith("3.")
+    importing.once_imported(OF_SPARK_3 if is_of_spark_3 else CLASSIC, lambda frames: listen(frames.DataFrame, note, note_inferred))
+    importing.once_imported(RDDS_OF_SPARK_3 if is_of_spark_3 else RDDS, lambda rdds: hear(rdds.RDD, OF_RDDS, note_rows))
+    importing.once_imported(CATALOG, lambda catalog: hear(catalog.Catalog, filter(OF_TABLES.fullmatch, dir(catalog.Catalog)), note_tables))
+    importing.once_imported(GROUPS, lambda groups: hear(groups.GroupedData, ("pivot",), lambda grouped: note(grouped._df)))
+    importing.once_imported(MEMBERS, listen_to_members)
 
 
 def listen(frames: type, note: Callable[[Any], None], note_inferred: Callable[[Any], None]) -> None:
@@ -48,9 +74,7 @@ def listen(frames: type, note: Callable[[Any], None], note_inferred: Callable[[A
     if frames in _installed:
         return
     _installed.add(frames)
-    for name in ACTIONS:
-        if hasattr(frames, name):
-            setattr(frames, name, _heard(getattr(frames, name), note))
+    _hear(frames, ACTIONS, note)
     told = vars(frames)[SHAPE]
     if isinstance(told, functools.cached_property):
         heard = functools.cached_property(_heard(told.func, note_inferred))
@@ -60,11 +84,41 @@ def listen(frames: type, note: Callable[[Any], None], note_inferred: Callable[[A
         setattr(frames, SHAPE, property(_heard(told.fget, note_inferred)))
 
 
+def hear(kind: type, methods: Iterable[str], note: Callable[[Any], None]) -> None:
+    """Has `note` told each object of the class whose `methods` the script calls."""
+    if kind not in _installed:
+        _installed.add(kind)
+        _hear(kind, methods, note)
+
+
+def _hear(kind: type, methods: Iterable[str], note: Callable[[Any], None]) -> None:
+    for name in methods:
+        if hasattr(kind, name):
+            setattr(kind, name, _heard(getattr(kind, name), note))
+
+
+def listen_to_members(gateway: Any) -> None:
+    """Has it noted what the script itself asks in the JVM by methods of these names; py4j calls each by an object of this class."""
+    kind = gateway.JavaMember
+    if kind in _installed:
+        return
+    _installed.add(kind)
+    call = kind.__call__
+
+    def called(member: Any, *args: Any) -> Any:
+        answer = call(member, *args)
+        if member.name in OF_THE_JVM and callers.through(sys._getframe(1), callers.SPARKS) is not None and not callers.is_called_back():
+            note_member(member)
+        return answer
+
+    kind.__call__ = called
+
+
 def _heard(action: Callable[..., Any], note: Callable[[Any], None]) -> Callable[..., Any]:
     @functools.wraps(action)
     def acted(frame: Any, *args: Any, **kwargs: Any) -> Any:
         answer = action(frame, *args, **kwargs)
-        if opened.is_by_script() and not opened.is_called_back():
+        if callers.is_by_script() and not callers.is_called_back():
             note(frame)
         return answer
 
@@ -73,6 +127,33 @@ def _heard(action: Callable[..., Any], note: Callable[[Any], None]) -> Callable[
 
 def note(frame: Any) -> None:
     """Notes what the rows of a frame come from."""
+    _note(lambda: _elsewhere(frame))
+
+
+def note_rows(rdd: Any) -> None:
+    """Notes what the rows of an RDD come from."""
+    _note(lambda: _of_rdd(rdd._jrdd.rdd()))
+
+
+def note_tables(catalog: Any) -> None:
+    """Notes that the script asks what there is, where others may make some: a catalog in the driver's memory has the job's own tables."""
+    session = catalog._sparkSession._jsparkSession
+    is_in_memory = session.conf().get(IMPLEMENTATION) == IN_MEMORY
+    if not is_in_memory or any(not line.endswith(OF_DELTA) for line in _catalogs(session)):
+        opened.noted((), ["Spark's catalog for what is there"])
+
+
+def _catalogs(session: Any) -> list[str]:
+    """Those that a session has beside Spark's own: key and class."""
+    return [line for line in str(session.conf().getAll().mkString("\n")).splitlines() if NAMED_CATALOG.match(line)]
+
+
+def note_member(member: Any) -> None:
+    """Notes that the script asks something in the JVM."""
+    opened.noted((), [f"Spark's JVM ({member.name})"])
+
+
+def _note(elsewhere: Callable[[], Iterable[str]]) -> None:
     from py4j.protocol import Py4JError
 
     _times.append(None)
@@ -81,14 +162,15 @@ def note(frame: Any) -> None:
             opened.noted((), ["Spark for rows again and again, more often than is followed"])
         return
     try:
-        elsewhere = list(_elsewhere(frame))
+        asked = list(elsewhere())
     except Py4JError:  # of a plan that is another than those that are known
-        elsewhere = ["Spark for rows"]
-    opened.noted((), elsewhere)
+        asked = ["Spark for rows"]
+    opened.noted((), asked)
 
 
 def note_inferred(frame: Any) -> None:
-    """Notes the files that a frame is read from, few as a sample has, once; not of a stream."""
+    """Notes the files that a frame is read from, few as a sample has, and tables of others whose columns these may change; once, and not of
+    a stream."""
     if INFERRED in vars(frame) or frame.isStreaming:
         return
     vars(frame)[INFERRED] = True
@@ -125,19 +207,40 @@ def _named(leaf: Any) -> str:
     """The kind of a leaf; empty of files."""
     name = str(leaf.getClass().getSimpleName())
     if name == "LogicalRDD":
-        return "Range" if _is_of_lists(leaf.rdd()) else name
+        return "Range" if all(_class(rdd) in OF_LISTS for rdd in _leaves(leaf.rdd())) else name
     if name == "LogicalRelation":
-        relation = str(leaf.relation().getClass().getSimpleName())
+        relation = _class(leaf.relation())
         return "" if relation == "HadoopFsRelation" else relation
     return name
 
 
-def _is_of_lists(rdd: Any) -> bool:
-    rest = [rdd]
+def _of_rdd(rdd: Any) -> Iterator[str]:
+    """As `_elsewhere`, of an RDD."""
+    for leaf in _leaves(rdd):
+        name = _class(leaf)
+        places = _read(leaf) if name == OF_TEXT else []
+        opened.noted(_of_this_machine(places), ())
+        if name not in OF_LISTS and (not places or any(place.scheme not in HERE for place in places)):
+            yield f"Spark for rows of a {name}"
+
+
+def _read(rdd: Any) -> list[SplitResult]:
+    """The files of `textFile`; none where they are too many."""
+    parts = rdd.partitions()
+    return [urlsplit(str(part.inputSplit().value().getPath().toString())) for part in parts] if len(parts) <= MOST_FILES else []
+
+
+def _leaves(rdd: Any) -> list[Any]:
+    """The RDDs that one is made of, and that are made of no other."""
+    rest, leaves = [rdd], []
     while rest:
         rdd = rest.pop()
         above = rdd.dependencies()
-        if above.isEmpty() and rdd.getClass().getSimpleName() != OF_A_LIST:
-            return False
+        if above.isEmpty():
+            leaves.append(rdd)
         rest += [above.apply(at).rdd() for at in range(above.length())]
-    return True
+    return leaves
+
+
+def _class(thing: Any) -> str:
+    return str(thing.getClass().getSimpleName())

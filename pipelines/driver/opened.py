@@ -8,45 +8,42 @@ import re
 import secrets
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
-from types import FrameType
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from pipelines.domain import read_variables, references
-from pipelines.domain.installed import Installed, names, unread
+from pipelines.domain.installed import KINDS, LINK, Installed, is_unread, merged, names, unread
 from pipelines.domain.run_specs import RunSpec
-from pipelines.driver import installed, natives
+from pipelines.driver import callers, installed, natives, statuses
 
 THE_MACHINES = ("/usr/", "/proc/", "/sys/", "/lib")
-IMPORTS = "<frozen importlib"
 MADE = os.O_CREAT | os.O_TRUNC
 DATABASE = "sqlite3.connect"
 """Python's event of a database that C opens."""
+CHANGES = "-wal"
+"""Ends the name of SQLite's file of what it has not put into the database yet."""
 CONNECT, PROGRAM, SHELL, FORK = "socket.connect", "subprocess.Popen", "os.system", "os.fork"
 CODE = (".py", ".sql")
+BYTECODE = re.compile(r"(.*)/__pycache__/([^./]+)\..*pyc")
 IN_SQL = re.compile(r"\$\{env:([^{}]+)\}")
 """A variable that Spark itself puts into a statement (VariableSubstitution)."""
-LISTS, LIBRARY = ("os.listdir", "os.scandir"), "ctypes.dlopen"
+SCAN, LIBRARY = "os.scandir", "ctypes.dlopen"
+LISTS = ("os.listdir", SCAN)
 MOST_PATHS = 10_000
-_noted: dict[str, None] = {}
-_listed: dict[str, None] = {}
-_missed: dict[str, None] = {}
+_noted: dict[str, str] = {}
+_listed: dict[str, str] = {}
+_missed: dict[str, str] = {}
+_answers: dict[str, str] = {}
+"""What the script asked of paths that it may never open -> what it was told first, as `Installed.files`."""
 _variables: set[str] = set()
 _passed: set[str] = set()
 """Variables of one process alone that a list of all has told the name of: who asks for their values next may only be looking through."""
 _outside: dict[str, str] = {}
 _asked: set[str] = set()
 _apart: list[str] = []
-_threads: dict[threading.Thread, bool] = {}
-"""Those that the script has begun, as a pool's, in which a library may have the last word; and whether what one asks elsewhere is in no
-plan: it serves a sink's function, or whatever goes on beside (a daemon, as those are that send traces)."""
-SPARKS: list[str] = []
-"""Folders of what starts Spark for a script, and asks for it whatever it needs."""
-_callers: list[str] = []
 _SALT = secrets.token_hex(8)
 
 
@@ -56,30 +53,29 @@ def note(spec: RunSpec) -> None:
     if not _apart:
         sys.addaudithook(_hear)  # it cannot be taken away again
         _listen(type(os.environ))
-        _follow(threading.Thread)
-        SPARKS.extend(place + os.sep for name in installed.SPARK for place in _places(name))
-        _callers[:] = [place + os.sep for place in _places(installed.CALLER)]
+        callers.follow(threading.Thread)
+        statuses.install(_answered)
     own = (str(Path(spec.script).parent), spec.output, spec.checkpoints, spec.warehouse)
     folders = (*own, sys.prefix, sys.base_prefix, os.environ.get("SPARK_HOME", ""))
     _apart[:] = [*THE_MACHINES, *(os.path.realpath(folder) + os.sep for folder in folders if folder)]
     referred = list(references.named(spec.args))
-    for paths in (_noted, _listed, _missed):
+    for paths in (_noted, _listed, _missed, _answers):
         paths.clear()
-    _noted.update(dict.fromkeys(name for kind, name in referred if kind == "file"))
+    _noted.update(dict.fromkeys((name for kind, name in referred if kind == "file"), ""))
     _passed.clear()
     _variables.clear()
     _variables.update(name for kind, name in referred if kind == "env")
     _variables.update(_in_sql(Path(spec.script).parent))
     _outside.clear()
     _outside.update(os.environ)
-    _threads.clear()
+    callers.forget()
     _asked.clear()
     _asked.update(natives.of(Path(spec.script).parent))
 
 
 def noted(files: Iterable[str], asked: Iterable[str]) -> None:
     """Files that something has read for the script, and what it has asked, as if it had done so itself."""
-    _noted.update(dict.fromkeys(files))
+    _noted.update(dict.fromkeys(files, ""))
     _asked.update(asked)
 
 
@@ -90,16 +86,21 @@ def stands(spark: Any, spec: RunSpec) -> Installed:
 
 def files() -> dict[str, str]:
     """Path -> what `Installed.files` has of it as of now: of each that is still there, of folders by what is in them, and of what was asked
-    for in vain."""
+    for in vain; and what it was told of paths."""
     told = {path: _bytes(path) for path in _foreign(_noted) if os.path.isfile(path)}
     told.update({path: names(os.listdir(path)) for path in _foreign(_listed) if os.path.isdir(path) and os.access(path, os.R_OK)})
-    return {**{path: "" for path in _foreign(_missed) if not os.path.exists(path)}, **told}
+    missed = {path: "" for path in _foreign([*_missed, *_listed]) if not os.path.exists(path)}
+    return merged(missed, told, {path: answer for path, answer in list(_answers.items()) if _is_foreign(path)})
 
 
 def _foreign(paths: Iterable[str]) -> list[str]:
     """Those that are neither of the version nor what the job writes itself."""
     places = sorted({os.path.realpath(path) for path in list(paths)})
-    return [place for place in places if not f"{place}{os.sep}".startswith(tuple(_apart))]
+    return [place for place in places if _is_foreign(place)]
+
+
+def _is_foreign(place: str) -> bool:
+    return not f"{place}{os.sep}".startswith(tuple(_apart))
 
 
 def variables() -> dict[str, str]:
@@ -118,11 +119,6 @@ def _bytes(path: str) -> str:
     return ("" if is_owners else installed.sha256(path)) or unread(status.st_size, status.st_ctime_ns)
 
 
-def _places(package: str) -> list[str]:
-    spec = find_spec(package)
-    return list(spec.submodule_search_locations or ()) if spec is not None else []
-
-
 def _in_sql(version: Path) -> Iterator[str]:
     for path in version.rglob("*"):
         if path.suffix in CODE and path.is_file():
@@ -131,24 +127,43 @@ def _in_sql(version: Path) -> Iterator[str]:
 
 def _hear(event: str, args: tuple[Any, ...]) -> None:
     """A hook of Python's (`sys.addaudithook`), which hears of all that is opened."""
-    if event in (CONNECT, PROGRAM, SHELL, FORK) and is_by_script(SPARKS) and not is_called_back():
+    if event in (CONNECT, PROGRAM, SHELL, FORK) and _is_of_plans():
         _asked.add(_elsewhere(event, args))
-    if event in LISTS and isinstance(args[0] or ".", str | bytes | os.PathLike) and is_by_script(SPARKS) and not is_called_back():
+    if event in LISTS and isinstance(args[0] or ".", str | bytes | os.PathLike) and _is_of_plans():
         _keep(_listed, _file(os.fsdecode(args[0] or ".")))
+        if event == SCAN and callers.through(sys._getframe(1), callers.SPARKS) == []:
+            _asked.add("os.scandir, which tells of files in a folder how old they are")
     if event not in ("open", DATABASE, LIBRARY) or not isinstance(args[0], str | bytes | os.PathLike):
         return
-    is_read = not _is_written(args[2]) if event == "open" else not is_called_back()
-    if is_read and is_by_script():
+    is_read = not _is_written(args[2]) if event == "open" else not callers.is_called_back()
+    if is_read and callers.is_by_script():
         file = _file(os.fsdecode(args[0]))
         _keep(_noted, file)
-        if event == "open" and not os.path.exists(file) and is_by_script(SPARKS) and not is_called_back():
+        if event == DATABASE and os.path.isfile(file):
+            _keep(_noted, file + CHANGES)
+            _keep(_missed, file + CHANGES)
+        if event == "open" and not os.path.exists(file) and _is_of_plans():
             _keep(_missed, file)
 
 
-def _keep(paths: dict[str, None], path: str) -> None:
+def _is_of_plans() -> bool:
+    """Whether the script asks, and not Spark for it, nor a sink's function for its batches."""
+    return callers.through(sys._getframe(2), callers.SPARKS) is not None and not callers.is_called_back()
+
+
+def _answered(path: str, answer: str) -> None:
+    """Of a link it counts where it leads, of all else what is there."""
+    place = path if answer.startswith(LINK) else os.path.realpath(path)
+    if place not in _answers:
+        _keep(_answers, place, answer)
+    elif _answers[place] in KINDS and is_unread(answer):
+        _answers[place] = answer
+
+
+def _keep(paths: dict[str, str], path: str, noted: str = "") -> None:
     """A script that opens other files for as long as it runs is heard no longer from some number on."""
     if len(paths) < MOST_PATHS:
-        paths[path] = None
+        paths[path] = noted
     elif path not in paths:
         _asked.add(f"for over {MOST_PATHS:,} files")
 
@@ -168,9 +183,11 @@ def _elsewhere(event: str, args: tuple[Any, ...]) -> str:
 
 
 def _file(named: str) -> str:
-    """The file of a path, or of an address of SQLite's (`file:rates.db?mode=ro`)."""
+    """The file of a path, or of an address of SQLite's (`file:rates.db?mode=ro`); of bytecode its source, which it is made of anew."""
     is_address = named.startswith("file:")
-    return os.path.abspath(unquote(urlsplit(named).path) if is_address else named)
+    path = os.path.abspath(unquote(urlsplit(named).path) if is_address else named)
+    match = BYTECODE.fullmatch(path)
+    return f"{match[1]}/{match[2]}.py" if match else path
 
 
 def _listen(environ: Any) -> None:
@@ -181,12 +198,12 @@ def _listen(environ: Any) -> None:
         name = os.fsdecode(key) if isinstance(key, str | bytes) else ""
         if name in _passed:
             _passed.discard(name)
-        elif name and is_by_script(SPARKS):
+        elif name and callers.is_by_script(callers.SPARKS):
             _variables.add(name)
         return value(self, key)
 
     def listed(self: Any) -> Iterator[Any]:
-        if not is_by_script(SPARKS):
+        if not callers.is_by_script(callers.SPARKS):
             return names(self)  # type: ignore[no-any-return]
         _variables.update(read_variables.of_all(_outside))
         return map(passed, names(self))
@@ -196,44 +213,3 @@ def _listen(environ: Any) -> None:
         return key
 
     environ.__getitem__, environ.__iter__ = asked, listed
-
-
-def _follow(threads: type[threading.Thread]) -> None:
-    """Has each thread that the script begins known."""
-    start = threads.start
-
-    def begun(self: threading.Thread) -> None:
-        if is_by_script(SPARKS):
-            for thread in [each for each in list(_threads) if each.ident and not each.is_alive()]:
-                _threads.pop(thread, None)
-            _threads[self] = self.daemon or is_called_back()
-        start(self)
-
-    threads.start = begun  # type: ignore[method-assign]
-
-
-def is_by_script(others: Sequence[str] = ()) -> bool:
-    """Whether the script's code asked last, before Python's imports, `others` and we did."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if file.startswith((IMPORTS, installed.OURS, *others)):
-            return False
-        if not file.startswith("<") and installed.is_users(file):
-            return True
-        frame = frame.f_back
-    return _thread() is not None
-
-
-def is_called_back() -> bool:
-    """Whether Spark asked for it, of a query that runs: a sink's function (`foreachBatch`), whose batches are in no plan."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None and not frame.f_code.co_filename.startswith(tuple(_callers)):
-        frame = frame.f_back
-    return frame is not None or bool(_thread())
-
-
-def _thread() -> bool | None:
-    """What is known of the present thread, where the script has begun it."""
-    ident = threading.get_ident()
-    return next((is_beside for thread, is_beside in list(_threads.items()) if thread.ident == ident and thread.is_alive()), None)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from pipelines.domain import doubts, judging, operator_places, verdicts
+from pipelines.domain import doubts, installed, judging, operator_places, verdicts
 from pipelines.domain.ids import folder_of
 from pipelines.domain.judged_queries import unannounced
 from pipelines.domain.judging import Known
@@ -80,7 +80,7 @@ def judged(
     varies = [word for planned in planning.side(NEW).queries for word in planned.varies]
     verdict = verdicts.of(manifest.id, version.id, parts, tuple(dict.fromkeys(varies)))
     verdict = replace(verdict, spark_version=planning.spark_version, took_ms=(time.monotonic() - began) * 1000, operators=pairs, told=told)
-    files = {**planning.files, **known_verdicts.files_now(manifest)}
+    files = installed.merged(planning.files, known_verdicts.files_now(manifest))
     variables = {**planning.variables, **known_verdicts.variables_now(manifest)}
     if planning.is_lasting:
         known_verdicts.keep(context, manifest, version, new_queries, verdict, files, variables)  # 4

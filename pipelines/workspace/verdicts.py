@@ -17,7 +17,21 @@ import pipelines
 from pipelines.domain import doubts, dropping, errors, read_variables, verdicts
 from pipelines.domain.errors import Corrupt, Incompatible, NotFound, Refusal, Unavailable, Unsupported
 from pipelines.domain.ids import JobName, content_id
-from pipelines.domain.installed import Installed, are_names, is_same, is_unread, names, other_answers, other_files, unread
+from pipelines.domain.installed import (
+    FILE,
+    FOLDER,
+    KINDS,
+    LINK,
+    Installed,
+    are_names,
+    is_same,
+    is_unread,
+    link,
+    names,
+    other_answers,
+    other_files,
+    unread,
+)
 from pipelines.domain.runs import QUERIES_FILE
 from pipelines.domain.savepoints import Manifest
 from pipelines.domain.verdicts import Outcome, Verdict
@@ -189,14 +203,18 @@ def are_same(files: Mapping[str, str], variables: Mapping[str, str]) -> bool:
 
 
 def _now(path: str, noted: str) -> str:
-    """What would be noted of a file or a folder, as it was: its SHA-256, what tells it without its bytes, or the names in it; empty
-    where it cannot be read."""
+    """What would be noted of a path, as it was: the SHA-256 of a file, what tells it without its bytes, the names in a folder, where a link
+    leads, or its kind; empty where it cannot be read."""
+    if noted.startswith(LINK):
+        return link(os.readlink(path)) if os.path.islink(path) else ""
     if are_names(noted):
         return names(os.listdir(path)) if os.path.isdir(path) and os.access(path, os.R_OK) else ""
-    if not os.path.isfile(path):
+    if not os.path.exists(path):
         return ""
     if is_unread(noted):
         return unread(os.stat(path).st_size, os.stat(path).st_ctime_ns)
+    if os.path.isdir(path) or noted in ("", *KINDS):
+        return FOLDER if os.path.isdir(path) else FILE
     if not os.access(path, os.R_OK):
         return ""
     with open(path, "rb") as file:

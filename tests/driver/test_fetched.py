@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -45,6 +46,25 @@ def test_each_frame_is_noted_that_the_script_fetches_rows_of() -> None:
     assert told == [frame], "of what failed there are no rows"
 
 
+class Members:
+    """A method in the JVM as py4j has it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, answer: int) -> int:
+        return answer
+
+
+def test_what_the_script_asks_files_and_services_in_the_jvm_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(opened, "noted", lambda _, others: asked.extend(others))
+    for _ in range(2):
+        fetched.listen_to_members(SimpleNamespace(JavaMember=Members))
+    assert (Members("set")(1), Members("exists")(2)) == (1, 2)
+    assert asked == ["Spark's JVM (exists)"]
+
+
 @pytest.mark.spark
 def test_rows_come_from_files_from_the_code_or_from_elsewhere(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     noted: list[str] = []
@@ -71,6 +91,18 @@ def test_rows_come_from_files_from_the_code_or_from_elsewhere(spark: Any, tmp_pa
     for frame in (inferred, inferred, spark.readStream.schema("k string").csv(str(tmp_path)), spark.sql("SHOW TABLES")):
         fetched.note_inferred(frame)
     assert (noted[1:], asked[2:]) == ([str(tmp_path / "a b.csv")], []), "once, and nothing of a stream"
+    fetched.note_tables(spark.catalog)
+    assert asked[2:] == [], "these tables are in the driver's memory"
+    other = spark.newSession()
+    other.conf.set("spark.sql.catalog.lake", "of.a.Lake")
+    fetched.note_tables(other.catalog)
+    assert asked.pop() == "Spark's catalog for what is there"
+    for rdd in (spark.sparkContext.parallelize([1]).map(str), spark.range(3).rdd, made.rdd, spark.sparkContext.emptyRDD()):
+        fetched.note_rows(rdd)
+    fetched.note_rows(spark.sparkContext.textFile(str(tmp_path)).map(len))
+    assert (noted[2:], asked[2:]) == ([str(tmp_path / "a b.csv")], [])
+    fetched.note_rows(spark.sparkContext.wholeTextFiles(str(tmp_path)))
+    assert (noted.pop(), asked.pop()) == (str(tmp_path / "a b.csv"), "Spark for rows of a WholeTextFileRDD")
     monkeypatch.setattr(fetched, "MOST_FILES", 0)
     fetched.note(rates)
     assert len(noted) == 2 and asked[2:] == ["Spark for rows of more files than are compared, or of none"]

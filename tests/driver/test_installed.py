@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.installed import Installed, is_same, names, other_files
+from pipelines.domain.installed import FILE, FOLDER, Installed, is_same, link, names, other_files
 from pipelines.domain.runtimes import Runtime
 from pipelines.driver import installed as driver
 from pipelines.driver.planning import origins
@@ -82,13 +82,20 @@ def test_files_and_folders_that_are_others_are_told_by_what_was_asked_of_them() 
     then = Installed(
         "3.11", "", files={"/a": "1", "/b": "1", "/c": "", "/d": "", "/e": names(["x"]), "/f": names(["x", "y"]), "/g": names([])}
     )
+    asked = {"/h": FILE, "/i": FOLDER, "/j": FILE, "/k": link("/a"), "/l": link("/a"), "/m": ""}
+    then = replace(then, files={**then.files, **asked})
     now = {"/a": "2", "/d": "1", "/e": names(["x", "y"]), "/f": names(["y", "x"])}
+    now |= {"/i": FILE, "/j": FILE, "/k": link("/b"), "/l": link("/a"), "/m": FOLDER}
     assert list(other_files(then, now)) == [
         "The script read /a, which is another now.",
         "The script read /b, which is not there now.",
         "The script looked for /d, which was not there, and is now.",
         "The script looked into /e, in which there is something else now.",
         "The script looked into /g, which is not there now.",
+        "The script looked for /h, which was a file, and is not there now.",
+        "The script looked for /i, which was a folder, and is a file now.",
+        "The script followed the link /k, which leads elsewhere now.",
+        "The script looked for /m, which was not there, and is now.",
     ]
 
 

@@ -11,14 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.domain.installed import names
+from pipelines.domain.installed import FILE, FOLDER, link, names, unread
 from pipelines.driver import opened
+from pipelines.workspace.verdicts import are_same
 
 ROOT = Path(__file__).parents[2]
 
 SCRIPT = """
-import configparser, ctypes, json, os, sqlite3, sys, tempfile, threading
+import configparser, ctypes, json, os, pkgutil, sqlite3, sys, tempfile, threading
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import module_from_spec, spec_from_file_location
 from multiprocessing.pool import ThreadPool
 from pathlib import Path
 import pandas
@@ -41,6 +43,12 @@ thread.join()
 sqlite3.connect("rates.db").close()
 sqlite3.connect("file:more%20rates.db?mode=ro", uri=True).close()
 sqlite3.connect(":memory:").close()
+sys.path.insert(0, ".")
+import elsewhere
+pkgutil.get_data("elsewhere", "data.txt")
+for _ in range(2):
+    spec = spec_from_file_location("rates", "loaded.py")
+    spec.loader.exec_module(module_from_spec(spec))
 open("written", "w").close()
 open("appended", "a").close()
 open("gone").close()
@@ -82,10 +90,25 @@ print(json.dumps(opened.files()))
 
 def test_the_files_that_a_script_reads_are_noted_by_their_bytes(tmp_path: Path) -> None:
     by_threads = ("mapped", "pooled", "threaded", "within")
-    read = ("later", "linked", *by_threads, "more rates.db", "rates.csv", "rates.db", "rates.so", "raw", "rules.json", "settings.ini")
-    for name in (*read, "password", "gone", "ours", "output/own", "code/data.txt", "code/beside.py"):
+    loaded = ("elsewhere/data.txt", "loaded.py", "rates.db-wal")
+    read = (
+        "later",
+        "linked",
+        *loaded,
+        *by_threads,
+        "more rates.db",
+        "rates.csv",
+        "rates.db",
+        "rates.so",
+        "raw",
+        "rules.json",
+        "settings.ini",
+    )
+    for name in (*read, "elsewhere/__init__.py", "password", "gone", "ours", "output/own", "code/data.txt", "code/beside.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text({"rules.json": "{}", "settings.ini": "[a]", "code/beside.py": ""}.get(name, name))
+        (tmp_path / name).write_text(
+            {"rules.json": "{}", "settings.ini": "[a]", "code/beside.py": "", "loaded.py": "", "elsewhere/__init__.py": ""}.get(name, name)
+        )
         (tmp_path / name).chmod(0o644)
     (tmp_path / "later").unlink()
     for name in ("rules/b", "rules/a", "flags/on.flag"):
@@ -97,13 +120,79 @@ def test_the_files_that_a_script_reads_are_noted_by_their_bytes(tmp_path: Path) 
     told = subprocess.run([sys.executable, "-c", NOTING, tmp_path], capture_output=True, text=True, check=True).stdout
     noted = {path: digest for path, digest in json.loads(told).items() if path.startswith(f"{tmp_path}/")}
     assert noted.pop(str(password)) == f"8 bytes of {password.stat().st_ctime_ns}", "no hash of a password"
-    assert noted.pop(str(tmp_path / "never")) == "", "it may be there another day"
+    assert [noted.pop(str(tmp_path / name)) for name in ("never", "more rates.db-wal")] == ["", ""], "it may be there another day"
     assert [noted.pop(str(tmp_path / name)) for name in ("rules", "flags")] == [names(["a", "b"]), names(["on.flag"])]
     assert noted == {str(tmp_path / name): hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() for name in read}
 
 
+ASKING_FOR_PATHS = """
+import os, sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from os import stat
+
+os.chdir(sys.argv[1])
+os.path.exists("there"), Path("folder").is_dir(), os.access("accessible", os.R_OK), os.path.exists("never")
+os.path.getsize("sized"), os.path.getmtime("aged"), stat("folder of an age")
+os.path.exists("read"), open("read").close()
+if not os.path.isfile("made"):
+    open("made", "w").close()
+with ThreadPoolExecutor() as pool:
+    list(pool.map(os.path.exists, ["pooled"]))
+Path("current").resolve()
+os.makedirs("put", exist_ok=True), Path("put").mkdir(exist_ok=True), os.path.exists("output/own"), os.path.exists("/usr/lib")
+try:
+    os.listdir("later")
+except FileNotFoundError:
+    pass
+os.chdir("/")
+"""
+
+
+def test_what_a_script_asks_of_paths_is_noted_as_it_was_told(tmp_path: Path) -> None:
+    for name in (
+        "there",
+        "accessible",
+        "sized",
+        "aged",
+        "read",
+        "pooled",
+        "ours",
+        "code/job.py",
+        "output/own",
+        "folder/a",
+        "folder of an age/a",
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(ASKING_FOR_PATHS if name == "code/job.py" else name)
+        (tmp_path / name).chmod(0o644)
+    (tmp_path / "current").symlink_to(tmp_path / "folder")
+    told = subprocess.run([sys.executable, "-c", NOTING, tmp_path], capture_output=True, text=True, check=True).stdout
+    noted = {path.removeprefix(f"{tmp_path}/"): told for path, told in json.loads(told).items() if path.startswith(f"{tmp_path}/")}
+    statuses = {name: (tmp_path / name).stat() for name in ("sized", "aged", "folder of an age")}
+    assert noted == {
+        **dict.fromkeys(("there", "accessible", "pooled"), FILE),
+        **dict.fromkeys(("never", "made", "later"), ""),
+        **{name: unread(status.st_size, status.st_ctime_ns) for name, status in statuses.items()},
+        "folder": FOLDER,
+        "read": hashlib.sha256(b"read").hexdigest(),
+        "current": link(str(tmp_path / "folder")),
+    }
+    is_there = {name: are_same({str(tmp_path / name): noted}, {}) for name, noted in noted.items()}
+    assert [name for name, same in is_there.items() if not same] == ["made"], "it was not there when it was asked for"
+    for name in ("there", "folder", "current"):
+        (tmp_path / name).rename(tmp_path / f"{name} once")
+    (tmp_path / "folder of an age" / "b").touch()
+    (tmp_path / "aged").touch()
+    (tmp_path / "current").symlink_to(tmp_path)
+    (tmp_path / "never").mkdir()
+    (tmp_path / "later").mkdir()
+    others = [name for name, noted in noted.items() if not are_same({str(tmp_path / name): noted}, {})]
+    assert sorted(others) == ["aged", "current", "folder", "folder of an age", "later", "made", "never", "there"]
+
+
 def test_a_script_that_opens_other_files_all_the_time_is_heard_no_longer_and_that_is_a_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
-    paths: dict[str, None] = {}
+    paths: dict[str, str] = {}
     asked: set[str] = set()
     monkeypatch.setattr(opened, "MOST_PATHS", 2)
     monkeypatch.setattr(opened, "_asked", asked)
@@ -143,13 +232,13 @@ os.wait()
 ASKED_ELSEWHERE = """
 import json, runpy, socket, sys, types
 from pipelines.domain.run_specs import RunSpec
-from pipelines.driver import opened
+from pipelines.driver import callers, opened
 
 place = sys.argv[1]
 fields = {"format": 1, "run": "r", "job": "j", "version": "v", "conf": {}, "master": "", "checkpoints": "", "output": "", "args": ()}
 opened.note(RunSpec(script=f"{place}/job.py", **fields))
 scope = types.ModuleType("called_back")
-exec(compile("def call(function): function()", f"{opened._callers[0]}clientserver.py", "exec"), vars(scope))
+exec(compile("def call(function): function()", f"{callers._callers[0]}clientserver.py", "exec"), vars(scope))
 sys.modules["called_back"] = scope
 server = socket.socket(socket.AF_UNIX)
 server.bind(f"{place}/service")
@@ -196,7 +285,7 @@ HEARING = """
 import json, os, runpy, sys
 from pipelines.domain import read_variables
 from pipelines.domain.run_specs import RunSpec
-from pipelines.driver import opened
+from pipelines.driver import callers, opened
 
 place = sys.argv[1]
 fields = {"format": 1, "run": "r", "job": "j", "version": "v", "conf": {}, "master": "", "checkpoints": "", "output": ""}

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pipelines.driver import opened
+from pipelines.driver import callers
 from pipelines.sandbox import gateway, temporary
 from pipelines.sandbox.classes import SUBMIT_OPTIONS, quoted
 from pipelines.sandbox.requests import MARK
@@ -151,7 +151,7 @@ def _tell(reached: Any, started: Mapping[str, str], confs: Mapping[str, str]) ->
 def main(module: str, folder: str) -> int:
     """The module's exit code."""
     lease = Lease()
-    opened.SPARKS.append(f"{Path(__file__).parent}{os.sep}")
+    callers.SPARKS.append(f"{Path(__file__).parent}{os.sep}")
     for name in [name for name in sys.modules if name.split(".")[0] == "tests"]:
         del sys.modules[name]  # a driver notes what modules it stands on
     sys.argv = [module, folder]

@@ -15,6 +15,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from pipelines.domain.installed import merged
 from pipelines.domain.plain_json import rebuilt
 from pipelines.domain.plannings import NEW, RESULT_FILE, TASK_FILE, Failure, Planned, Planning, PlanTask
 from pipelines.domain.run_specs import RunSpec
@@ -149,7 +150,7 @@ class Stage:
             opened.note(spec)
             fetched.install()
             failure = self._played(spec) or self._thread_failure(spec, planner)
-            files = {**uses.files(), **opened.files()}
+            files = merged(uses.files(), opened.files())
             return Planned(tuple(planner.planned), failure, uses.packages(), files, opened.variables(), opened.asked())
 
     def _played(self, spec: RunSpec) -> Failure | None:
