@@ -18,6 +18,8 @@ import org.apache.spark.sql.catalyst.expressions.Randn;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.plans.QueryPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Metadata;
@@ -37,7 +39,6 @@ public final class Trees {
   private static final String SPARK = "org.apache.spark.";
   private static final Set PLACES = words("stateInfo nodeId runId queryId checkpoint tag nonInheritableMetadataKeys qualifier origin");
   private static final Set NUMBERS = words("numPartitions numShufflePartitions advisoryPartitionSize batchTimestampMs");
-  private static final Set ROWS = words("rows data");
   private static final Set LOGICAL = words("StreamingRelation StreamingRelationV2");
   private static final String RELATION = "StreamingRelationExec";
   private static final String OBSERVING = "CollectMetricsExec";
@@ -103,6 +104,12 @@ public final class Trees {
       out.append(',').append(newest((InMemoryFileIndex) value)).append(']');
     } else if (value instanceof UnsafeRow) {
       tell("bytes", Base64.getEncoder().encodeToString(((UnsafeRow) value).getBytes()));
+    } else if (value instanceof GenericInternalRow) {
+      writeValues("row", (Object[]) ((GenericInternalRow) value).values());
+    } else if (value instanceof GenericArrayData) {
+      writeValues("array", ((GenericArrayData) value).array());
+    } else if (value instanceof ArrayBasedMapData) {
+      writeValues("pairs", new Object[] {((ArrayBasedMapData) value).keyArray(), ((ArrayBasedMapData) value).valueArray()});
     } else if (name.equals("java.util.UUID")) {
       open("uuid").append(']');
     } else if (name.endsWith("$") && (name.startsWith(SPARK) || name.startsWith("scala."))) {
@@ -153,11 +160,7 @@ public final class Trees {
         isFirst = false;
         quote(label);
         out.append(',');
-        if (ROWS.contains(label) && arguments.productElement(at) instanceof scala.collection.Iterable) {
-          writeRows((IterableOnce) arguments.productElement(at));
-        } else {
-          write(arguments.productElement(at));
-        }
+        write(arguments.productElement(at));
         out.append(']');
       }
     }
@@ -165,8 +168,8 @@ public final class Trees {
   }
 
   /**
-   * Beside places and numbers: what `writeColumns` says of a leaf, a variable's value of the moment, and seeds, as Spark draws another for each
-   * batch (IncrementalExecution.optimizedPlan).
+   * Beside places and numbers: what `writeColumns` says of a leaf, a variable's value of the moment, the name of a subquery, which is its
+   * number, and seeds, as Spark draws another for each batch (IncrementalExecution.optimizedPlan).
    */
   private static boolean isLeftOut(TreeNode node, String shortName, String label) {
     if (PLACES.contains(label) || NUMBERS.contains(label)) {
@@ -176,6 +179,9 @@ public final class Trees {
       return label.equals("sourceName") || label.equals("output");
     }
     if (label.equals("value") && shortName.equals("NamedLambdaVariable")) {
+      return true;
+    }
+    if (label.equals("name") && shortName.startsWith("Subquery")) {
       return true;
     }
     return label.equals("randomSeed") || label.equals("seedExpression")
@@ -243,25 +249,10 @@ public final class Trees {
     out.append("]]");
   }
 
-  /** Rows that the code says. */
-  private void writeRows(IterableOnce rows) {
-    open("many").append(",[");
-    for (Iterator each = rows.iterator(); each.hasNext(); ) {
-      Object row = each.next();
-      if (row instanceof GenericInternalRow) {
-        writeRow((GenericInternalRow) row);
-      } else {
-        write(row);
-      }
-      out.append(each.hasNext() ? "," : "");
-    }
-    out.append("]]");
-  }
-
-  /** A row of values, each by its own class. */
-  private void writeRow(GenericInternalRow row) {
-    open("many").append(",[");
-    Object[] values = (Object[]) row.values();
+  /** Values, each by its own class, of a thing of the kind `kind`. */
+  private void writeValues(String kind, Object[] values) {
+    tellOpen("product", kind);
+    out.append('[');
     for (int at = 0; at < values.length; at++) {
       out.append(at == 0 ? "" : ",");
       write(values[at]);

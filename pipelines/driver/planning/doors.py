@@ -20,6 +20,8 @@ CATALYST = "org.apache.spark.sql.catalyst.expressions"
 KNOWN = ("4.3.",)
 """Versions of Spark whose internals were measured."""
 WATERMARK = "EventTimeWatermarkExec"
+CHECKED = "spark.sql.streaming.unsupportedOperationCheck"
+CHECKER = "org.apache.spark.sql.catalyst.analysis.UnsupportedOperationChecker"
 STEADY = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.cbo.enabled": "false",
@@ -51,6 +53,7 @@ class Doors:
         if pinned is not None:
             self._pin(session, pinned, batch)
         self._divide(session)
+        self._check(session, frame, mode)
         metadata = self._metadata().apply(0, now_ms, session.conf())
         execution = self._execution(session, frame, mode, folder, 0, self.jvm.scala.Option.empty(), metadata)
         plan = execution.executedPlan()
@@ -97,6 +100,12 @@ class Doors:
         """As StreamExecution does; without it the planner has no number of partitions."""
         key = self.jvm.org.apache.spark.sql.internal.SQLConf.STATEFUL_SHUFFLE_PARTITIONS_INTERNAL().key()
         session.conf().set(key, session.conf().get(PARTITIONS_CONF))
+
+    def _check(self, session: Any, frame: Any, mode: str) -> None:
+        """Raises what Spark raises of a query that it does not stream, as it starts it (ResolveWriteToStream)."""
+        if session.conf().get(CHECKED) == "true":
+            output_mode = getattr(self.jvm.org.apache.spark.sql.streaming.OutputMode, mode)()
+            self.object(CHECKER).checkForStreaming(frame._jdf.queryExecution().analyzed(), output_mode)
 
     def _execution(self, session: Any, frame: Any, mode: str, checkpoint: Path, batch: int, before: Any, metadata: Any) -> Any:
         random, buffer = self.jvm.java.util.UUID.randomUUID, self.jvm.scala.collection.mutable.HashMap

@@ -38,6 +38,8 @@ class Reading(Objects):
         self._modules: set[str] = set()
         self.arguments = Arguments()
         self._told = Told()
+        self._lines: list[Any] = []
+        """Where in its file all code stands."""
 
     def form(self, thing: Any, path: str) -> Any:
         """`thing` as JSON has it; equal forms of two readings without gaps are the same thing."""
@@ -46,17 +48,18 @@ class Reading(Objects):
         return self.called(thing, path)
 
     def settled(self, form: Any) -> Any:
-        """A form of this reading, which has read all there is, without names that do not count."""
+        """A form of this reading, which has read all there is, without names that do not count, and with the lines where these do."""
         if self.packages:
             self._told.tell(self.form, self.arguments.is_reached)
         elif not self._are_names_asked:
             self.arguments.settle()
-        return form
+        return [form, self._lines] if self._are_lines_asked else form
 
     def called(self, thing: Any, path: str) -> Any:
         """The form of a thing that, where it is a function, nobody gets who would give it an argument by its name."""
         if type(thing) in (*PLAIN, str, bytes):
             self._names_file(thing, path)
+            self._names_shown(thing, path)
             return [type(thing).__name__, self._own.form(plain(thing))]
         if type(thing) in (tuple, frozenset):
             return self._value(thing, path)
@@ -136,6 +139,7 @@ class Reading(Objects):
         counts = [code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & ~codes.HAS_DOCSTRING]
         names = [list(code.co_names), *codes.variables(code)]
         imported = [self._import(step, set(codes.names(code)), path, scope) for step in codes.imports(code)]
+        self._lines.append([line for _, _, line in code.co_lines()])
         steps, used = codes.steps(code)
         constants = [self._code(part, path, scope) if isinstance(part, types.CodeType) else self.form(part, path) for part in used]
         return ["code", steps, counts, names, constants, imported, code.co_exceptiontable.hex()]

@@ -24,6 +24,7 @@ class Notes:
         self.varies: dict[str, None] = {}
         self._names: dict[str, None] = {}
         self._are_names_asked = False
+        self._are_lines_asked = False
 
     def _installed(self, module: str, form: Any) -> Any:
         """What the interpreter, Spark or a package brings; of a package the version is noted."""
@@ -47,6 +48,7 @@ class Notes:
         """Notes what code reaches beyond what is seen in it."""
         for name in sorted(names & outside.NAMES):
             self._gap(path, f"it uses {name}, whose answer is not in the code")
+        self._are_lines_asked |= not names.isdisjoint(outside.LINES)
         for name in sorted(names & outside.CLOCK):
             self.varies[f"{name}() in {path}"] = None
 
@@ -64,6 +66,12 @@ class Notes:
         with the version, and what it writes is its own."""
         if outside.is_file(thing, self._own.code) and not self._own.is_folder(os.fsdecode(thing)):
             self._gap(path, f"it names {thing!s}, and that what is there is what it was cannot be proved")
+
+    def _names_shown(self, text: object, path: str) -> None:
+        """Notes a text by which code may ask for what is no part of its form."""
+        shown = outside.SHOWN.search(text) if isinstance(text, str) else None
+        if shown is not None:
+            self._gap(path, f"it names {shown[0]}, whose answer is not in the code")
 
     def _called(self, name: str, *, shown: bool = False) -> str:
         """The name of a class or a function, empty where no code was seen yet that asks for such names."""

@@ -31,6 +31,9 @@ OF_THE_PACE = {
 """Options that say how fast it reads, or where it would begin without an offset: they change no row."""
 PLACES = ("path", "subscribe", "subscribepattern", "assign", "topic", "stream", "table")
 PYTHON = "PythonDataSourceV2"
+FILE_FORMAT = "org.apache.spark.sql.execution.datasources.FileFormat"
+FIXED = {"TextFileFormat": 1, "BinaryFileFormat": 4}
+"""How many columns formats have that are the same for all files."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,15 @@ def _of_files(leaf: Any, named: Callable[[str], str]) -> Source:
     schema = source.userSpecifiedSchema()
     columns = schema.get().json() if schema.isDefined() else ""
     paths = [named(str(path)) for path in items(source.paths())]
-    return _source(leaf, str(source.className()), options, [columns, paths])
+    is_inferred = not columns and _is_inferred(leaf, source.providingClass())
+    gap = "its columns are those that Spark finds in the files that are there when it starts (schemaInference)" if is_inferred else ""
+    return _source(leaf, str(source.className()), options, [columns, paths], gap)
+
+
+def _is_inferred(leaf: Any, kind: Any) -> bool:
+    """Whether Spark itself reads its files, in a format that has other columns for others, or in folders of partitions (`day=…`)."""
+    format = kind.getClassLoader().loadClass(FILE_FORMAT)
+    return bool(format.isAssignableFrom(kind)) and FIXED.get(kind.getSimpleName()) != int(leaf.output().length())
 
 
 def _other(leaf: Any, named: Callable[[str], str]) -> Source:

@@ -1,4 +1,5 @@
-"""What packages may ask of classes and functions that no code of the user's does: names, annotations, bases of generics, notes on fields.
+"""What packages may ask of classes and functions that no code of the user's does: names, docstrings, annotations, bases of generics, notes
+on fields.
 
 A validator (pydantic, cattrs) converts by them, and pandas calls columns as functions are called. Where no package is used they are no part
 of the form.
@@ -36,7 +37,8 @@ class Told:
         while self._rest:
             part, thing, path = self._rest.pop()
             has_name = isinstance(thing, type) or (is_within(path) and is_given(thing))
-            part.append([thing.__name__ if has_name else "", form(_asked(thing), at(path, "__annotations__"))])
+            called = [thing.__name__, vars(thing).get("__doc__") if isinstance(thing, type) else thing.__doc__] if has_name else []
+            part.append([form(called, path), form(_asked(thing), at(path, "__annotations__"))])
 
     def _noted(self, thing: type | types.FunctionType, path: str) -> list[Any]:
         part: list[Any] = []

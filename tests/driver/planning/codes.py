@@ -103,6 +103,7 @@ df = events.groupBy("k", F.window("t", "5 minutes")).agg(F.sum(price("v")).alias
         variant("helper's argument's name", SAME, "helper(x):\n    return x", "helper(value):\n    return value"),
         variant("split filter, none", SAME, "groupBy", 'select("*").groupBy'),
         variant("filter after", SAME, "\n#end", "\ndf = df.where('s > 0')"),
+        variant("sorted after", START, "\n#end", "\ndf = df.orderBy('s')", says="Sorting is not supported"),
         variant("observed", SAME, "events.groupBy", "events.observe('checks', F.count('*').alias('n'), F.avg('v')).groupBy"),
         variant("sum to count", CHANGED, "F.sum", "F.count", says="count(price(v))"),
         variant("sum to max", CHANGED, "F.sum", "F.max", says="computes: sum(price(v)) AS s before"),

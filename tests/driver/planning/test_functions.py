@@ -212,6 +212,8 @@ def f(x: complex):
         ("rows: tuple", "rows: list", True),
         ("total", "totals", True),
         ("Order", "Orders", True),
+        ("rows: tuple):", "rows: tuple):\n    'A text.'", True),
+        ("class Of(Kind[bytes]):", "class Of(Kind[bytes]):\n    'A text.'", True),
         ("f(x: complex):", "f(x: complex):\n    'A text.'", False),
         ("\ndef f(", "\ndef g(x): return 1\ndef f(", False),
     ],
@@ -369,6 +371,8 @@ def test_what_the_modules_of_a_function_do_as_they_are_imported_counts(
         ("dataclasses.fields(Price)[0].type(x)", "dataclasses.fields"),
         ("helper.__annotations__", "__annotations__"),
         ("Price.__doc__", "__doc__"),
+        ("getattr(Price, '__doc__')", "names __doc__"),
+        ("getattr(sys, 'f_lineno', 'my f_linenos')", "names f_lineno"),
         ("list(vars(BASE).values())[0]", "uses vars"),
         ("[kind.RATE for kind in Price.__subclasses__()]", "__subclasses__"),
         ("TaskContext.get().getLocalProperty('rate')", "getLocalProperty"),
@@ -385,6 +389,22 @@ WEIGHTS = numpy.random.default_rng(1)
     _, reading = read(CODE.replace("RATE = 1", f"RATE = 1\n{more}").replace("len(LIMITS)", body))
     assert "numpy" not in body or "numpy" in reading.packages
     assert not reading.gaps if why is None else any(why in gap for gap in reading.gaps), reading.gaps
+
+
+@pytest.mark.parametrize(
+    ("body", "counts"),
+    [
+        ("len(traceback.format_exc())", True),
+        ("warned[0].lineno", True),
+        ("x.with_traceback(None)", False),
+    ],
+)
+def test_where_code_stands_in_its_file_counts_where_it_is_asked_for(body: str, counts: bool) -> None:
+    code = CODE.replace("len(LIMITS)", body).replace("RATE = 1", "import traceback\nwarned = ()\nRATE = 1")
+    (before, reading), (same, _) = read(code), read(code)
+    for was, now in (("\ndef f(", "\n\ndef f("), ("return x +", "\n    return x +")):
+        assert (before != read(code.replace(was, now))[0]) == counts
+    assert before == same and not reading.gaps
 
 
 def test_an_object_of_a_compiled_class_is_never_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

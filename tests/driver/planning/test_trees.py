@@ -10,7 +10,7 @@ import pytest
 from py4j.clientserver import ClientServerConnection
 from pyspark.sql import functions
 
-from pipelines.driver.planning import facts, trees, trial
+from pipelines.driver.planning import facts, sources, trees, trial
 from pipelines.driver.planning.forms import Form
 from pipelines.driver.planning.own import Own
 from pipelines.driver.planning.planner import fingerprint
@@ -111,6 +111,10 @@ def test_rows_that_the_code_says_are_told_whole_and_seeds_are_not(spark: Any) ->
     rows = "SELECT * FROM VALUES ('a', 1, 2.5D), ('b', {}, NULL) AS t(k, r, d)"
     for of in ("analyzed", "executedPlan"):
         assert form(rows.format(3), of) == form(rows.format(3), of) != form(rows.format(4), of)
+    nested = "SELECT map('a', named_struct('x', {}, 'y', array(1, NULL)))[string(id)], array(array('b'))[id] FROM range(3)"
+    subquery = "SELECT id * (SELECT max(id) FROM range({})) FROM range(3) WHERE id IN (SELECT id FROM range(2))"
+    for query in (nested, subquery):
+        assert form(query.format(3), "executedPlan") == form(query.format(3), "executedPlan") != form(query.format(4), "executedPlan")
     assert (
         form("SELECT rand(5) + id FROM range(3)") == form("SELECT rand(6) + id FROM range(3)") != form("SELECT randn(6) + id FROM range(3)")
     )
@@ -126,6 +130,18 @@ def test_folders_of_a_sides_own_are_called_alike(spark: Any, tmp_path: Path) -> 
 
     a, b = tmp_path / "a" / "output", tmp_path / "b" / "output"
     assert form(a, a) == form(b, b) != form(b, a)
+
+
+def test_columns_that_spark_finds_in_files_are_a_gap_and_those_that_a_format_has_are_not(spark: Any, tmp_path: Path) -> None:
+    session = spark.newSession()
+    session.conf.set("spark.sql.streaming.schemaInference", "true")
+    (tmp_path / "rows.json").write_text('{"v": 1}')
+    (tmp_path / "days" / "day=1").mkdir(parents=True)
+    (tmp_path / "days" / "day=1" / "rows.json").write_text("{}")
+    reader, place = session.readStream, str(tmp_path / "*.json")
+    frames = (reader.json(place), reader.schema("v int").json(place), reader.text(place), reader.text(str(tmp_path / "days")))
+    gaps = [source.gap for frame in frames for source in sources.read(frame)]
+    assert ["schemaInference" in gap for gap in gaps] == [True, False, False, True]
 
 
 def test_what_is_not_known_is_a_gap(spark: Any) -> None:
