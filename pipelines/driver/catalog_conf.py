@@ -20,7 +20,7 @@ DEFAULTS = "spark-defaults.conf"
 
 def catalog_conf(spec: RunSpec, environment: Mapping[str, str]) -> dict[str, str]:
     """The job's own warehouse and metastore; nothing where a conf of the version or a file of this machine says where tables are."""
-    if not spec.warehouse or _says_places(spec.conf) or any(map(_configures, _configurations(environment))):
+    if not spec.warehouse or _says_places(spec.conf) or any(map(_configures, configurations(environment))):
         return {}
     default = hadoop_conf.default_fs(spec.conf, environment, _read)
     return {
@@ -50,7 +50,7 @@ def _configures(folder: Path) -> bool:
     return (folder / HIVE_SITE).is_file() or _says_places(line.replace("=", " ").split()[0] for line in lines if line.strip())
 
 
-def _configurations(environment: Mapping[str, str]) -> Iterator[Path]:
+def configurations(environment: Mapping[str, str]) -> Iterator[Path]:
     """The folders that Spark's launcher puts before its jars."""
     home = spark_home(environment)
     spark = environment.get("SPARK_CONF_DIR") or (f"{home}/conf" if home else "")

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 from pipelines.domain import read_variables, references
 from pipelines.domain.installed import KINDS, LINK, Installed, is_unread, merged, names, unread
 from pipelines.domain.run_specs import RunSpec
-from pipelines.driver import callers, installed, natives, statuses
+from pipelines.driver import callers, catalog_conf, installed, natives, statuses
 
 THE_MACHINES = ("/usr/", "/proc/", "/sys/", "/lib")
 MADE = os.O_CREAT | os.O_TRUNC
@@ -30,6 +30,8 @@ CODE = (".py", ".sql")
 BYTECODE = re.compile(r"(.*)/__pycache__/([^./]+)\..*pyc")
 IN_SQL = re.compile(r"\$\{env:([^{}]+)\}")
 """A variable that Spark itself puts into a statement (VariableSubstitution)."""
+SHIPPED = "/__spark_conf__"
+"""Where YARN puts the confs of a driver that it starts: a copy, in a folder that is another each time."""
 SCAN, LIBRARY = "os.scandir", "ctypes.dlopen"
 LISTS = ("os.listdir", SCAN)
 MOST_PATHS = 10_000
@@ -44,6 +46,8 @@ _passed: set[str] = set()
 _outside: dict[str, str] = {}
 _asked: set[str] = set()
 _apart: list[str] = []
+_confs: list[str] = []
+"""Files of this machine that Spark takes confs of, of which no version says anything."""
 _SALT = secrets.token_hex(8)
 
 
@@ -58,6 +62,7 @@ def note(spec: RunSpec) -> None:
     own = (str(Path(spec.script).parent), spec.output, spec.checkpoints, spec.warehouse)
     folders = (*own, sys.prefix, sys.base_prefix, os.environ.get("SPARK_HOME", ""))
     _apart[:] = [*THE_MACHINES, *(os.path.realpath(folder) + os.sep for folder in folders if folder)]
+    _confs[:] = [str(folder / catalog_conf.DEFAULTS) for folder in catalog_conf.configurations(os.environ)][:1]
     referred = list(references.named(spec.args))
     for paths in (_noted, _listed, _missed, _answers):
         paths.clear()
@@ -90,6 +95,7 @@ def files() -> dict[str, str]:
     told = {path: _bytes(path) for path in _foreign(_noted) if os.path.isfile(path)}
     told.update({path: names(os.listdir(path)) for path in _foreign(_listed) if os.path.isdir(path) and os.access(path, os.R_OK)})
     missed = {path: "" for path in _foreign([*_missed, *_listed]) if not os.path.exists(path)}
+    told.update({path: _bytes(path) if os.path.isfile(path) else "" for path in _confs if SHIPPED not in path})
     return merged(missed, told, {path: answer for path, answer in list(_answers.items()) if _is_foreign(path)})
 
 

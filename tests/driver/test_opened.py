@@ -157,7 +157,7 @@ def test_what_a_script_asks_of_paths_is_noted_as_it_was_told(tmp_path: Path) -> 
         "aged",
         "read",
         "pooled",
-        "ours",
+        "ours", "conf/spark-defaults.conf",
         "code/job.py",
         "output/own",
         "folder/a",
@@ -167,7 +167,8 @@ def test_what_a_script_asks_of_paths_is_noted_as_it_was_told(tmp_path: Path) -> 
         (tmp_path / name).write_text(ASKING_FOR_PATHS if name == "code/job.py" else name)
         (tmp_path / name).chmod(0o644)
     (tmp_path / "current").symlink_to(tmp_path / "folder")
-    told = subprocess.run([sys.executable, "-c", NOTING, tmp_path], capture_output=True, text=True, check=True).stdout
+    env = {**os.environ, "SPARK_CONF_DIR": str(tmp_path / "conf"), "PYTHONPATH": str(ROOT)}
+    told = subprocess.run([sys.executable, "-c", NOTING, tmp_path], env=env, capture_output=True, text=True, check=True).stdout
     noted = {path.removeprefix(f"{tmp_path}/"): told for path, told in json.loads(told).items() if path.startswith(f"{tmp_path}/")}
     statuses = {name: (tmp_path / name).stat() for name in ("sized", "aged", "folder of an age")}
     assert noted == {
@@ -177,6 +178,7 @@ def test_what_a_script_asks_of_paths_is_noted_as_it_was_told(tmp_path: Path) -> 
         "folder": FOLDER,
         "read": hashlib.sha256(b"read").hexdigest(),
         "current": link(str(tmp_path / "folder")),
+        "conf/spark-defaults.conf": hashlib.sha256(b"conf/spark-defaults.conf").hexdigest(),
     }
     is_there = {name: are_same({str(tmp_path / name): noted}, {}) for name, noted in noted.items()}
     assert [name for name, same in is_there.items() if not same] == ["made"], "it was not there when it was asked for"
