@@ -227,7 +227,8 @@ def _of_rdd(rdd: Any) -> Iterator[str]:
 def _read(rdd: Any) -> list[SplitResult]:
     """The files of `textFile`; none where they are too many."""
     parts = rdd.partitions()
-    return [urlsplit(str(part.inputSplit().value().getPath().toString())) for part in parts] if len(parts) <= MOST_FILES else []
+    files = [str(part.inputSplit().value().getPath().toString()) for part in parts] if len(parts) <= MOST_FILES else []
+    return [urlsplit(file) for file in dict.fromkeys(files)]
 
 
 def _leaves(rdd: Any) -> list[Any]:

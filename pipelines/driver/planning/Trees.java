@@ -4,12 +4,18 @@ import java.util.Arrays;
 import java.util.Base64;
 import java.util.HashSet;
 import java.util.Set;
+import java.util.regex.Pattern;
 
 import com.fasterxml.jackson.core.io.JsonStringEncoder;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.Dependency;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.python.PythonFunction;
+import org.apache.spark.api.python.PythonRDD;
+import org.apache.spark.rdd.MapPartitionsRDD;
+import org.apache.spark.rdd.ParallelCollectionRDD;
+import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -44,6 +50,8 @@ public final class Trees {
   private static final String OBSERVING = "CollectMetricsExec";
   private static final Set WHOLE_IN_TEXT = words(
       "org.apache.spark.unsafe.types.UTF8String org.apache.spark.unsafe.types.CalendarInterval org.apache.spark.sql.types.Decimal");
+
+  private static final Pattern OF_SPARK = Pattern.compile("\\] at (applySchemaToPythonRDD at |\\w+ at SerDeUtil\\.scala:)");
 
   public static final Trees READER = new Trees();
 
@@ -110,6 +118,8 @@ public final class Trees {
       writeValues("array", ((GenericArrayData) value).array());
     } else if (value instanceof ArrayBasedMapData) {
       writeValues("pairs", new Object[] {((ArrayBasedMapData) value).keyArray(), ((ArrayBasedMapData) value).valueArray()});
+    } else if (value instanceof RDD) {
+      writeRows((RDD) value, name);
     } else if (name.equals("java.util.UUID")) {
       open("uuid").append(']');
     } else if (name.endsWith("$") && (name.startsWith(SPARK) || name.startsWith("scala."))) {
@@ -237,6 +247,44 @@ public final class Trees {
     open("python").append(',').append(function.broadcastVars().size()).append(',').append(function.pythonIncludes().size()).append(',');
     quote(Base64.getEncoder().encodeToString(pickled));
     out.append(']');
+  }
+
+  /** Rows that the code says (`createDataFrame` of a list): what was sent to the JVM, and the functions of Python's that they go through. */
+  private void writeRows(RDD rdd, String name) {
+    if (rdd instanceof ParallelCollectionRDD) {
+      open("many").append(",[");
+      for (int at = 0; at < rdd.partitions().length; at++) {
+        out.append(at == 0 ? "" : ",");
+        write(field(rdd.partitions()[at], scala.collection.immutable.Seq.class));
+      }
+      out.append("]]");
+    } else if (rdd instanceof PythonRDD) {
+      writeValues(name, new Object[] {field(rdd, PythonFunction.class), above(rdd)});
+    } else if (rdd.getClass() == MapPartitionsRDD.class && OF_SPARK.matcher(rdd.toString()).find()) {
+      writeValues(name, new Object[] {above(rdd)});
+    } else {
+      tell("other", name);
+    }
+  }
+
+  private static Object above(RDD rdd) {
+    return ((Dependency) rdd.dependencies().head()).rdd();
+  }
+
+  /** The field of `owner` that is of the class `kind`. */
+  private static Object field(Object owner, Class kind) {
+    java.lang.reflect.Field[] fields = owner.getClass().getDeclaredFields();
+    for (int at = 0; at < fields.length; at++) {
+      if (kind.isAssignableFrom(fields[at].getType())) {
+        try {
+          fields[at].setAccessible(true);
+          return fields[at].get(owner);
+        } catch (IllegalAccessException closed) {
+          throw new IllegalStateException(closed);
+        }
+      }
+    }
+    throw new IllegalStateException(owner.getClass().getName());
   }
 
   private void writeProduct(Product product, String name) {
