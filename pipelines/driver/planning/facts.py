@@ -10,15 +10,16 @@ from pipelines.driver import secret_values
 from pipelines.driver.planning.forms import items
 
 STATEFUL = {
-    "Aggregate",
-    "Deduplicate",
-    "DeduplicateWithinWatermark",
-    "Distinct",
-    "FlatMapGroupsInPandasWithState",
-    "GlobalLimit",
-    "Join",
-    "TransformWithStateInPySpark",
+    "Aggregate": "an aggregation",
+    "Deduplicate": "a deduplication",
+    "DeduplicateWithinWatermark": "a deduplication within the watermark",
+    "Distinct": "a deduplication",
+    "FlatMapGroupsInPandasWithState": "applyInPandasWithState",
+    "GlobalLimit": "a limit",
+    "Join": "a join",
+    "TransformWithStateInPySpark": "transformWithState",
 }
+"""Spark's nodes of stateful operators, in words."""
 WATERMARK = "EventTimeWatermark"
 OF_SPARK = "__"
 """So begin the names that Spark gives to subqueries without one."""
@@ -30,19 +31,36 @@ def of_operators(plan: Any, count: int) -> list[tuple[tuple[str, str], ...]]:
     nodes = stateful(plan)
     if len(nodes) != count:
         return [tuple(dict.fromkeys(fact for node in _below(plan) for fact in _facts(node)))] * count
-    watermarks = [other for other in _below(plan) if other.getClass().getSimpleName() == WATERMARK]
+    watermarks = list(filter(_is_watermark, _below(plan)))
     return [tuple(dict.fromkeys([*_facts_of(node), *_beside(node, watermarks)])) for node in nodes]
 
 
 def _facts_of(node: Any) -> Iterator[tuple[str, str]]:
-    """Of a stateful node, and of what is below it as far as the next ones."""
+    """Of a stateful node, and of what is below it as far as the next ones, which are said in short; but of watermarks all below it, as its
+    state goes by them wherever they stand."""
     yield from _facts(node)
     yield from (fact for inner in _stateless(node) for fact in _facts(inner))
+    yield from (("takes the rows of", _short(other)) for inner in (node, *_stateless(node)) for other in _stateful_children(inner))
+    yield from (fact for inner in _below(node) if _is_watermark(inner) for fact in _facts(inner))
+
+
+def _short(node: Any) -> str:
+    told = "; ".join(f"{what} {text}" for what, text in _facts(node))
+    name = STATEFUL[node.getClass().getSimpleName()]
+    return _cut(f"{name}: {told}" if told else name)
+
+
+def _stateful_children(node: Any) -> Iterator[Any]:
+    return (child for child in items(node.children()) if _is_stateful(child))
+
+
+def _is_watermark(node: Any) -> bool:
+    return bool(node.getClass().getSimpleName() == WATERMARK)
 
 
 def _beside(node: Any, watermarks: list[Any]) -> Iterator[tuple[str, str]]:
     """Facts of the watermarks that are not below `node`."""
-    below = [other for other in _below(node) if other.getClass().getSimpleName() == WATERMARK] if watermarks else []
+    below = list(filter(_is_watermark, _below(node))) if watermarks else []
     for other in watermarks:
         if other not in below:
             yield from ((f"{what} beside it", text) for what, text in _facts(other))
@@ -116,7 +134,10 @@ def _facts(node: Any) -> Iterator[tuple[str, str]]:
 
 
 def sql(expression: Any) -> str:
-    text = secret_values.shown(str(expression.sql()).replace("`", ""))
+    return _cut(secret_values.shown(str(expression.sql()).replace("`", "")))
+
+
+def _cut(text: str) -> str:
     return text if len(text) <= MOST_CHARS else text[: MOST_CHARS - 1] + "…"
 
 

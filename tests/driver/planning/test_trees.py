@@ -181,3 +181,15 @@ def test_operators_have_the_names_that_the_code_gives_them(spark: Any) -> None:
     both = sums.alias("left").union(sums.select("*"))
     assert facts.names_of(both.alias("both")._jdf.queryExecution().analyzed(), 4) == ["left", "once", "", "once"]
     assert facts.names_of(both._jdf.queryExecution().analyzed(), 3) == [""] * 3
+
+
+def test_an_operator_says_whose_rows_it_takes_and_what_watermark_it_goes_by(spark: Any) -> None:
+    """One that others came below still has the watermark that it had."""
+    rate = spark.readStream.format("rate").load().withWatermark("timestamp", "1 minute")
+    once = rate.where("value > 1").dropDuplicatesWithinWatermark(["value"]).where("value > 2")
+    sums = once.groupBy("timestamp").agg(functions.sum("value").alias("total"))
+    above, below = map(dict, facts.of_operators(sums._jdf.queryExecution().analyzed(), 2))
+    assert above["watermark"] == below["watermark"] == "timestamp, 1 minutes"
+    assert above["takes the rows of"] == "a deduplication within the watermark: tells apart by value"
+    assert above["keeps rows where"] == "(value > CAST(2 AS BIGINT))"
+    assert below["keeps rows where"] == "(value > CAST(1 AS BIGINT))" and "takes the rows of" not in below
