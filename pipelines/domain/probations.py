@@ -142,6 +142,8 @@ def way(uncut: Sequence[str], verdict: Verdict | None, *, unsaved: str = "", rew
         hint = "Check the code against a savepoint of now first (check SAVEPOINT --code FILE): where the verdict is 'same' there is a way."
     else:
         second, hint = f"the verdict on this code is {verdict.outcome.value!r}, not 'same'", "Leave the probation out, or fork the job."
+    if unsaved:
+        hint = f"Ask again once a savepoint of the job can be taken. Or {hint[0].lower()}{hint[1:]}"
     raise Conflict(NO_WAY, f"There would be no way back from this code: {first}, and {second}", hint)
 
 
