@@ -59,8 +59,8 @@ def warnings(images: Sequence[QueryImage], before: str, now: str, conf: Mapping[
         )
     if (numbers(before) < ANSI_SPARK) != (numbers(now) < ANSI_SPARK) and ANSI not in conf:
         was, becomes = ("off", "on") if numbers(before) < ANSI_SPARK else ("on", "off")
+        then, since = ("gave null or wrapped around", "end in errors") if was == "off" else ("ended in errors", "give null or wrap around")
         yield (
             f"ANSI rules are {becomes} by default on Spark {now}, and were {was} on {before}: overflows, casts and divisions by zero may "
-            f"end in errors where they gave null, or the other way round. --conf {ANSI}={'false' if was == 'off' else 'true'} keeps "
-            "them as they were"
+            f"{since} where they {then}. --conf {ANSI}={'false' if was == 'off' else 'true'} keeps them as they were"
         )

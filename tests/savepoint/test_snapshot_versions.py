@@ -95,3 +95,10 @@ def test_what_is_no_snapshot_is_damage(copy: Path) -> None:
     path.write_bytes(b"PK")
     with pytest.raises(Corrupt, match="no snapshot"):
         snapshot_versions.give(IMAGES, open_storage(str(copy)), 2)
+
+
+def test_what_ansi_rules_change_is_said_in_the_direction_that_they_change() -> None:
+    """Off on Spark 3.5, on from 4.0 on."""
+    on, off = (" ".join(spark_changes.warnings(IMAGES, *sparks, {})) for sparks in (("3.5.7", "4.3.0"), ("4.3.0", "3.5.7")))
+    assert "may end in errors where they gave null or wrapped around. --conf spark.sql.ansi.enabled=false keeps" in on
+    assert "may give null or wrap around where they ended in errors. --conf spark.sql.ansi.enabled=true keeps" in off
