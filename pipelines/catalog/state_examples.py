@@ -48,8 +48,17 @@ def examples(db: DuckDBPyConnection, both: Shared, left: Side, right: Side, limi
         "only_b": _only(shown, keys, b, "added"),
         "changed": _changed(shown, keys, a, b),
     }
+    if both.several:
+        rows = {change: tuple(_unmarked(row, both.marks) for row in of_change) for change, of_change in rows.items()}
     columns = (ROWS,) if both.several else tuple(field.column.name for field in both.fields)
     return StateExamples(tuple(keys), columns, both.apart, rows)
+
+
+def _unmarked(row: Row, marks: Sequence[str]) -> Row:
+    """Without the marks of structs that are not null in the lists of a key's rows."""
+    lists = {name: row[name] for name in (ROWS, f"a.{ROWS}", f"b.{ROWS}") if row.get(name)}
+    told = {name: [{at: of for at, of in held.items() if at not in marks or of} for held in rows] for name, rows in lists.items()}
+    return {**row, **told}
 
 
 def _values(both: Shared, side: Side, at: str) -> Columns:

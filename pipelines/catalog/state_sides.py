@@ -60,13 +60,18 @@ class Shared:
     apart: tuple[str, ...]
     """Columns that one side lacks, or that have another type there, of which those of numbers are compared all the same."""
 
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """What in each of a key's rows tells a struct that is null from one of nulls is called."""
+        return tuple(f"{struct} IS NULL" for struct in self.structs)
+
     def relation(self, side: Side, only: str = "TRUE") -> str:
         """The rows of a side; of those that hold `only`."""
         keys = "".join(f"{name}, " for name in self.keys)
         if not self.several:
             return f"SELECT {keys}{PARTITION}, {_struct(side.values, side)} AS held, TRUE AS present FROM {side.view} WHERE {only}"
         values = [f"{quoted(field.column.name)} := {field.sql}" for field in self.fields]
-        nulls = [f"{quoted(f'{struct} IS NULL')} := {struct} IS NULL" for struct in self.structs]
+        nulls = [f"{quoted(mark)} := {struct} IS NULL" for mark, struct in zip(self.marks, self.structs, strict=True)]
         packed = f"struct_pack({', '.join([*values, *nulls])})" if values or nulls else "0"
         by = f" GROUP BY {', '.join(self.keys)}" if self.keys else ""
         rows = f"list({packed} ORDER BY {packed})"

@@ -64,6 +64,16 @@ def test_of_several_rows_of_a_key_their_order_is_nothing_and_their_number_counts
     assert (changed["key.k"], len(changed["a.rows"]), len(changed["b.rows"])) == ("y", 2, 1)
 
 
+def test_rows_of_a_key_have_their_columns_and_no_mark_but_of_a_struct_that_is_null(tmp_path: Path) -> None:
+    rows = "SELECT {{'k': k}} AS key, v AS element, 0 AS partition_id FROM (VALUES {rows}) AS t(k, v)"
+    a, b = rows.format(rows="('x', {'n': 1}), ('x', {'n': 2})"), rows.format(rows="('x', {'n': 1}), ('x', NULL), ('x', {'n': NULL})")
+    _, shown = compared(tmp_path, a, b, several=True)
+    (changed,) = shown.rows["changed"]
+    assert changed["a.rows"] == [{"element.n": 1}, {"element.n": 2}]
+    assert changed["b.rows"][0] == {"element.n": 1}
+    assert [len(row) for row in changed["b.rows"]].count(2) == 1, "one is null, and one of nulls"
+
+
 def test_examples_are_the_first_keys_with_the_columns_that_differ(tmp_path: Path) -> None:
     value = "SELECT {{'k': i}} AS key, {{'same': 1, 'n': {n}}} AS value, 0 AS partition_id FROM range({keys}) AS t(i)"
     _, shown = compared(tmp_path, value.format(n="i", keys="0, 20"), value.format(n="i // 10", keys="5, 30"), limit=3)
