@@ -13,6 +13,8 @@ NONE_CHANGED = "The batch has changed no key of it."
 UNFINISHED = f"No example key was found in {formats.duration(LONGEST_S * 1000)}, and Spark looks no longer: all else of the trial stands."
 NOTHING = "nothing"
 MOST_CHARS = 120
+WHOLE_SECOND = ".000000Z"
+"""How Spark ends a time without a fraction: windows begin and end so."""
 
 
 def sentence(example: KeyExample, why_no_old: str) -> str:
@@ -22,8 +24,8 @@ def sentence(example: KeyExample, why_no_old: str) -> str:
 
 
 def key(columns: Mapping[str, Any]) -> str:
-    """`key post=p1, window.start=2026-01-01T00:30:00.000000Z`."""
-    named = ", ".join(f"{name}={formats.value(value, MOST_CHARS)}" for name, value in columns.items())
+    """`key post=p1, window.start=2026-01-01T00:30:00Z`."""
+    named = ", ".join(f"{name}={formats.value(value, MOST_CHARS).replace(WHOLE_SECOND, 'Z')}" for name, value in columns.items())
     return f"key {named}" if columns else "the one row without a key"
 
 

@@ -19,10 +19,11 @@ def test_the_edited_code_is_tried_and_its_rows_are_shown(opened: Opener) -> None
     assert [type(change) for change in face.begun] == [TryCode]
     assert "2 would be written" in texts(app)
     assert list(app.dataframe[0].value["post"]) == ["p1", "p2"]
-    assert "sum(n) AS views before, count(n) AS views now. key post=p1: " in texts(app)
+    assert "sum(n) AS views before, count(n) AS views now." in texts(app)
     (table,) = [html.proto.body for html in app.get("html") if "tm-both tm-key" in html.proto.body]
+    assert "<caption>For example, key post=p1</caption>" in table
     assert re.findall(r"<t[hd]>(.*?)</t[hd]>", table) == [
-        *("key post=p1", "In the savepoint", "Code before, after batch 8", "This code, after batch 8"),
+        *("What it keeps", "In the savepoint", "Code before, after batch 8", "This code, after batch 8"),
         *("sum", "120", "131", "121"),
     ]
 

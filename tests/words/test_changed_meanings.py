@@ -13,6 +13,11 @@ def test_a_key_has_what_differs_and_no_more() -> None:
     assert words.sentence(example, "") == expected
 
 
+def test_a_window_begins_at_a_whole_second() -> None:
+    assert words.key({"window.start": "2026-01-01T00:30:00.000000Z", "k": "x"}) == "key window.start=2026-01-01T00:30:00Z, k=x"
+    assert words.key({"at": "2026-01-01T00:30:00.250000Z"}) == "key at=2026-01-01T00:30:00.250000Z"
+
+
 def test_without_the_old_code_the_savepoint_is_what_is_compared_with_and_it_is_said_why() -> None:
     example = KeyExample({}, ({"sum": 1},), None, ({"sum": 2},))
     expected = "the one row without a key: `sum` is 1 in the savepoint, and 2 after the next batch of the new code. The old code failed."

@@ -90,7 +90,8 @@ def _shown(trial: Trial) -> None:
 def _meaning(meaning: ChangedMeaning) -> None:
     """An operator whose state means something else, or was rewritten, and one key that shows it: the columns that differ, at the savepoint
     and after the batch of either code."""
-    text = " ".join((*(f"{reason.rstrip('.')}." for reason in meaning.reasons), meaning.sentence))
+    is_all_shown = meaning.example is not None and meaning.example.old is not None
+    text = " ".join((*(f"{reason.rstrip('.')}." for reason in meaning.reasons), *(() if is_all_shown else (meaning.sentence,))))
     message_box(words.subject(meaning), text, tone="orange", tag=meaning.outcome)
     if meaning.example is not None:
         st.html(_key_table(meaning, meaning.example))
@@ -103,8 +104,8 @@ def _key_table(meaning: ChangedMeaning, example: KeyExample) -> str:
     head = "".join(f"<th>{title}</th>" for title, _ in shown)
     lines = [(key_words.column(example, name), [key_words.cell(rows, name) for _, rows in shown]) for name in example.differing]
     body = "".join(f'<tr class="differs"><th>{escape(name)}</th>{"".join(map(_cell, cells))}</tr>' for name, cells in lines)
-    caption = f"<tr><th>{escape(key_words.key(example.key))}</th>{head}</tr>"
-    return f'<table class="tm-both tm-key"><thead>{caption}</thead><tbody>{body}</tbody></table>'
+    caption = f"<caption>For example, {escape(key_words.key(example.key))}</caption>"
+    return f'<table class="tm-both tm-key">{caption}<thead><tr><th>What it keeps</th>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
 def _cell(text: str) -> str:
