@@ -223,7 +223,8 @@ def _plan(detail: JobDetail, original: Version, variant: Variant, outlook: Outlo
         if outlook.plan and outlook.plan.savepoint:
             restore_plans.draw(outlook.plan)
         else:
-            facts([("State", _own(detail)), ("Query id", "kept"), ("Code", _difference(original, variant)), *_more(outlook.plan)])
+            changed = code_changes.told(original, variant, outlook.change)
+            facts([("State", _own(detail)), ("Query id", "kept"), *changed, *_more(outlook.plan)])
         if outlook.why_not and not (outlook.plan and outlook.plan.savepoint):
             st.caption(outlook.why_not)
 
@@ -232,10 +233,6 @@ def _more(plan: RestorePlan | None) -> list[tuple[str, str]]:
     """What it may take and what holds it, and how it is watched; nothing of what it has not."""
     limits = [("Limits", resources.held(plan.resources, plan.means))] if plan and plan.means else []
     return [*limits, *((name.capitalize(), text) for name, text in (probations.plan(plan.probation) if plan and plan.probation else []))]
-
-
-def _difference(original: Version, variant: Variant) -> str:
-    return plans.code(*code_changes.whole_difference(original, variant))
 
 
 def _buttons(name: str, variant: Variant, outlook: Outlook) -> bool:

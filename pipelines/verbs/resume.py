@@ -59,8 +59,8 @@ class Resume(GoingOn, Change[Run, RestorePlan]):
     prints = "{0.job} {0.id}"
 
     def is_unchecked(self, plan: RestorePlan) -> bool:
-        """Whether changed code begins that nobody checks against the state, though that is asked for."""
-        return self.code is not None and self.check and plan.judged is None and plan.verdict is None
+        """Whether changed code, or what it is given, begins that nobody checks against the state, though that is asked for."""
+        return self.is_revised and self.check and plan.judged is None and plan.verdict is None
 
     def warns(self, plan: RestorePlan) -> Sequence[str]:
         """That changed code is not checked; given confs, what the plan warns of: with state Spark passes over some of them."""

@@ -184,7 +184,7 @@ def test_code_that_cannot_be_checked_against_the_present_state_says_so(opened: O
     face.plans_as(Resume, replace(samples.restore_plan("", JOB, keeps_query_id=True), judged=None))
     app = opened(face, "upgrade", job=JOB)
     app.text_area(key=f"fork_args_{key(face)}").set_value("--fast").run()
-    assert "No savepoint stands for" in texts(app)
+    assert "No savepoint stands for" in texts(app) and "Changed too" in texts(app)
 
 
 def test_state_is_migrated_and_what_is_dropped_is_accepted_by_name(opened: Opener) -> None:

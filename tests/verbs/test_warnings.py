@@ -31,6 +31,7 @@ def test_a_fork_says_which_sinks_its_parent_may_write_to_as_well() -> None:
 def test_changed_code_that_is_not_checked_is_told() -> None:
     plan = replace(planned(), judged=None)
     assert list(Resume("a", code="x = 1").warns(plan)) == [UNCHECKED]
+    assert list(Resume("a", args=("--fast",)).warns(plan)) == [UNCHECKED], "what code is given may change what its state means"
     assert not Resume("a").warns(plan) and not Resume("a", code="x = 1", check=False).warns(plan)
     assert not Resume("a", code="x = 1").warns(replace(plan, judged=SavepointId("sp-1")))
     upgrade = UpgradePlan(JobName("a"), RunId("r-1"), VersionId("v-1"), False, (), plan)
