@@ -25,7 +25,7 @@ class Progress:
     spark_run_id: str
     batch: Long
     at_ms: Moment
-    """When the batch was triggered."""
+    """When the batch was triggered; of a follower in lock-step, when its leader's was there."""
     batch_ms: Rate
     input_rows: Long | None
     input_rate: Rate | None
@@ -64,16 +64,18 @@ def progress_fields(raw: Mapping[str, Any]) -> dict[str, Any]:
     events = raw.get("eventTime") or {}
     operators = read_operators(raw)
     written = (raw.get("sink") or {}).get("numOutputRows", -1)
+    whole_ms = float(raw.get("batchDuration", durations.get("triggerExecution", 0)))
+    waited_ms = _waited_ms(whole_ms, durations)
     return {
         "query": raw.get("name") or "",
         "query_id": raw["id"],
         "spark_run_id": raw["runId"],
         "batch": int(raw["batchId"]),
-        "at_ms": epoch_ms(raw["timestamp"]),
-        "batch_ms": float(raw.get("batchDuration", durations.get("triggerExecution", 0))),
+        "at_ms": epoch_ms(raw["timestamp"]) + round(waited_ms),
+        "batch_ms": whole_ms - waited_ms,
         "input_rows": raw.get("numInputRows"),
         "input_rate": _finite(raw.get("inputRowsPerSecond")),
-        "processed_rate": _finite(raw.get("processedRowsPerSecond")),
+        "processed_rate": _processed_rate(raw, whole_ms, waited_ms),
         "add_batch_ms": durations.get("addBatch"),
         "get_batch_ms": durations.get("getBatch"),
         "latest_offset_ms": durations.get("latestOffset"),
@@ -98,6 +100,20 @@ def progress_fields(raw: Mapping[str, Any]) -> dict[str, Any]:
 def epoch_ms(iso: str) -> int:
     """ISO 8601 (`2026-11-20T09:00:00.123Z`) as epoch ms."""
     return round(datetime.fromisoformat(iso).timestamp() * 1000)
+
+
+def _waited_ms(whole_ms: float, durations: Mapping[str, float]) -> float:
+    """How long a trigger waited for a batch that somebody else planned, as a leader does in lock-step: Spark counts that as the batch's own
+    time. Such a batch is told by its having asked no source; one that is planned before a restart is like it, and has not waited."""
+    if "addBatch" not in durations or {"latestOffset", "walCommit"} & durations.keys():
+        return 0.0
+    phases = [ms for phase, ms in durations.items() if phase != "triggerExecution" and isinstance(ms, int | float)]
+    return max(0.0, whole_ms - sum(phases))
+
+
+def _processed_rate(raw: Mapping[str, Any], whole_ms: float, waited_ms: float) -> float | None:
+    rate = _finite(raw.get("processedRowsPerSecond"))
+    return rate * whole_ms / (whole_ms - waited_ms) if rate and 0 < waited_ms < whole_ms else rate
 
 
 def _event(events: Mapping[str, str], name: str) -> int | None:

@@ -11,7 +11,7 @@ from pipelines.catalog import jobs, operators, progress, query_figures, runs, se
 from pipelines.catalog.connection import Catalog
 from pipelines.domain.jobs import QuerySeen
 from pipelines.domain.operators import OperatorProgress, read_operators
-from pipelines.domain.progress import read_progress
+from pipelines.domain.progress import epoch_ms, read_progress
 from pipelines.domain.query_figures import MOST, QueryNow, SourceNow, kind_of
 from pipelines.domain.runs import RunState
 from pipelines.domain.sources import Backlog
@@ -209,3 +209,17 @@ def test_of_one_job_so_many_queries_operators_and_sources_are_told(catalog: Cata
 )
 def test_what_a_source_is_says_not_what_it_reads(description: str, kind: str) -> None:
     assert kind_of(description) == kind
+
+
+OWN_PHASES = {"addBatch": 40, "queryPlanning": 8, "getBatch": 2, "latestOffset": 10, "walCommit": 5, "triggerExecution": 100}
+
+
+@pytest.mark.parametrize("imposed", [True, False])
+def test_what_a_follower_waits_for_its_leader_is_no_time_of_its_batch(imposed: bool) -> None:
+    """Spark 4.3, from a run in lock-step: the offsets are its leader's, so the batch asks no source, and its trigger includes the wait."""
+    phases = {name: ms for name, ms in OWN_PHASES.items() if not imposed or name not in ("latestOffset", "walCommit")}
+    times = {"timestamp": "2026-11-20T09:00:00.000Z", "batchDuration": 100, "durationMs": phases}
+    progress = read_progress({"id": "q", "runId": "r", "batchId": 3, "numInputRows": 10, "processedRowsPerSecond": 100.0, **times})
+    began_ms = epoch_ms("2026-11-20T09:00:00.000Z")
+    expected = (began_ms + 50, 50, 200.0) if imposed else (began_ms, 100, 100.0)
+    assert (progress.at_ms, progress.batch_ms, progress.processed_rate) == expected
