@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import AnalysisException, StreamingQueryException
 
 from pipelines.checkpoint import contracts
 from pipelines.domain import judging, operator_places, verdicts
@@ -106,7 +106,7 @@ class Table:
         writer = writer.foreachBatch(lambda frame, batch: rows.extend(str(tuple(row)) for row in frame.collect()))
         try:
             writer.trigger(availableNow=True).start().awaitTermination()
-        except StreamingQueryException as error:
+        except (StreamingQueryException, AnalysisException) as error:
             return error
         return sorted(rows)
 
