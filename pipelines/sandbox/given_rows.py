@@ -15,6 +15,8 @@ from pipelines.sandbox.rewrites import Contents
 from pipelines.sandbox.user_functions import PARTS, WrongRows
 
 HASH = "hash"
+WINDOW = "spark.timeWindow"
+"""The metadata of a column that Spark made of `window` (TimeWindow.marker): rows whose time is null are in none."""
 MOST_CHARS = 300
 
 
@@ -150,15 +152,17 @@ def typed(given: Any, schema: Any, target: Target) -> Any:
 
 
 def _refusing_nulls(given: Any, schema: Any, target: Target) -> Any:
-    """The rows with the new types; one that has no value where the new state always has one fails when it is computed."""
+    """The rows with the new types; one that has no value where the new state always has one, which is so of a window in its key, too, fails
+    when it is computed."""
     from pyspark.sql import functions as F
 
     structs = []
     for part in PARTS:
         fields = schema[part].dataType.fields
-        needed = target.never_null if part == "value" else ()
+        windows = tuple(at for at, field in enumerate(fields) if WINDOW in field.metadata)
+        needed = target.never_null if part == "value" else windows
         columns = [_value(F.col(part).getField(field.name), part, field, at in needed) for at, field in enumerate(fields)]
-        structs.append((F.struct(*columns) if columns else F.col(part)).alias(part))
+        structs.append((_never(F.col(part), F.struct(*columns), part) if columns else F.col(part)).alias(part))
     return given.select(*structs)
 
 
@@ -174,10 +178,14 @@ def _agreeing(given: Any, target: Target) -> Any:
 
 
 def _value(column: Any, part: str, field: Any, is_needed: bool) -> Any:
-    from pyspark.sql import functions as F
 
     typed = column.cast(field.dataType)
-    if is_needed:
-        error = F.raise_error(F.lit(f"{part}.{field.name} is null, and always has a value in the new state")).cast(field.dataType)
-        typed = F.when(column.isNull(), error).otherwise(typed)
-    return typed.alias(field.name)
+    return (_never(column, typed, f"{part}.{field.name}") if is_needed else typed).alias(field.name)
+
+
+def _never(column: Any, typed: Any, name: str) -> Any:
+    """`typed`; an error where `column`, which is called `name`, is null."""
+    from pyspark.sql import functions as F
+
+    error = F.raise_error(F.lit(f"{name} is null, and always has a value in the new state"))
+    return F.when(column.isNull(), error).otherwise(typed)

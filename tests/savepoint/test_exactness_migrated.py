@@ -226,6 +226,15 @@ def of_sessions(rows, schema):
 def of_other_sessions(rows, schema):
     moved = F.col("value").withField("session_window.start", F.expr("value.session_window.start + INTERVAL 1 SECOND"))
     return of_sessions(rows.withColumn("value", moved), schema)
+
+
+def without_a_window(rows, schema):
+    key = F.col("key").withField("window", F.when(F.col("key.key").isNull(), F.col("key.window")))
+    return of_python(rows, schema).withColumn("key", key)
+
+
+def without_a_key(rows, schema):
+    return of_python(rows, schema).withColumn("key", F.lit(None).cast(schema["key"].dataType))
 """
 WRONG = {
     "doubled": "9 keys come more than once (up to 2 times), for example {",
@@ -237,6 +246,8 @@ WRONG = {
     "no_columns": "their columns are value, and have to be key and value",
     "nothing": "nothing gave a NoneType: it has to give a DataFrame",
     "ending": "ending failed in line 57: SystemExit: 3",
+    "without_a_window": "key.window is null, and always has a value in the new state",
+    "without_a_key": "key is null, and always has a value in the new state",
     "absent": "The file has no function absent",
 }
 """What is said of each function that does not do."""
