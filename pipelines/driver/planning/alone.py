@@ -70,7 +70,8 @@ def _forget_sessions() -> None:
     jvm = SparkContext._jvm
     SparkSession._instantiatedSession = SparkSession._activeSession = None
     if jvm is not None:
-        sessions = SparkSession._get_j_spark_session_class(jvm)
+        classic = getattr(SparkSession, "_get_j_spark_session_class", None)  # from 4.0 on
+        sessions = classic(jvm) if classic is not None else jvm.org.apache.spark.sql.SparkSession
         sessions.clearActiveSession()
         sessions.clearDefaultSession()
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pipelines.domain.runtimes import Runtime
 from pipelines.driver.planning.functions import Reading, digest
 from pipelines.driver.planning.uses import Uses
+from pipelines.sandbox.environment import java_of
+from tests import runtimes
 
 SCRIPT = """
 from shop import prices, settings
@@ -76,3 +81,21 @@ def test_what_a_script_changes_in_a_module_is_not_what_its_functions_see(
         for name in [name for name in sys.modules if name.partition(".")[0] == "shop"]:
             del sys.modules[name]
     assert (digests[0] != digests[1]) == is_other and not reading.gaps, reading.gaps
+
+
+FORGETTING = """
+from pyspark.sql import SparkSession
+from pipelines.driver.planning import alone
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+alone._forget_sessions()
+print("active:", SparkSession.getActiveSession())
+"""
+
+
+@pytest.mark.spark
+def test_a_side_forgets_the_sessions_of_the_one_before_on_spark_3_too() -> None:
+    """There the class of sessions has another place."""
+    python = runtimes.python()
+    environment = {**os.environ, "JAVA_HOME": str(java_of(Runtime(python)).path), "PYTHONPATH": str(Path(__file__).parents[3])}
+    done = subprocess.run([python, "-c", FORGETTING], env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and done.stdout.strip().endswith("active: None"), done.stderr
