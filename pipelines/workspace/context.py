@@ -77,6 +77,8 @@ class Context:
     """Operations that have ended, and whose end the catalog could not take."""
     proving: threading.Lock = field(default_factory=threading.Lock)
     """Held by the one piece of work that runs in the sandbox; others wait for their turn."""
+    in_sandbox: list[OperationId] = field(default_factory=list)
+    """The operation that it is done for."""
     state_workers: Pool = field(default_factory=lambda: Pool(state_worker.TASK))
     """Answer questions to rows of state."""
     state_difference_workers: Pool = field(default_factory=lambda: Pool(state_difference_worker.TASK))

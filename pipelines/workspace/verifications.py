@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from pipelines.catalog import operations
 from pipelines.domain.errors import TidemarkError, Unavailable
 from pipelines.domain.ids import SavepointId
 from pipelines.domain.savepoints import Savepoint
@@ -73,11 +74,20 @@ def prove(context: Context, savepoint: Savepoint, ticket: Ticket, begins: Callab
 def turn(context: Context, ticket: Ticket) -> Iterator[None]:
     """Waits for the turn to work with Spark, one at a time: several at once would take the machine from the jobs."""
     while not context.proving.acquire(timeout=TURN_S):
-        ticket.step("waiting for the sandbox")
+        ticket.step(f"waiting for the sandbox{_where(context)}")
+    context.in_sandbox[:] = [ticket.operation]
     try:
         yield
     finally:
+        context.in_sandbox.clear()
         context.proving.release()
+
+
+def _where(context: Context) -> str:
+    """` (prove of clicks runs)`; empty where that is not known."""
+    with context.catalog.reading() as reader:
+        running = [operation for operation in operations.running(reader) if operation.id in context.in_sandbox]
+    return "".join(f" ({operation.kind} of {operation.job or operation.subject} runs)" for operation in running)
 
 
 def _keep_progress(context: Context, savepoint: Savepoint, level: Trust) -> None:

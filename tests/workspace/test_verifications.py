@@ -231,12 +231,17 @@ def test_a_new_savepoint_is_sealed_beside_the_servers_process(house: House, monk
 def test_a_proof_waits_for_the_one_that_runs_and_can_be_cancelled_meanwhile(house: House) -> None:
     house.ran()
     taken = do(house.face, Take("a"))
-    with house.face.context.proving:
+    context = house.face.context
+    with context.proving:
         operation = begun(house.face, taken, Trust.PROVED)
         until(lambda: (house.face.ask(ShowOperation(operation.id)).amount or Amount("")).step == "waiting for the sandbox")
+        context.in_sandbox.append(operation.id)
+        told = "waiting for the sandbox (prove of a runs)"
+        until(lambda: (house.face.ask(ShowOperation(operation.id)).amount or Amount("")).step == told)
+        context.in_sandbox.clear()
         do(house.face, CancelOperation(operation.id))
         until(lambda: house.face.ask(ShowOperation(operation.id)).state is OperationState.CANCELLED)
-    assert not house.face.context.proving.locked()
+    assert not context.proving.locked()
 
 
 def test_a_damaged_savepoint_is_not_restored_for_a_proof(house: House) -> None:
