@@ -126,7 +126,7 @@ def test_the_files_that_a_script_reads_are_noted_by_their_bytes(tmp_path: Path) 
 
 
 ASKING_FOR_PATHS = """
-import os, sys
+import os, shutil, sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from os import stat
@@ -141,6 +141,7 @@ with ThreadPoolExecutor() as pool:
     list(pool.map(os.path.exists, ["pooled"]))
 Path("current").resolve()
 os.makedirs("put", exist_ok=True), Path("put").mkdir(exist_ok=True), os.path.exists("output/own"), os.path.exists("/usr/lib")
+shutil.rmtree("taken away"), shutil.rmtree("taken away before", ignore_errors=True)
 try:
     os.listdir("later")
 except FileNotFoundError:
@@ -163,6 +164,7 @@ def test_what_a_script_asks_of_paths_is_noted_as_it_was_told(tmp_path: Path) -> 
         "output/own",
         "folder/a",
         "folder of an age/a",
+        "taken away/a",
     ):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(ASKING_FOR_PATHS if name == "code/job.py" else name)
