@@ -3,14 +3,12 @@ read from is noted, as of files that the script opens itself. So is what it asks
 
 from __future__ import annotations
 
-import functools
 import re
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from pipelines.driver import callers, opened
+from pipelines.driver import hearing, opened
 from pipelines.driver.connect import importing
 
 ACTIONS = (
@@ -18,14 +16,10 @@ ACTIONS = (
     *("approxQuantile", "corr", "cov", "crosstab", "freqItems", "describe", "summary"),
 )
 """Methods of a frame that answer with rows, or with what they are like, or read them at once; all others that do call these."""
-OF_RDDS = ("collect", "collectWithJobGroup", "take", "toLocalIterator", "countApprox", "sumApprox", "meanApprox", "countApproxDistinct")
-"""The same of an RDD."""
+OF_RDDS = ("collect", "collectWithJobGroup", "toLocalIterator", "countApprox", "sumApprox", "meanApprox", "countApproxDistinct")
+"""The same of an RDD, beside what Spark is given one for (`SparkContext.runJob`, as `take` does)."""
 OF_TABLES = re.compile(r"(get|list)(Table|Function|Column|Database|Partition|View|CreateTable)\w*|(table|function|database)Exists")
 """Methods of Spark's catalog that tell what others may have changed there."""
-OF_FILES = {"exists", "open", "isFile", "isDirectory", "getFileStatus", "listStatus", "globStatus", "listFiles", "getContentSummary"}
-OF_FILES |= {"listLocatedStatus", "getFileChecksum", "getLength", "getModificationTime"}
-"""Methods of Hadoop's file systems, which scripts call in the JVM (`FileSystem.get(…).exists(…)`)."""
-OF_THE_JVM = OF_FILES | {"getConnection", "executeQuery", "getenv", "getRuntime"}
 MEMBERS = "py4j.java_gateway"
 IMPLEMENTATION, IN_MEMORY = "spark.sql.catalogImplementation", "in-memory"
 NAMED_CATALOG = re.compile(r"spark\.sql\.catalog\.\w+ -> ")
@@ -34,15 +28,14 @@ OF_DELTA = "DeltaCatalog"
 """The class of the one that keeps its tables in Spark's own."""
 CLASSIC, OF_SPARK_3 = "pyspark.sql.classic.dataframe", "pyspark.sql.dataframe"
 RDDS, RDDS_OF_SPARK_3 = "pyspark.core.rdd", "pyspark.rdd"
-CATALOG, GROUPS = "pyspark.sql.catalog", "pyspark.sql.group"
+CONTEXT, CONTEXT_OF_SPARK_3 = "pyspark.core.context", "pyspark.context"
+CATALOG, GROUPS, ESTIMATORS = "pyspark.sql.catalog", "pyspark.sql.group", "pyspark.ml.base"
 IN_THE_CODE = {"LocalRelation", "OneRowRelation", "Range", "EmptyRelation"}
 """Leaves of plans whose rows the code itself says."""
 KINDS = {"LogicalRDD": "an RDD", "ResolvedNamespace": "a list of tables", "JDBCRelation": "a database", "DataSourceV2Relation": "a table"}
 """Other leaves, as people call them."""
 OF_LISTS = {"ParallelCollectionRDD", "EmptyRDD"}
 OF_TEXT = "HadoopRDD"
-SHAPE = "schema"
-"""Answers with the columns, which Spark may have inferred of files; all others that tell of columns call it."""
 MOST_FILES = 100
 """Of more each would be read when a query starts."""
 MOST_TIMES = 1_000
@@ -52,7 +45,6 @@ HERE = ("", "file")
 INFERRED = "_tidemark_inferred"
 """Marks a frame that was noted."""
 _times: list[None] = []
-_installed: set[type] = set()
 
 
 def install() -> None:
@@ -60,69 +52,18 @@ def install() -> None:
     import pyspark
 
     _times.clear()
-    is_of_spark_3 = pyspark.__version__.startswith("3.")
-    importing.once_imported(OF_SPARK_3 if is_of_spark_3 else CLASSIC, lambda frames: listen(frames.DataFrame, note, note_inferred))
-    importing.once_imported(RDDS_OF_SPARK_3 if is_of_spark_3 else RDDS, lambda rdds: hear(rdds.RDD, OF_RDDS, note_rows))
-    importing.once_imported(CATALOG, lambda catalog: hear(catalog.Catalog, filter(OF_TABLES.fullmatch, dir(catalog.Catalog)), note_tables))
-    importing.once_imported(GROUPS, lambda groups: hear(groups.GroupedData, ("pivot",), lambda grouped: note(grouped._df)))
-    importing.once_imported(MEMBERS, listen_to_members)
-
-
-def listen(frames: type, note: Callable[[Any], None], note_inferred: Callable[[Any], None]) -> None:
-    """Has `note` told each frame of the class `frames` that the script fetches rows of, and `note_inferred` those whose columns it asks
-    for."""
-    if frames in _installed:
-        return
-    _installed.add(frames)
-    _hear(frames, ACTIONS, note)
-    told = vars(frames)[SHAPE]
-    if isinstance(told, functools.cached_property):
-        heard = functools.cached_property(_heard(told.func, note_inferred))
-        heard.__set_name__(frames, SHAPE)
-        setattr(frames, SHAPE, heard)
-    else:
-        setattr(frames, SHAPE, property(_heard(told.fget, note_inferred)))
-
-
-def hear(kind: type, methods: Iterable[str], note: Callable[[Any], None]) -> None:
-    """Has `note` told each object of the class whose `methods` the script calls."""
-    if kind not in _installed:
-        _installed.add(kind)
-        _hear(kind, methods, note)
-
-
-def _hear(kind: type, methods: Iterable[str], note: Callable[[Any], None]) -> None:
-    for name in methods:
-        if hasattr(kind, name):
-            setattr(kind, name, _heard(getattr(kind, name), note))
-
-
-def listen_to_members(gateway: Any) -> None:
-    """Has it noted what the script itself asks in the JVM by methods of these names; py4j calls each by an object of this class."""
-    kind = gateway.JavaMember
-    if kind in _installed:
-        return
-    _installed.add(kind)
-    call = kind.__call__
-
-    def called(member: Any, *args: Any) -> Any:
-        answer = call(member, *args)
-        if member.name in OF_THE_JVM and callers.through(sys._getframe(1), callers.SPARKS) is not None and not callers.is_called_back():
-            note_member(member)
-        return answer
-
-    kind.__call__ = called
-
-
-def _heard(action: Callable[..., Any], note: Callable[[Any], None]) -> Callable[..., Any]:
-    @functools.wraps(action)
-    def acted(frame: Any, *args: Any, **kwargs: Any) -> Any:
-        answer = action(frame, *args, **kwargs)
-        if callers.is_by_script() and not callers.is_called_back():
-            note(frame)
-        return answer
-
-    return acted
+    old = pyspark.__version__.startswith("3.")
+    classes: dict[str, Callable[[Any], None]] = {
+        OF_SPARK_3 if old else CLASSIC: lambda of: hearing.listen(of.DataFrame, ACTIONS, note, note_inferred),
+        RDDS_OF_SPARK_3 if old else RDDS: lambda of: hearing.hear(of.RDD, OF_RDDS, note_rows),
+        CONTEXT_OF_SPARK_3 if old else CONTEXT: lambda of: hearing.hear(of.SparkContext, ("runJob",), note_rows, "rdd"),
+        CATALOG: lambda of: hearing.hear(of.Catalog, filter(OF_TABLES.fullmatch, dir(of.Catalog)), note_tables),
+        GROUPS: lambda of: hearing.hear(of.GroupedData, ("pivot",), lambda grouped: note(grouped._df)),
+        ESTIMATORS: lambda of: hearing.hear(of.Estimator, ("fit",), note, "dataset"),
+        MEMBERS: lambda of: hearing.listen_to_members(of.JavaMember, note_member),
+    }
+    for module, listen in classes.items():
+        importing.once_imported(module, listen)
 
 
 def note(frame: Any) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from pipelines.driver import fetched, opened
+from pipelines.domain.installed import INSTALLED_FILE, Installed
+from pipelines.driver import fetched, hearing, opened
+from pipelines.storage import documents
+from tests.driver.process import Drivers
 
 
 class Frames:
@@ -37,7 +39,7 @@ def test_each_frame_is_noted_that_the_script_fetches_rows_of() -> None:
     told: list[Any] = []
     inferred: list[Any] = []
     for _ in range(2):
-        fetched.listen(Frames, told.append, inferred.append)
+        hearing.listen(Frames, ("collect", "isEmpty"), told.append, inferred.append)
     frame = Frames()
     assert frame.columns == ["v"] and (told, inferred) == ([], [frame])
     assert frame.first() == 1 and told == [frame]
@@ -60,7 +62,7 @@ def test_what_the_script_asks_files_and_services_in_the_jvm_is_noted(monkeypatch
     asked: list[str] = []
     monkeypatch.setattr(opened, "noted", lambda _, others: asked.extend(others))
     for _ in range(2):
-        fetched.listen_to_members(SimpleNamespace(JavaMember=Members))
+        hearing.listen_to_members(Members, fetched.note_member)
     assert (Members("set")(1), Members("exists")(2)) == (1, 2)
     assert asked == ["Spark's JVM (exists)"]
 
@@ -110,3 +112,29 @@ def test_rows_come_from_files_from_the_code_or_from_elsewhere(spark: Any, tmp_pa
     for _ in range(9):
         fetched.note(made)
     assert asked[3:] == ["Spark for rows again and again, more often than is followed"]
+
+
+FETCHING = """
+import sys
+from pyspark.ml.feature import StringIndexer
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+lines = lambda name: spark.sparkContext.textFile(sys.argv[1] + name)
+trained = spark.read.schema("k string").csv(sys.argv[1] + "/trained")
+print(StringIndexer(inputCol="k", outputCol="i").fit(dataset=trained).labels)
+print(spark.sparkContext.runJob(lines("/jobs"), list), lines("/taken").take(1), lines("/never").getNumPartitions())
+spark.readStream.format("rate").load().writeStream.format("noop").trigger(availableNow=True).start().awaitTermination()
+"""
+
+
+@pytest.mark.spark
+def test_a_run_notes_what_it_has_trained_on_and_what_it_gives_to_spark_as_a_job(drivers: Drivers, tmp_path: Path) -> None:
+    for name in ("trained", "jobs", "taken", "never"):
+        (tmp_path / name).write_text("a\n")
+    driver = drivers.start("run-1", FETCHING, str(tmp_path))
+    assert driver.wait() == 0, driver.log
+    assert "['a'] ['a'] 2" in driver.log
+    noted = documents.decode(Installed, (driver.folder / INSTALLED_FILE).read_bytes(), INSTALLED_FILE)
+    told = {path.removeprefix(f"{tmp_path}/") for path in noted.files if path.startswith(f"{tmp_path}/")}
+    assert told == {"trained", "jobs", "taken"}
