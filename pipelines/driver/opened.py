@@ -32,6 +32,8 @@ IN_SQL = re.compile(r"\$\{env:([^{}]+)\}")
 """A variable that Spark itself puts into a statement (VariableSubstitution)."""
 SHIPPED = "/__spark_conf__"
 """Where YARN puts the confs of a driver that it starts: a copy, in a folder that is another each time."""
+NAME, NAME_FILE = "socket.gethostname", "/etc/hostname"
+"""Python's event of who asks for the machine's name, and where that is kept."""
 SCAN, LIBRARY = "os.scandir", "ctypes.dlopen"
 LISTS = ("os.listdir", SCAN)
 MOST_PATHS = 10_000
@@ -135,6 +137,8 @@ def _hear(event: str, args: tuple[Any, ...]) -> None:
     """A hook of Python's (`sys.addaudithook`), which hears of all that is opened."""
     if event in (CONNECT, PROGRAM, SHELL, FORK) and _is_of_plans():
         _asked.add(_elsewhere(event, args))
+    if event == NAME and _is_of_plans():
+        _keep(_noted, NAME_FILE)
     if event in LISTS and isinstance(args[0] or ".", str | bytes | os.PathLike) and _is_of_plans():
         _keep(_listed, _file(os.fsdecode(args[0] or ".")))
         if event == SCAN and callers.through(sys._getframe(1), callers.SPARKS) == []:

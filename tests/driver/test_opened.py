@@ -126,12 +126,13 @@ def test_the_files_that_a_script_reads_are_noted_by_their_bytes(tmp_path: Path) 
 
 
 ASKING_FOR_PATHS = """
-import os, shutil, sys
+import os, shutil, socket, sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from os import stat
 
 os.chdir(sys.argv[1])
+socket.gethostname()
 os.path.exists("there"), Path("folder").is_dir(), os.access("accessible", os.R_OK), os.path.exists("never")
 os.path.getsize("sized"), os.path.getmtime("aged"), stat("folder of an age")
 os.path.exists("read"), open("read").close()
@@ -173,6 +174,7 @@ def test_what_a_script_asks_of_paths_is_noted_as_it_was_told(tmp_path: Path) -> 
     env = {**os.environ, "SPARK_CONF_DIR": str(tmp_path / "conf"), "PYTHONPATH": str(ROOT)}
     told = subprocess.run([sys.executable, "-c", NOTING, tmp_path], env=env, capture_output=True, text=True, check=True).stdout
     noted = {path.removeprefix(f"{tmp_path}/"): told for path, told in json.loads(told).items() if path.startswith(f"{tmp_path}/")}
+    assert ("/etc/hostname" in json.loads(told)) is os.path.isfile("/etc/hostname"), "it names the machine"
     statuses = {name: (tmp_path / name).stat() for name in ("sized", "aged", "folder of an age")}
     assert noted == {
         **dict.fromkeys(("there", "accessible", "pooled"), FILE),
