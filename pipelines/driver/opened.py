@@ -25,7 +25,8 @@ DATABASE = "sqlite3.connect"
 """Python's event of a database that C opens."""
 CHANGES = "-wal"
 """Ends the name of SQLite's file of what it has not put into the database yet."""
-CONNECT, PROGRAM, SHELL, FORK = "socket.connect", "subprocess.Popen", "os.system", "os.fork"
+CONNECT, SHELL, PROGRAMS = "socket.connect", "os.system", ("subprocess.Popen", "os.posix_spawn")
+ELSEWHERE = (CONNECT, SHELL, *PROGRAMS, "os.fork", "os.forkpty")
 CODE = (".py", ".sql")
 BYTECODE = re.compile(r"(.*)/__pycache__/([^./]+)\..*pyc")
 IN_SQL = re.compile(r"\$\{env:([^{}]+)\}")
@@ -135,7 +136,7 @@ def _in_sql(version: Path) -> Iterator[str]:
 
 def _hear(event: str, args: tuple[Any, ...]) -> None:
     """A hook of Python's (`sys.addaudithook`), which hears of all that is opened."""
-    if event in (CONNECT, PROGRAM, SHELL, FORK) and _is_of_plans():
+    if event in ELSEWHERE and _is_of_plans():
         _asked.add(_elsewhere(event, args))
     if event == NAME and _is_of_plans():
         _keep(_noted, NAME_FILE)
@@ -187,7 +188,7 @@ def _elsewhere(event: str, args: tuple[Any, ...]) -> str:
     if event == CONNECT:
         place = args[1]
         return f"the service at {place[0]}:{place[1]}" if isinstance(place, tuple) and len(place) > 1 else f"the service at {place}"
-    if event == PROGRAM:
+    if event in PROGRAMS:
         return f"the program {os.fsdecode(args[0])}"
     return "a shell" if event == SHELL else "a process of its own"
 

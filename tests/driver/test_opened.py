@@ -235,6 +235,7 @@ for thread in threads:
 if os.fork() == 0:
     os._exit(0)
 os.wait()
+os.waitpid(os.posix_spawn("/bin/false", ["false"], os.environ), 0)
 """
 ASKED_ELSEWHERE = """
 import json, runpy, socket, sys, types
@@ -266,7 +267,8 @@ def test_what_is_asked_elsewhere_is_noted_and_nothing_that_is_said_to_it(tmp_pat
     ).stdout
     unheard = ["pandas.read_hdf", "polars.scan_csv", "pyarrow.parquet.ParquetFile", "pyarrow.parquet.read_table"]
     assert json.loads(told.splitlines()[-1]) == [
-        "a process of its own", "a shell", *unheard, "the program date", "the program true", f"the service at {tmp_path}/service",
+        "a process of its own", "a shell", *unheard, *(f"the program {name}" for name in ("/bin/false", "date", "true")),
+        f"the service at {tmp_path}/service",
     ]  # fmt: skip
 
 
