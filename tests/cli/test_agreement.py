@@ -55,4 +55,6 @@ def test_what_a_server_would_do_later_is_said_where_none_runs_and_a_syntax_error
     monkeypatch.setattr(doers, "planner", lambda kind: planned.append(kind) or planner(kind))
     conf = told("resume", "a", "--conf", "spark.sql.shuffle.partitions=9", "--wait")
     assert planned == [Resume], "the plan that is carried out is the one that warns"
-    assert conf.startswith("warning: the state of counts stays in 2 partitions, whatever spark.sql.shuffle.partitions says (9)")
+    unchecked, partitions, *_ = conf.splitlines()
+    assert unchecked.startswith("warning: The code is not checked before it starts: no savepoint stands for the state")
+    assert partitions.startswith("warning: the state of counts stays in 2 partitions, whatever spark.sql.shuffle.partitions says (9)")

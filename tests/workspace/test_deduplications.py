@@ -90,8 +90,10 @@ def test_columns_that_spark_would_read_as_each_other_need_a_migration() -> None:
     part = judged(Pair("q", 0, 0, kept, keeps, before, after, is_explained=True), ())
     assert part.outcome is Outcome.CHANGED_MEANING
     assert "by their places" in part.reasons[-1] and "with --migrate columns: s is kept as it is, k is kept" in part.hint
-    renamed = judged(Pair("q", 0, 0, kept, keeps, before, replace(before, digest="another filter"), is_explained=True), ())
-    assert renamed.outcome is Outcome.CHANGED_MEANING and "--migrate columns" not in renamed.hint
+    filtered = replace(before, digest="another filter")
+    there, moved = (judged(Pair("q", 0, 0, kept, columns, before, filtered, is_explained=True), ()) for columns in (kept, keeps))
+    assert there.outcome is moved.outcome is Outcome.CHANGED_MEANING
+    assert "--migrate columns" not in there.hint and "Or fork twice" in moved.hint
 
 
 def test_what_was_planned_and_what_is_to_be_done_are_read_as_they_were_written(tmp_path: Path) -> None:

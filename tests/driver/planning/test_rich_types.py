@@ -153,15 +153,15 @@ def test_columns_of_state_have_the_codes_own_words(spark: Any, tmp_path: Path) -
             kept = contracts.read(open_storage(str(contract)), 0)[0]
             assert len(plan.operators[0].columns) <= len(value_names(kept))
             assert plan.operators[0].columns == told, value_names(kept)
-    plan, _ = planned(spark, f'{HEAD}df = events.dropDuplicates(["k"])', tmp_path / "no-aggregation")
+    plan, _ = planned(spark, f'{HEAD}df = events.dropDuplicates(["k"])', tmp_path / "no-aggregation", "Append")
     assert [operator.columns for operator in plan.operators] == [()]
 
 
-def planned(spark: Any, code: str, folder: Path) -> tuple[PlannedQuery, Path]:
+def planned(spark: Any, code: str, folder: Path, mode: str = "Complete") -> tuple[PlannedQuery, Path]:
     """What Spark plans of the code, and where its contract is."""
     scope = {"spark": spark, "__name__": "__main__"}
     exec(compile(code.replace("{input}", str(folder.parent / "input")), "script.py", "exec"), scope)
-    plan = Planner(spec(), folder, {}, False, 1_234_567_890).plan(spark, scope["df"], QUERY, "Complete")
+    plan = Planner(spec(), folder, {}, False, 1_234_567_890).plan(spark, scope["df"], QUERY, mode)
     assert plan.failure is None, plan.failure
     return plan, folder / "contract" / QUERY
 
