@@ -62,9 +62,10 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 def write(events: Path, number: int) -> None:
     events.mkdir(exist_ok=True)
-    rows = [{"key": key, "n": 10 * number + n} for n in range(3) for key in ("a b=1", "ü/2\u00a0")]
+    rows = [{"key": key, "n": 10 * number + n} for n in range(1, 4) for key in ("a b=1", "ü/2\u00a0")]
     aside = events / f".{number}"
     aside.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    os.utime(aside, (1_700_000_000 + number,) * 2)
     aside.rename(events / f"{number}.json")
 
 
