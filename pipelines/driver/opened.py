@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from multiprocessing import util
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -60,6 +61,7 @@ def note(spec: RunSpec) -> None:
     if not _apart:
         sys.addaudithook(_hear)  # it cannot be taken away again
         _listen(type(os.environ))
+        _listen_to_spawns()
         callers.follow(threading.Thread)
         statuses.install(_answered)
     own = (str(Path(spec.script).parent), spec.output, spec.checkpoints, spec.warehouse)
@@ -199,6 +201,18 @@ def _file(named: str) -> str:
     path = os.path.abspath(unquote(urlsplit(named).path) if is_address else named)
     match = BYTECODE.fullmatch(path)
     return f"{match[1]}/{match[2]}.py" if match else path
+
+
+def _listen_to_spawns() -> None:
+    """Has processes heard that `multiprocessing` starts anew, of which Python sends no event."""
+    spawn = util.spawnv_passfds
+
+    def spawned(path: Any, *args: Any) -> Any:
+        if _is_of_plans():
+            _asked.add(f"the program {os.fsdecode(path)}")
+        return spawn(path, *args)
+
+    util.spawnv_passfds = spawned
 
 
 def _listen(environ: Any) -> None:

@@ -211,7 +211,7 @@ def test_a_script_that_opens_other_files_all_the_time_is_heard_no_longer_and_tha
 
 
 ELSEWHERE = """
-import os, socket, sqlite3, subprocess, sys, threading
+import multiprocessing, os, socket, sqlite3, subprocess, sys, threading
 from concurrent.futures import ThreadPoolExecutor
 import pyarrow as pa, pyarrow.parquet
 from pyarrow.parquet import read_table as table
@@ -236,6 +236,9 @@ if os.fork() == 0:
     os._exit(0)
 os.wait()
 os.waitpid(os.posix_spawn("/bin/false", ["false"], os.environ), 0)
+spawned = multiprocessing.get_context("spawn").Process(target=os.getpid)
+spawned.start()
+spawned.join()
 """
 ASKED_ELSEWHERE = """
 import json, runpy, socket, sys, types
@@ -267,7 +270,7 @@ def test_what_is_asked_elsewhere_is_noted_and_nothing_that_is_said_to_it(tmp_pat
     ).stdout
     unheard = ["pandas.read_hdf", "polars.scan_csv", "pyarrow.parquet.ParquetFile", "pyarrow.parquet.read_table"]
     assert json.loads(told.splitlines()[-1]) == [
-        "a process of its own", "a shell", *unheard, *(f"the program {name}" for name in ("/bin/false", "date", "true")),
+        "a process of its own", "a shell", *unheard, *(f"the program {name}" for name in ("/bin/false", sys.executable, "date", "true")),
         f"the service at {tmp_path}/service",
     ]  # fmt: skip
 

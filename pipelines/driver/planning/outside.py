@@ -12,8 +12,8 @@ NAMES = {"eval", "exec", "open", "__import__", "environ", "getenv", "urlopen", "
 NAMES |= {"__orig_bases__", "__parameters__", "__abstractmethods__", "__dataclass_params__", "__static_attributes__", "__module__"}
 NAMES |= {"globals", "vars", "__dict__", "__globals__", "__code__", "__doc__", "__annotations__", "__dataclass_fields__", "__subclasses__"}
 """Those after `read_bytes` show of code what is no part of its form, or show it in an order that is none."""
-SHOWN = re.compile("|".join(sorted(name for name in NAMES if name.startswith("__"))) + r"|\b(co_\w+|[ft]b?_lineno)\b")
-"""In a text by which code may ask for one of them (`getattr`)."""
+SHOWN = re.compile("|".join(sorted(name for name in NAMES if name.startswith("__"))) + r"|\b(co_\w+|[ft]b?_lineno)\b|(?<!\w)__(?!\w)")
+"""In a text by which code may ask for one of them (`getattr`), or put its name together (`f"__{name}__"`)."""
 LINES = {"lineno", "tb_lineno", "f_lineno", "format_exc", "format_exception", "format_tb", "format_stack", "print_exc", "print_exception"}
 LINES |= {"extract_tb", "extract_stack", "walk_tb", "walk_stack", "TracebackException", "StackSummary"}
 """Those that tell in which lines of its file code stands."""

@@ -372,6 +372,8 @@ def test_what_the_modules_of_a_function_do_as_they_are_imported_counts(
         ("helper.__annotations__", "__annotations__"),
         ("Price.__doc__", "__doc__"),
         ("getattr(Price, '__doc__')", "names __doc__"),
+        ("getattr(Price, '__' + x + '__')", "names __,"),
+        ("getattr(Price, f'__{x}__')", "names __,"),
         ("getattr(sys, 'f_lineno', 'my f_linenos')", "names f_lineno"),
         ("list(vars(BASE).values())[0]", "uses vars"),
         ("[kind.RATE for kind in Price.__subclasses__()]", "__subclasses__"),
