@@ -212,7 +212,7 @@ def _listen_to_spawns() -> None:
             _asked.add(f"the program {os.fsdecode(path)}")
         return spawn(path, *args)
 
-    util.spawnv_passfds = spawned
+    util.spawnv_passfds = spawned  # type: ignore[assignment]
 
 
 def _listen(environ: Any) -> None:
