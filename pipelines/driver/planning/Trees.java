@@ -26,6 +26,7 @@ import org.apache.spark.sql.catalyst.plans.QueryPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Metadata;
@@ -140,6 +141,11 @@ public final class Trees {
   private void writeNode(TreeNode node) {
     String name = node.getClass().getName();
     String shortName = name.substring(name.lastIndexOf('.') + 1);
+    if (node instanceof InMemoryRelation) {
+      InMemoryRelation cached = (InMemoryRelation) node;
+      writeValues(name, new Object[] {cached.output(), cached.cacheBuilder().logicalPlan()});
+      return;
+    }
     if (LOGICAL.contains(shortName)) {
       tellOpen("leaf", name);
       writeColumns((QueryPlan) node);

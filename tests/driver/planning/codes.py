@@ -204,6 +204,17 @@ df = events.join(rates, "k").groupBy("k").agg(F.sum(F.expr("v * rate")).alias("s
         variant("a file changed", TELL, "#changed", '(dims / "2.csv").write_text("z,1")', says="files at file:"),
     ),
 )
+CACHED = Case(
+    "joined to a cached frame",
+    FILES.code.replace("csv(str(dims))", "csv(str(dims)).where('rate > 0').cache()").replace("df =", "rates.count()\ndf ="),
+    "Update",
+    (
+        variant("nothing", SAME),
+        variant("other rows", CHANGED, "rate > 0", "rate > 2"),
+        variant("how they are read", CHANGED, ".csv(", '.option("header", True).csv('),
+    ),
+    rocksdb_only=True,
+)
 JOIN = Case(
     "join",
     HEAD
@@ -327,4 +338,4 @@ df = events.groupBy("k").transformWithState(Counter(), "k string, n long", "upda
     ),
     rocksdb_only=True,
 )
-CASES = (AGGREGATION, PACKAGE, READER, BESIDE, FILES, JOIN, DEDUPLICATION, WITHIN, LIMIT, SESSION, PANDAS, TRANSFORM)
+CASES = (AGGREGATION, PACKAGE, READER, BESIDE, FILES, CACHED, JOIN, DEDUPLICATION, WITHIN, LIMIT, SESSION, PANDAS, TRANSFORM)
