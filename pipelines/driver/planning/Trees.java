@@ -11,14 +11,22 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.Dependency;
 import org.apache.spark.SparkContext;
+import org.apache.spark.api.python.PythonBroadcast;
 import org.apache.spark.api.python.PythonFunction;
 import org.apache.spark.api.python.PythonRDD;
+import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.rdd.MapPartitionsRDD;
 import org.apache.spark.rdd.ParallelCollectionRDD;
 import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.CurrentBatchTimestamp;
+import org.apache.spark.sql.catalyst.expressions.CurrentDate;
+import org.apache.spark.sql.catalyst.expressions.CurrentTimestampLike;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.LocalTimestamp;
 import org.apache.spark.sql.catalyst.expressions.Rand;
 import org.apache.spark.sql.catalyst.expressions.Randn;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -27,13 +35,17 @@ import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.catalyst.util.ArrayBasedMapData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
+import org.apache.spark.sql.execution.datasources.FileFormat;
 import org.apache.spark.sql.execution.datasources.InMemoryFileIndex;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Metadata;
+import scala.Function1;
+import scala.Option;
 import scala.Product;
 import scala.Tuple2;
 import scala.collection.IterableOnce;
 import scala.collection.Iterator;
+import scala.runtime.AbstractPartialFunction;
 
 /**
  * Writes a whole tree of Spark as JSON, so that Python (`forms.py`) reads it in one call: read argument by argument it is thousands.
@@ -63,6 +75,34 @@ public final class Trees {
     out = new StringBuilder();
     write(value);
     return out.toString();
+  }
+
+  /** `plan` where the present time is that of a batch at `ms`, which the optimizer does not fold, as a stream has it (MicroBatchExecution). */
+  public QueryPlan timed(QueryPlan plan, long ms) {
+    return plan.transformAllExpressions(new Timed(ms));
+  }
+
+  private static final class Timed extends AbstractPartialFunction {
+    private final long ms;
+
+    Timed(long ms) {
+      this.ms = ms;
+    }
+
+    public boolean isDefinedAt(Object value) {
+      return value instanceof CurrentTimestampLike || value instanceof CurrentDate || value instanceof LocalTimestamp;
+    }
+
+    public Object applyOrElse(Object value, Function1 other) {
+      if (value instanceof CurrentTimestampLike) {
+        return new CurrentBatchTimestamp(ms, ((Expression) value).dataType(), Option.apply("UTC"));
+      } else if (value instanceof CurrentDate) {
+        return new CurrentBatchTimestamp(ms, ((Expression) value).dataType(), ((CurrentDate) value).timeZoneId());
+      } else if (value instanceof LocalTimestamp) {
+        return new CurrentBatchTimestamp(ms, ((Expression) value).dataType(), ((LocalTimestamp) value).timeZoneId());
+      }
+      return other.apply(value);
+    }
   }
 
   private static Set words(String text) {
@@ -131,6 +171,8 @@ public final class Trees {
       open("many").append(',');
       writeMany((IterableOnce) value);
       out.append(']');
+    } else if (value instanceof SparkSession || (value instanceof FileFormat && name.startsWith(SPARK) && !(value instanceof Product))) {
+      tell("module", name);
     } else if (value instanceof Product && (name.startsWith(SPARK) || name.startsWith("scala."))) {
       writeProduct((Product) value, name);
     } else {
@@ -184,8 +226,8 @@ public final class Trees {
   }
 
   /**
-   * Beside places and numbers: what `writeColumns` says of a leaf, a variable's value of the moment, the name of a subquery, which is its
-   * number, and seeds, as Spark draws another for each batch (IncrementalExecution.optimizedPlan).
+   * Beside places and numbers: what `writeColumns` says of a leaf, a variable's value of the moment and its name, which PySpark numbers, the
+   * name of a subquery, which is its number, and seeds, as Spark draws another for each batch (IncrementalExecution.optimizedPlan).
    */
   private static boolean isLeftOut(TreeNode node, String shortName, String label) {
     if (PLACES.contains(label) || NUMBERS.contains(label)) {
@@ -194,7 +236,7 @@ public final class Trees {
     if (shortName.equals(RELATION)) {
       return label.equals("sourceName") || label.equals("output");
     }
-    if (label.equals("value") && shortName.equals("NamedLambdaVariable")) {
+    if (shortName.equals("NamedLambdaVariable") && (label.equals("value") || label.equals("name"))) {
       return true;
     }
     if (label.equals("name") && shortName.startsWith("Subquery")) {
@@ -248,9 +290,18 @@ public final class Trees {
     out.append(']');
   }
 
+  /** Of each broadcast variable its number, and the file with its value; no file of one that is encrypted, or was destroyed. */
   private void writeFunction(PythonFunction function) {
     byte[] pickled = (byte[]) function.command().toArray(scala.reflect.ClassTag$.MODULE$.Byte());
-    open("python").append(',').append(function.broadcastVars().size()).append(',').append(function.pythonIncludes().size()).append(',');
+    open("python").append(",[");
+    for (java.util.Iterator each = function.broadcastVars().iterator(); each.hasNext(); ) {
+      Broadcast variable = (Broadcast) each.next();
+      Object value = variable.isValid() ? variable.value() : null;
+      out.append('[').append(variable.id()).append(',');
+      quote(value != null && value.getClass() == PythonBroadcast.class ? ((PythonBroadcast) value).path() : "");
+      out.append(each.hasNext() ? "]," : "]");
+    }
+    out.append("],").append(function.pythonIncludes().size()).append(',');
     quote(Base64.getEncoder().encodeToString(pickled));
     out.append(']');
   }

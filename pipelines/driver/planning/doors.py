@@ -42,7 +42,7 @@ class Doors:
         self._streaming = self.jvm.org.apache.spark.sql.execution.streaming
         self._writer = self.of(f"{STREAMING}.operators.stateful.StateStoreWriter")
 
-    def beginning(self, frame: Any, mode: str, folder: Path, pinned: Path | None, batch: int, now_ms: int) -> Any:
+    def beginning(self, analyzed: Any, mode: str, folder: Path, pinned: Path | None, batch: int, now_ms: int) -> Any:
         """The plan of batch 0 in the empty `folder`, where Spark writes what the operators would keep.
 
         `pinned` is a checkpoint whose confs hold for it (those of its entry `batch`), as they will for the query.
@@ -53,14 +53,14 @@ class Doors:
         if pinned is not None:
             self._pin(session, pinned, batch)
         self._divide(session)
-        self._check(session, frame, mode)
+        self._check(session, analyzed, mode)
         metadata = self._metadata().apply(0, now_ms, session.conf())
-        execution = self._execution(session, frame, mode, folder, 0, self.jvm.scala.Option.empty(), metadata)
+        execution = self._execution(session, analyzed, mode, folder, 0, self.jvm.scala.Option.empty(), metadata)
         plan = execution.executedPlan()
         execution.writeRecordedStateMetadata()
         return plan
 
-    def next(self, frame: Any, mode: str, checkpoint: Path, batch: int, now_ms: int) -> None:
+    def next(self, analyzed: Any, mode: str, checkpoint: Path, batch: int, now_ms: int) -> None:
         """Plans the batch after `batch` on a copy of a checkpoint; raises what Spark raises where its state does not fit."""
         session = self._session()
         before = self._pin(session, checkpoint, batch)
@@ -68,7 +68,7 @@ class Doors:
         watermark = _watermark(checkpoint / "commits" / str(batch))
         metadata = self._metadata().apply(watermark, now_ms, before.get().conf())
         with _planned(checkpoint / "offsets", batch + 1):
-            self._execution(session, frame, mode, checkpoint, batch + 1, before, metadata).executedPlan()
+            self._execution(session, analyzed, mode, checkpoint, batch + 1, before, metadata).executedPlan()
 
     def stateful(self, plan: Any) -> list[Any]:
         """The stateful operators of a plan, by their ids."""
@@ -101,17 +101,17 @@ class Doors:
         key = self.jvm.org.apache.spark.sql.internal.SQLConf.STATEFUL_SHUFFLE_PARTITIONS_INTERNAL().key()
         session.conf().set(key, session.conf().get(PARTITIONS_CONF))
 
-    def _check(self, session: Any, frame: Any, mode: str) -> None:
+    def _check(self, session: Any, analyzed: Any, mode: str) -> None:
         """Raises what Spark raises of a query that it does not stream, as it starts it (ResolveWriteToStream)."""
         if session.conf().get(CHECKED) == "true":
             output_mode = getattr(self.jvm.org.apache.spark.sql.streaming.OutputMode, mode)()
-            self.object(CHECKER).checkForStreaming(frame._jdf.queryExecution().analyzed(), output_mode)
+            self.object(CHECKER).checkForStreaming(analyzed, output_mode)
 
-    def _execution(self, session: Any, frame: Any, mode: str, checkpoint: Path, batch: int, before: Any, metadata: Any) -> Any:
+    def _execution(self, session: Any, analyzed: Any, mode: str, checkpoint: Path, batch: int, before: Any, metadata: Any) -> Any:
         random, buffer = self.jvm.java.util.UUID.randomUUID, self.jvm.scala.collection.mutable.HashMap
         return self._streaming.runtime.IncrementalExecution(
             session,
-            frame._jdf.queryExecution().analyzed(),
+            analyzed,
             getattr(self.jvm.org.apache.spark.sql.streaming.OutputMode, mode)(),
             f"file:{checkpoint / 'state'}",
             random(),

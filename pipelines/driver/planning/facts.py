@@ -23,6 +23,8 @@ STATEFUL = {
 WATERMARK = "EventTimeWatermark"
 OF_SPARK = "__"
 """So begin the names that Spark gives to subqueries without one."""
+SEED = re.compile(r"\b(rand|randn|shuffle|uuid)\(-?\d+L?\)")
+"""What Spark draws anew for each batch, with the number that it began with."""
 MOST_CHARS = 300
 
 
@@ -134,7 +136,7 @@ def _facts(node: Any) -> Iterator[tuple[str, str]]:
 
 
 def sql(expression: Any) -> str:
-    return _cut(secret_values.shown(str(expression.sql()).replace("`", "")))
+    return _cut(secret_values.shown(SEED.sub(r"\1()", str(expression.sql()).replace("`", ""))))
 
 
 def _cut(text: str) -> str:

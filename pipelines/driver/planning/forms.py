@@ -121,16 +121,14 @@ class Form:
         named = [[name, self._form(identity), kind] for _, name, identity, kind in columns]
         return [known if known is not None else self._gap("a source could not be found in the plan"), named]
 
-    def _function(self, broadcasts: int, includes: int, pickled: bytes) -> Any:
+    def _function(self, broadcasts: Sequence[tuple[int, str]], includes: int, pickled: bytes) -> Any:
         """A Python function, with what was sent along with it."""
-        from pyspark.serializers import CloudPickleSerializer
-
         self.has_functions = True
-        if broadcasts:
-            self._gap("a Python function uses a broadcast variable")
         if includes:
             self._gap("files are sent along with a Python function")
-        match CloudPickleSerializer().loads(pickled):
+        if not all(path for _, path in broadcasts):
+            return self._gap("a Python function uses a broadcast variable that is encrypted, or was destroyed")
+        match _sent(broadcasts, pickled):
             case (function, kind) if not self._with_names:
                 return ["python", self.reading.called(function, ""), self.reading.form(kind, "")]
             case sent:
@@ -139,6 +137,21 @@ class Form:
     def _gap(self, why: str) -> Any:
         self.reading.gaps[why] = None
         return ["gap"]
+
+
+def _sent(broadcasts: Sequence[tuple[int, str]], pickled: bytes) -> Any:
+    """What a worker gets, with the broadcast variables as it has them. One that is larger than a megabyte is broadcast itself
+    (`_prepare_for_python_RDD`)."""
+    from pyspark.core import broadcast
+    from pyspark.serializers import CloudPickleSerializer
+
+    broadcast._broadcastRegistry.update({number: broadcast.Broadcast(path=path) for number, path in broadcasts})
+    try:
+        sent = CloudPickleSerializer().loads(pickled)
+        return CloudPickleSerializer().loads(sent.value) if isinstance(sent, broadcast.Broadcast) else sent
+    finally:
+        for number, _ in broadcasts:
+            broadcast._broadcastRegistry.pop(number)
 
 
 def items(sequence: Any) -> Iterator[Any]:

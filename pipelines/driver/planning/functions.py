@@ -95,8 +95,12 @@ class Reading(Objects):
         return self._value(thing, path)
 
     def _function(self, function: types.FunctionType, path: str) -> Any:
-        if origins.of_module(function.__module__ or "") is not Origin.OWN and origins.is_importable(function):
+        origin = origins.of_module(function.__module__ or "")
+        if origin is not Origin.OWN and origins.is_importable(function):
             return self._by_name(function, path)
+        if origin is Origin.SPARK:
+            named = [function.__module__, function.__qualname__]
+            return ["within Spark", named, [self._cell(cell, path) for cell in function.__closure__ or ()], self._defaults(function, path)]
         entered = self._entered(function.__module__ or "")
         path = path or function.__name__
         names, scope = set(codes.names(function.__code__)), fresh.scope(function.__globals__)
@@ -104,7 +108,7 @@ class Reading(Objects):
         cells = [
             self._cell(cell, at(path, name)) for cell, name in zip(function.__closure__ or (), function.__code__.co_freevars, strict=True)
         ]
-        defaults = [self.form(function.__defaults__, path), self.form(function.__kwdefaults__, path)]
+        defaults = self._defaults(function, path)
         code = self._code(function.__code__, path, function.__globals__)
         self.arguments.note(function, code[NAMES][ARGUMENTS])
         self.parts.setdefault(path, digest([code, defaults]))
@@ -114,6 +118,9 @@ class Reading(Objects):
         called = [self._called(function.__qualname__), *self._asks_names(asks, function.__name__)]
         told = self._told.of_function(function, path)
         return ["function", called, code, defaults, cells, used, self._forms(vars(function), path), entered, told]
+
+    def _defaults(self, function: types.FunctionType, path: str) -> list[Any]:
+        return [self.form(function.__defaults__, path), self.form(function.__kwdefaults__, path)]
 
     def _global(self, function: types.FunctionType, thing: Any, name: str, path: str) -> Any:
         formed = self.called if is_only_called(name, function.__code__) else self.form

@@ -17,6 +17,7 @@ from pipelines.driver.planning.origins import Origin
 from pipelines.driver.planning.values import CONTENTS, MOMENTS, NUMBERS, generic, is_open, is_path, recreated, whole
 
 WITHIN = " → "
+BROADCAST, ACCUMULATOR = "pyspark.core.broadcast.Broadcast", "pyspark.accumulators.Accumulator"
 
 
 class Objects(Notes):
@@ -56,6 +57,11 @@ class Objects(Notes):
         name = f"{kind.__module__}.{kind.__qualname__}"
         if kind.__module__.startswith("pyspark.sql.types") and hasattr(thing, "json"):
             return ["type", thing.json()]
+        if name == BROADCAST:
+            return self._broadcast(thing, path)
+        if name == ACCUMULATOR:
+            _, (_, zero, kind) = thing.__reduce__()
+            return ["accumulator", self.form(zero, path), self.form(kind, path)]
         if getattr(thing, "__qualname__", None) and origins.is_importable(thing):
             return self._by_name(thing, path)
         if isinstance(thing, types.MethodDescriptorType | types.WrapperDescriptorType):
@@ -63,6 +69,14 @@ class Objects(Notes):
         if origins.of_module(kind.__module__) in (Origin.OWN, Origin.SPARK):
             return self._fields(thing, path)
         return self._gap(path, f"it is an object of {name}")
+
+    def _broadcast(self, variable: Any, path: str) -> Any:
+        """What a worker reads of a broadcast variable, which may be an object of a class that cannot be read here."""
+        try:
+            value = variable.value
+        except Exception as error:  # noqa: BLE001  reading it may run code of its classes
+            return self._gap(path, f"it is a broadcast variable that cannot be read here ({type(error).__name__})")
+        return ["broadcast", self.form(value, at(path, "value"))]
 
     def _fields(self, thing: Any, path: str) -> Any:
         """The class, what it holds as a list, a dict or a text, and its fields. A base that is not Python of the user's may hide more."""

@@ -100,6 +100,7 @@ class Planner:
         pinned = Path(point.checkpoint) if point else None
         folder = self._folder / CONTRACT / folder_of(name)
         analyzed = frame._jdf.queryExecution().analyzed()
+        timed = trees.of(spark._jvm).timed(analyzed, self._now_ms)
         _, confs = trees.of(spark._jvm).read(spark._jsparkSession.conf().getAll())
         set_here = {key: value for key, value in confs if key.startswith(SQL) or (doubts.is_read(key) and key not in self._spec.conf)}
         set_here |= {f"{HADOOPS}{key}": value for key, value in hadoop_conf.changed().items()}
@@ -108,7 +109,7 @@ class Planner:
         query = PlannedQuery(
             name, (), tuple(source.planned for source in read), frame.schema.simpleString(), varying.of_plan(analyzed), conf
         )
-        plan, failure = _asked(lambda: opened.beginning(frame, mode, folder, pinned, point.batch if point else 0, self._now_ms))  # 1
+        plan, failure = _asked(lambda: opened.beginning(timed, mode, folder, pinned, point.batch if point else 0, self._now_ms))  # 1
         if failure is not None:
             return _with(query, failure=failure)
         operators, varies = _operators(opened, plan, analyzed, read, self._own)
@@ -118,11 +119,11 @@ class Planner:
             varies = (*varies, *whole.reading.varies)
         query = _with(query, operators=operators, varies=tuple(dict.fromkeys((*query.varies, *varies))))
         if point is None or not self._checks:
-            return self._taken_apart(query, spark, opened, plan, analyzed, read)
+            return self._taken_apart(query, spark, opened, plan, timed, read)
         copy = Path(point.checkpoint)
-        _, refusal = _asked(lambda: opened.next(frame, mode, copy, point.batch, self._now_ms))  # 2
+        _, refusal = _asked(lambda: opened.next(timed, mode, copy, point.batch, self._now_ms))  # 2
         self.takes_apart |= refusal is not None
-        return self._taken_apart(_with(query, refusal=refusal), spark, opened, plan, analyzed, read)
+        return self._taken_apart(_with(query, refusal=refusal), spark, opened, plan, timed, read)
 
     def _taken_apart(
         self, query: PlannedQuery, spark: Any, opened: Doors, plan: Any, analyzed: Any, read: tuple[Source, ...]

@@ -33,3 +33,7 @@ class Trees:
     def read(self, value: Any) -> Any:
         """`value` of the JVM with all that is below it, as `Trees.java` writes it."""
         return json.loads(self._trees.written(value))
+
+    def timed(self, plan: Any, now_ms: int) -> Any:
+        """A logical plan of a stream at the time of a batch."""
+        return self._trees.timed(plan, now_ms)

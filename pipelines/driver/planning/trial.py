@@ -53,5 +53,5 @@ def _digest(spark: Any, folder: Path, aggregate: str, fingerprint: Callable[[Any
     rate = reader.load().withWatermark("timestamp", "1 minute").where("value > 1")
     frame = rate.groupBy((F.col("value") % 2).alias("half")).agg(F.expr(aggregate))
     opened = Doors(spark)
-    plan = opened.beginning(frame, "Update", folder, None, 0, 0)
+    plan = opened.beginning(frame._jdf.queryExecution().analyzed(), "Update", folder, None, 0, 0)
     return fingerprint(frame, opened.stateful(plan)[0])

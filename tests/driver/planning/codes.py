@@ -154,6 +154,28 @@ df = events.groupBy("k").agg(F.sum(price("v")).alias("s"))
         variant("a literal", CHANGED, "model.predict(x)", "model.predict(x + 1)"),
     ),
 )
+BROADCAST = Case(
+    "a broadcast variable and an accumulator",
+    HEAD
+    + """
+RATES = {"a": 2, "b": 3}
+TABLE = ""
+rates, seen = spark.sparkContext.broadcast(RATES), spark.sparkContext.accumulator(0)
+@F.udf("int")
+def price(k, v):
+    seen.add(1)
+    return v * rates.value.get(k, 1) + len(TABLE)
+df = events.groupBy("k").agg(F.sum(price("k", "v")).alias("s"))
+#end""",
+    "Update",
+    (
+        variant("nothing", SAME),
+        variant("its value", CHANGED, '"a": 2', '"a": 4', says="rates"),
+        variant("body", CHANGED, "return v", "return 2 * v", says="price"),
+        variant("a function so large that Spark broadcasts it", CHANGED, 'TABLE = ""', 'TABLE = "x" * 2_000_000', says="TABLE"),
+    ),
+    rocksdb_only=True,
+)
 READER = Case(
     "a function that may read a file through a package",
     HEAD
@@ -204,14 +226,28 @@ df = events.join(rates, "k").groupBy("k").agg(F.sum(F.expr("v * rate")).alias("s
         variant("a file changed", TELL, "#changed", '(dims / "2.csv").write_text("z,1")', says="files at file:"),
     ),
 )
-CACHED = Case(
-    "joined to a cached frame",
-    FILES.code.replace("csv(str(dims))", "csv(str(dims)).where('rate > 0').cache()").replace("df =", "rates.count()\ndf ="),
+COMMON = Case(
+    "a cached frame, lambdas, the clock and chance",
+    HEAD
+    + """
+from pathlib import Path
+dims = Path("{input}-dims")
+if not dims.exists():
+    spark.createDataFrame([("a", 2), ("b", 3), ("c", 4)], "k string, rate int").write.parquet(str(dims))
+rates = spark.read.parquet(str(dims)).where("rate > 0").cache()
+rates.count()
+dated = events.where("current_date() > '2020-01-01'").withColumn("seen", F.current_timestamp()).withColumn("chance", F.rand())
+both = F.aggregate(F.transform(F.array("v", "w"), lambda x: x + 1), F.lit(0), lambda a, b: a + b)
+kept = dated.join(rates, "k").groupBy("k")
+counts = kept.agg(F.sum(both * F.col("rate")).alias("s"), F.count("chance").alias("n"), F.max("seen").alias("last"))
+df = counts.selectExpr("k", "s", "n", "last > '2020-01-01' AS late")
+#end""",
     "Update",
     (
         variant("nothing", SAME),
-        variant("other rows", CHANGED, "rate > 0", "rate > 2"),
-        variant("how they are read", CHANGED, ".csv(", '.option("header", True).csv('),
+        variant("cached rows", CHANGED, "rate > 0", "rate > 2"),
+        variant("a lambda", CHANGED, "x + 1", "x + 2"),
+        variant("a date", CHANGED, "> '2020-01-01'\")", "> '2021-01-01'\")", says="2021-01-01", shows=False),
     ),
     rocksdb_only=True,
 )
@@ -338,4 +374,4 @@ df = events.groupBy("k").transformWithState(Counter(), "k string, n long", "upda
     ),
     rocksdb_only=True,
 )
-CASES = (AGGREGATION, PACKAGE, READER, BESIDE, FILES, CACHED, JOIN, DEDUPLICATION, WITHIN, LIMIT, SESSION, PANDAS, TRANSFORM)
+CASES = (AGGREGATION, PACKAGE, BROADCAST, READER, BESIDE, FILES, COMMON, JOIN, DEDUPLICATION, WITHIN, LIMIT, SESSION, PANDAS, TRANSFORM)
