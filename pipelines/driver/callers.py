@@ -15,7 +15,8 @@ IMPORTS, IMPORT = "<frozen importlib", "_find_and_load"
 """Python's own code that reads modules, and the function of it that an `import` calls: what else it reads, somebody asks a loader for
 (`pkgutil.get_data`, `spec.loader.exec_module`)."""
 SPARKS: list[str] = []
-"""Folders of what starts Spark for a script, and asks for it whatever it needs."""
+"""Folders of what starts Spark for a script, or writes its log, and asks for it whatever that needs."""
+LOGS = "logging"
 _callers: list[str] = []
 _threads: dict[threading.Thread, bool] = {}
 """Those that the script has begun, as a pool's, in which a library may have the last word; and whether what one asks elsewhere is in no
@@ -29,7 +30,7 @@ def forget() -> None:
 
 def follow(threads: type[threading.Thread]) -> None:
     """Has each thread that the script begins known, from now on."""
-    SPARKS.extend(place + os.sep for name in installed.SPARK for place in _places(name))
+    SPARKS.extend(place + os.sep for name in (*installed.SPARK, LOGS) for place in _places(name))
     _callers[:] = [place + os.sep for place in _places(installed.CALLER)]
     start = threads.start
 

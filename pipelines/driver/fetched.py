@@ -120,8 +120,7 @@ def note_inferred(frame: Any) -> None:
 
 def _elsewhere(frame: Any) -> Iterator[str]:
     """Notes files of this machine, and names all else."""
-    leaves = frame._jdf.queryExecution().analyzed().collectLeaves().toSeq()
-    names = dict.fromkeys(_named(leaves.apply(at)) for at in range(leaves.length()))
+    names = dict.fromkeys(map(_named, _leaves_of(frame)))
     yield from (f"Spark for rows of {KINDS.get(name, f'a {name}')}" for name in names if name and name not in IN_THE_CODE)
     if "" not in names:
         return
@@ -136,8 +135,14 @@ def _elsewhere(frame: Any) -> Iterator[str]:
 
 def _files(frame: Any) -> list[SplitResult]:
     """Where they are; none where they are too many, each of which it would take a call to ask for."""
-    files = frame._jdf.inputFiles()
-    return [urlsplit(file) for file in files] if len(files) <= MOST_FILES else []
+    indexes = [leaf.relation().inputFiles() for leaf in _leaves_of(frame) if _named(leaf) == ""]
+    return [urlsplit(file) for files in indexes for file in files] if sum(map(len, indexes)) <= MOST_FILES else []
+
+
+def _leaves_of(frame: Any) -> list[Any]:
+    """Of its plan before Spark puts what is cached in their place."""
+    leaves = frame._jdf.queryExecution().analyzed().collectLeaves().toSeq()
+    return [leaves.apply(at) for at in range(leaves.length())]
 
 
 def _of_this_machine(places: Iterable[SplitResult]) -> list[str]:

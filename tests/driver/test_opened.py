@@ -126,13 +126,14 @@ def test_the_files_that_a_script_reads_are_noted_by_their_bytes(tmp_path: Path) 
 
 
 ASKING_FOR_PATHS = """
-import os, shutil, socket, sys
+import logging.handlers, os, shutil, socket, sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from os import stat
 
 os.chdir(sys.argv[1])
 socket.gethostname()
+logging.handlers.TimedRotatingFileHandler("logged"), logging.handlers.WatchedFileHandler("logged")
 os.path.exists("there"), Path("folder").is_dir(), os.access("accessible", os.R_OK), os.path.exists("never")
 os.path.getsize("sized"), os.path.getmtime("aged"), stat("folder of an age")
 os.path.exists("read"), open("read").close()
@@ -160,6 +161,7 @@ def test_what_a_script_asks_of_paths_is_noted_as_it_was_told(tmp_path: Path) -> 
         "read",
         "pooled",
         "ours",
+        "logged",
         "conf/spark-defaults.conf",
         "code/job.py",
         "output/own",
