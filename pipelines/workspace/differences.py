@@ -14,6 +14,6 @@ from pipelines.workspace.doers import answers
 
 @answers(Diff)
 def differences(context: Context, question: Diff) -> Differences:
-    """Raises what finding a point does."""
-    a, b = points.point(context, question.a), points.point(context, question.b)
+    """Two jobs whose batches read the same are taken as of one batch. Raises what finding a point does."""
+    a, b = points.in_step(context, points.point(context, question.a), points.point(context, question.b))
     return replace(decided(a, b), plans=plan_differences.known(context, a, b))

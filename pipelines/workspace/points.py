@@ -18,6 +18,7 @@ from pipelines.storage import paths
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
 from pipelines.workspace import progress, runs, savepoints, sources, versions
+from pipelines.workspace.compare import batches as compare_batches
 from pipelines.workspace.context import Context
 
 RUN, VERSION = "r-", "v-"
@@ -25,6 +26,7 @@ RUN, VERSION = "r-", "v-"
 NO_CHECKPOINT = "A version alone has no checkpoint: name a savepoint or a job."
 WENT_ON = "The checkpoint of this run has gone on with a later one: name a savepoint of it."
 NEVER_RAN = "It has never run: it has no checkpoint."
+IN_STEP = "As of the newest batch that both have"
 
 
 def point(context: Context, name: str) -> Point:
@@ -48,6 +50,26 @@ def _is_job(context: Context, name: str) -> bool:
         return bool(runs.known(context, name))
     except NotFound:
         return False
+
+
+def in_step(context: Context, a: Point, b: Point) -> tuple[Point, Point]:
+    """Two jobs as of the newest batch of each query that both have, where their batches read the same: one that lags has other state by
+    that alone. As they are where Spark keeps that batch of one of them no more."""
+    if not (a.kind is b.kind is PointKind.JOB and a.queries and b.queries and compare_batches.together(context, a.job, b.job)):
+        return a, b
+    sides = [{query.image.query: query.image.batch for query in point.queries or () if query.image.begun} for point in (a, b)]
+    common = {query: min(side[query] for side in sides) for query in sides[0] if query in sides[1]}
+    try:
+        return _as_of(context, a, common), _as_of(context, b, common)
+    except (Conflict, NotFound, Corrupt, Unsupported):
+        return a, b
+
+
+def _as_of(context: Context, point: Point, batches: Mapping[str, int]) -> Point:
+    """The job's present checkpoint as of these batches."""
+    source = sources.of_job(context, point.job)
+    gathered = contents.gather(source, batch_choice.OfBatches(batches))
+    return replace(point, queries=_present(context, source, gathered, point.version.conf), note=IN_STEP)
 
 
 def _job(context: Context, job: JobName) -> Point:

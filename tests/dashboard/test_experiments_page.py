@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from dashboard import session
+from dashboard.views import experiments
 from dashboard.views.experiments.intervals import intervals_table
 from dashboard.views.experiments.shares import Pair, bar, examples_frame, pair, parting_table, share, whole
 from pipelines.domain import verdicts
@@ -16,6 +17,7 @@ from pipelines.domain.bisections import Over
 from pipelines.domain.decisions import StateFrom
 from pipelines.domain.errors import Conflict, Unsupported, refusal
 from pipelines.domain.experiments import Comparison, LockStepped
+from pipelines.domain.findings import Problem
 from pipelines.domain.ids import ExperimentId, JobName, SavepointId
 from pipelines.domain.intervals import Interval, Measure
 from pipelines.domain.runs import RunState
@@ -229,6 +231,35 @@ def test_a_variant_that_has_not_begun_is_waited_for(opened: Opener) -> None:
     words = texts(opened(face, "experiments", experiment="ex-1"))
     assert "B: waiting for its first batch" in words
     assert "Waiting for the first batch" in words and "compare.not_started" not in words
+
+
+def test_before_the_first_comparison_is_there_the_page_says_so_and_shows_what_is_known(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is asked while the comparison is made is drawn by then: the cards, the code, the metrics."""
+    face = FakeFace.sample()
+    jobs = tuple(map(JobName, ("post_engagement", "post_engagement_split", "post_events")))
+    face.experiments_by_id["ex-3"] = replace(face.experiments_by_id["ex-1"], id=ExperimentId("ex-3"), jobs=jobs)
+    asked_for, boxes, ask = list[str](), list[str](), face.ask
+    drawn = experiments.message_box
+    monkeypatch.setattr(face, "ask", lambda question: asked_for.append(type(question).__name__) or ask(question))
+    monkeypatch.setattr(experiments, "message_box", lambda title, *texts, **more: boxes.append(title) or drawn(title, *texts, **more))
+    for experiment in ("ex-1", "ex-3"):
+        asked_for.clear()
+        boxes.clear()
+        app = opened(face, "experiments", experiment=experiment)
+        assert boxes == ["Comparing the outputs"] and boxes[0] not in texts(app), "while it is made, and no longer"
+        assert asked_for.index("ShowVersion") < asked_for.index("Compare")
+
+    app.run()
+    assert boxes == ["Comparing the outputs"], "later ones stand until a new one is there"
+
+
+def test_why_a_side_failed_stands_on_its_card(opened: Opener) -> None:
+    face = FakeFace.sample()
+    (failed,) = (finding for finding in face.ask(ShowJob("post_engagement_split")).summary.findings if finding.problem is Problem.FAILED)
+    words = texts(opened(face, "experiments", experiment="ex-1"))
+    assert "Why it failed" in words and failed.words in words
 
 
 def test_variants_stand_side_by_side_with_what_differs_alone(opened: Opener) -> None:

@@ -17,7 +17,7 @@ from pipelines.domain.runs import LEAD, QUERIES_FILE, RunState
 from pipelines.savepoint import leads
 from pipelines.verbs.drop import Drop, Undrop
 from pipelines.verbs.experiment import StartExperiment
-from pipelines.verbs.experiments import ShowExperiment
+from pipelines.verbs.experiments import Diff, ShowExperiment
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork, Variant
 from pipelines.verbs.rescale import Rescale
@@ -90,6 +90,21 @@ def test_a_follower_whose_next_batches_are_gone_is_neither_undropped_nor_resumed
     (own / LEAD / "counts").mkdir(parents=True)
     (own / LEAD / "counts" / ahead.name).write_text(entry)
     assert do(house.face, Undrop("b")).run == newest(house, "b").id != follower.id
+
+
+def test_what_differs_of_two_in_lock_step_is_as_of_the_newest_batch_that_both_have(house: House, begun: str, run: Run) -> None:
+    """The leader is ahead: what it keeps now is of more input than the follower has read."""
+    follower = do(house.face, Fork(savepoint=begun, name="b", lock_step=True))
+    own = Path(follower.checkpoints) / "counts"
+    house.append(follower, QUERIES_FILE, query_line(str(own), str(house.face.layout.output(follower.job) / "counts")))
+    house.see(follower, RunState.RUNNING)
+    (Path(run.checkpoints) / "counts" / "without").rename(Path(run.checkpoints) / "counts" / "sources")
+    told = house.face.ask(Diff("a", "b"))
+    assert (told.a.batch, told.b.batch, told.a.note) == (BEGAN, BEGAN, "As of the newest batch that both have")
+    assert not told.section("sources").differing and not [entry for entry in told.section("state").differing if entry.name == "partitions"]
+    (Path(run.checkpoints) / "counts" / "commits" / str(BEGAN)).unlink()
+    told = house.face.ask(Diff("a", "b"))
+    assert (told.a.batch, told.b.batch, told.a.note) == (NEWEST, BEGAN, ""), "Spark keeps that batch of the leader no more"
 
 
 def test_variants_of_an_experiment_follow_together(house: House, begun: str) -> None:

@@ -13,7 +13,7 @@ from dashboard.dialogs import redraw
 from dashboard.views import decisions, operations
 from dashboard.views.commands import Shown, commands
 from dashboard.views.experiments import begin, bisections, intervals, metrics, outputs, replays, sides, states, table, variants
-from dashboard.views.experiments.comparisons import compared
+from dashboard.views.experiments.comparisons import compared, is_known
 from dashboard.views.experiments.sentence import Sentence, drawn, sentence
 from dashboard.views.experiments.shares import Pair, pair
 from dashboard.views.gone import found
@@ -142,32 +142,57 @@ def _choose(side: str) -> None:
 
 
 def _side_by_side(chosen: Pair, on: bool, experiment: Experiment | None = None) -> None:
+    """What is known at once is drawn first: a first comparison takes its time, and what stands above it on the page would be missing."""
     with st.container(key="sentence"):
         slot = st.empty()
-    if experiment and len(experiment.jobs) > 2:
-        variants.draw(experiment, chosen.b)
-    for (side, job), cell in zip((("A", chosen.a), ("B", chosen.b)), st.columns(2, gap="small"), strict=True):
-        with cell:
-            sides.card(side, job, experiment)
+    table_of_all, cards, live_part, rest = (st.container(key=f"experiment_{part}") for part in ("variants", "sides", "live", "rest"))
+    with cards:
+        for (side, job), cell in zip((("A", chosen.a), ("B", chosen.b)), st.columns(2, gap="small"), strict=True):
+            with cell:
+                sides.card(side, job, experiment)
+        awaited = st.empty()
     gone = [job for job in (chosen.a, chosen.b) if sides.detail_of(job) is None]
     if gone:
         slot.html(drawn(Sentence(f"{' and '.join(gone)} forgotten: nothing is left to compare", "red")))
+    else:
+        _await(chosen, slot, awaited)
+        with rest:
+            state_card = st.container()
+            sides.code(chosen)
+    if experiment and len(experiment.jobs) > 2:
+        with table_of_all:
+            variants.draw(experiment, chosen.b)
+    if gone:
         return
-    live(partial(_compared, chosen, slot), on)
+    with live_part:
+        live(partial(_compared, chosen, slot), on)
+    awaited.empty()
     outcome = compared(outputs.asked(chosen)).outcome
-    states.draw(chosen, None if isinstance(outcome, TidemarkError) else outcome)
-    sides.code(chosen)
+    with state_card:
+        states.draw(chosen, None if isinstance(outcome, TidemarkError) else outcome)
+
+
+def _await(chosen: Pair, slot: DeltaGenerator, awaited: DeltaGenerator) -> None:
+    """Says what is being waited for where there is no comparison yet."""
+    if is_known(outputs.asked(chosen)):
+        return
+    slot.html(drawn(Sentence("B: being compared with A", "blue")))
+    with awaited:
+        message_box("Comparing the outputs", "The rows that both have written are being read; below is what is known before.", tone="blue")
 
 
 def _compared(chosen: Pair, slot: DeltaGenerator) -> None:
-    """The live part; its sentence stands in `slot`, above all."""
+    """The live part; its sentence stands in `slot`, above all. The metrics, which are at hand, are drawn before what takes its time."""
     with errors_shown():
         if _ended_or_begun(chosen):
             redraw()
-        _say(chosen, slot)
-        outputs.draw(chosen)
-        intervals.draw(chosen)
+        rows, differences = st.container(), st.container()
         metrics.draw(chosen)
+        _say(chosen, slot)
+        with rows:
+            outputs.draw(chosen)
+        with differences:
+            intervals.draw(chosen)
 
 
 def _say(chosen: Pair, slot: DeltaGenerator) -> None:

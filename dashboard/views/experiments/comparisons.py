@@ -29,6 +29,11 @@ class Compared:
     took_ms: float
 
 
+def is_known(asked: Compare) -> bool:
+    """Whether there is a comparison of these two already, young or old."""
+    return asked in st.session_state.get("compared", {})
+
+
 def compared(asked: Compare, often_ms: float = OFTEN_MS) -> Compared:
     """The last comparison while it is young, else a new one."""
     kept: dict[Compare, Compared] = st.session_state.setdefault("compared", {})

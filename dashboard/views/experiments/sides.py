@@ -16,6 +16,7 @@ from dashboard.widgets import chip, facts, message_box, when
 from pipelines.domain.decisions import Choice, Decision
 from pipelines.domain.errors import NotFound
 from pipelines.domain.experiments import Experiment
+from pipelines.domain.findings import Problem
 from pipelines.domain.jobs import JobDetail
 from pipelines.domain.texts import changed_lines
 from pipelines.verbs.experiments import ShowVersion
@@ -46,6 +47,8 @@ def card(side: str, job: str, experiment: Experiment | None = None) -> None:
             message_box("This job was forgotten", "Its savepoints are still there.", tone="orange")
             return
         facts(_facts(detail))
+        for failure in (finding for finding in detail.summary.findings if finding.problem is Problem.FAILED):
+            message_box("Why it failed", failure.words, tag=failure.code)
 
 
 def _title(side: str, job: str, detail: JobDetail | None, made: Decision | None) -> str:
