@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from dashboard.drawing.figures import BLUE, ORANGE, Chart, LegendEntry, TimeMark, column, last, line
+from dashboard.drawing.figures import BLUE, ORANGE, Chart, LegendEntry, TimeMark, column, encoded, last, line
 from dashboard.drawing.jobs import Columns
 from dashboard.drawing.states import span
 from dashboard.drawing.units import BYTES, RATE, ROWS, Unit, milliseconds
@@ -52,6 +52,27 @@ def overlay(measure: Measure, names: Sequence[str], columns: Sequence[Columns]) 
     return Chart(
         measure.title, traces, {"yaxis": dict(unit.axis)}, legend, summary=f"{measure.title} over event time; last: {last_values}."
     )
+
+
+def state_by_operator(title: str, sides: Mapping[str, tuple[float | None, float | None]], unit: Unit) -> Chart:
+    """Two bars for each stateful operator, of A and of B: how much each remembers, and which of the two more."""
+    columns = [column([pair[place] for pair in sides.values()]) for place in (0, 1)]
+    if not any(np.isfinite(values).any() for values in columns):
+        return Chart(title, empty="Not known yet")
+    at = list(range(len(sides)))
+    traces = tuple(
+        {
+            "type": "bar", "name": name, "x": encoded(column(at)), "y": encoded(values), "color": color, "opacity": 0.85,
+            "hovertemplate": f"{unit.hover} {name}",
+        }
+        for name, color, values in zip(("A", "B"), COLORS, columns, strict=True)
+    )  # fmt: skip
+    axis = {"type": "linear", "tickmode": "array", "tickvals": at, "ticktext": list(sides), "tickformatstops": []}
+    layout = {"xaxis": axis, "yaxis": {**unit.axis, "nticks": 4, "rangemode": "tozero"}, "barmode": "group", "bargap": 0.8 if len(sides) == 1 else 0.5}
+    totals = [unit.text(float(np.nansum(values)) if np.isfinite(values).any() else None) for values in columns]
+    legend = tuple(LegendEntry(name, total, color) for name, total, color in zip(("A", "B"), totals, COLORS, strict=True))
+    words = ", ".join(f"{name}: {unit.text(a)} in A, {unit.text(b)} in B" for name, (a, b) in sides.items())
+    return Chart(title, traces, layout, legend, summary=f"{title}: {words}.", height=150)
 
 
 def outputs_over_time(

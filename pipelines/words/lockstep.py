@@ -16,6 +16,8 @@ UNCUT = (
     "They are in lock-step, but Spark has merged the log of a file sink past the newest batch that both have, so they were compared like "
     "jobs that run freely: rows that only one of them has may be of batches that the other has not done yet."
 )
+IN_STEP = "As of the newest batch that both have"
+"""The note of a point that is not as it is now, but as of a batch that the other has, too."""
 
 KINDS = ("changed", "only_a", "only_b")
 """In the order in which they are told of."""

@@ -17,6 +17,7 @@ from pipelines.savepoint.source import JobSource
 from pipelines.storage import paths
 from pipelines.storage.addresses import open_storage
 from pipelines.storage.protocol import Storage
+from pipelines.words import lockstep
 from pipelines.workspace import progress, runs, savepoints, sources, versions
 from pipelines.workspace.compare import batches as compare_batches
 from pipelines.workspace.context import Context
@@ -26,7 +27,6 @@ RUN, VERSION = "r-", "v-"
 NO_CHECKPOINT = "A version alone has no checkpoint: name a savepoint or a job."
 WENT_ON = "The checkpoint of this run has gone on with a later one: name a savepoint of it."
 NEVER_RAN = "It has never run: it has no checkpoint."
-IN_STEP = "As of the newest batch that both have"
 
 
 def point(context: Context, name: str) -> Point:
@@ -65,11 +65,11 @@ def in_step(context: Context, a: Point, b: Point) -> tuple[Point, Point]:
         return a, b
 
 
-def _as_of(context: Context, point: Point, batches: Mapping[str, int]) -> Point:
+def _as_of(context: Context, point: Point, batches: Mapping[QueryName, int]) -> Point:
     """The job's present checkpoint as of these batches."""
     source = sources.of_job(context, point.job)
-    gathered = contents.gather(source, batch_choice.OfBatches(batches))
-    return replace(point, queries=_present(context, source, gathered, point.version.conf), note=IN_STEP)
+    gathered = contents.gather(source, batch_choice.OfBatches({str(query): batch for query, batch in batches.items()}))
+    return replace(point, queries=_present(context, source, gathered, point.version.conf), note=lockstep.IN_STEP)
 
 
 def _job(context: Context, job: JobName) -> Point:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from dashboard import session
+from dashboard import session, widgets
 from dashboard.views import experiments
 from dashboard.views.experiments.intervals import intervals_table
 from dashboard.views.experiments.shares import Pair, bar, examples_frame, pair, parting_table, share, whole
@@ -24,13 +24,14 @@ from pipelines.domain.runs import RunState
 from pipelines.domain.verdicts import OperatorPair, OperatorPlan, Outcome, Part
 from pipelines.verbs.bisect import Bisect
 from pipelines.verbs.drop import Drop
-from pipelines.verbs.experiments import Compare
+from pipelines.verbs.experiments import Compare, Diff
 from pipelines.verbs.forget import Forget
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.promote import Promote
 from pipelines.verbs.replay import RunReplay
 from pipelines.verbs.savepoints import ListSavepoints
 from pipelines.verbs.state_difference import CompareState
+from pipelines.words import lockstep
 from tests import samples
 from tests.afterwards import follow
 from tests.dashboard.opening import Opener, agreed, answered, asked, clicked, column, selected, tables, texts
@@ -197,6 +198,24 @@ def test_in_lock_step_the_first_batch_has_its_keys_and_the_state_after_it_is_com
     assert face.begun == [CompareState("post_engagement@counts=8", "post_engagement_split@counts=8", query="counts")]
 
 
+def test_the_state_of_both_is_a_picture_first(opened: Opener) -> None:
+    face, asked_for = FakeFace.sample(), Diff("post_engagement", "post_engagement_split")
+    plain = face.ask(asked_for)
+    fewer = [replace(entry, b=100) if entry.name == "rows" else entry for entry in plain.section("state").entries]
+    told = replace(plain, sections=tuple(replace(part, entries=tuple(fewer)) if part.name == "state" else part for part in plain.sections))
+    in_step = replace(told, a=replace(told.a, batch=1_007, note=lockstep.IN_STEP))
+    for differences, as_of in ((told, "of both, as it is now"), (in_step, "of both, after batch 1,007")):
+        face.answers(asked_for, differences)
+        app = opened(face, "experiments", experiment="ex-1")
+        assert as_of in texts(app)
+        drawn = [json.loads(part.proto.json) for part in app.get("bidi_component") if "tidemark_panel" in part.proto.component_name]
+        rows = next(chart for chart in drawn if chart["title"] == "State rows")
+        assert [(entry["name"], entry["value"]) for entry in rows["legend"]] == [("A", "120"), ("B", "100")]
+        assert "aggregation 0: 120 in A, 100 in B" in rows["summary"]
+    (folded,) = (expander for expander in app.expander if expander.label == "Partitions, schemas and sizes")
+    assert "tm-apart" in "".join(str(element.proto.body) for element in folded.get("html"))
+
+
 def test_an_interval_of_what_both_observe_has_its_own_name() -> None:
     shown = intervals_table([Interval(Measure.OBSERVED, 80, 1_234.5, 1.0, -0.2, -0.3, -0.1, "B is 20 % lower", "checks.<b>")])
     assert '<tr class="other"><th>checks.&lt;b&gt;</th><td>1,234.5</td><td>1</td>' in shown
@@ -241,7 +260,7 @@ def test_before_the_first_comparison_is_there_the_page_says_so_and_shows_what_is
     jobs = tuple(map(JobName, ("post_engagement", "post_engagement_split", "post_events")))
     face.experiments_by_id["ex-3"] = replace(face.experiments_by_id["ex-1"], id=ExperimentId("ex-3"), jobs=jobs)
     asked_for, boxes, ask = list[str](), list[str](), face.ask
-    drawn = experiments.message_box
+    drawn = widgets.message_box
     monkeypatch.setattr(face, "ask", lambda question: asked_for.append(type(question).__name__) or ask(question))
     monkeypatch.setattr(experiments, "message_box", lambda title, *texts, **more: boxes.append(title) or drawn(title, *texts, **more))
     for experiment in ("ex-1", "ex-3"):

@@ -1,4 +1,4 @@
-"""The state of A and B: what differs operator by operator, and the way to the keys, of two in lock-step after the same batch."""
+"""The state of A and B: how much each operator remembers, what differs, and the way to the keys, of two in lock-step after one batch."""
 
 from __future__ import annotations
 
@@ -8,42 +8,71 @@ import streamlit as st
 
 from dashboard import navigation, permitted, session
 from dashboard.components.frames import save_buttons
+from dashboard.components.panel import panel
+from dashboard.drawing.comparisons import state_by_operator
+from dashboard.drawing.units import BYTES, ROWS
 from dashboard.views import operations
 from dashboard.views.experiments.shares import Pair
 from dashboard.views.versions import difference as versions_difference
 from dashboard.widgets import errors_shown
 from pipelines.domain.access import Role
-from pipelines.domain.differences import Entry
+from pipelines.domain.differences import Entry, Value
 from pipelines.domain.experiments import Comparison
 from pipelines.domain.operations import Operation, OperationState
 from pipelines.verbs.experiments import Diff
 from pipelines.verbs.jobs import ListRetained
 from pipelines.verbs.state_difference import CompareState
-from pipelines.words import lockstep
+from pipelines.words import lockstep, operators
 
 OPERATOR = " · operator "
 """Between a query and its operator, in what a difference says of its entries."""
+AS_NOW = "of both, as it is now"
+SIZES = (("rows", "State rows", ROWS), ("bytes", "State in the checkpoint", BYTES))
+"""What is drawn of each operator: its name in a difference, the picture's title, the unit."""
 Places = dict[str, CompareState]
 """In words: after which batch -> the difference of state there."""
 
 
 def draw(pair: Pair, comparison: Comparison | None) -> None:
-    """The difference of the state of A and B, operator by operator, and what compares it key by key."""
-    with st.container(border=True, key="card_state"):
+    """How much each operator of A and B remembers, as a picture; what compares it key by key; and, folded, all that a checkpoint says."""
+    with st.container(border=True, key="card_state"), errors_shown():
+        differences = session.workspace().ask(Diff(pair.a, pair.b))
+        state_section = differences.section("state")
+        batch = differences.a.batch
+        as_of = f"of both, after batch {batch:,}" if differences.a.note == lockstep.IN_STEP and batch is not None else AS_NOW
         link = navigation.href("versions", savepoint=pair.a, **{"with": pair.b})
         note = f'<a href="{link}" target="_self">all that differs</a>'
-        st.html(f'<div class="tm-section"><h2>State</h2><span class="tm-caption">of both, as it is now · {note}</span></div>')
-        with errors_shown():
-            state_section = session.workspace().ask(Diff(pair.a, pair.b)).section("state")
-            if not state_section.compared:
-                st.caption("One of them has no checkpoint yet.")
-                return
+        st.html(f'<div class="tm-section"><h2>State</h2><span class="tm-caption">{as_of} · {note}</span></div>')
+        if not state_section.compared:
+            st.caption("One of them has no checkpoint yet.")
+            return
+        _pictures(state_section.entries)
+        places = _places(pair, comparison, state_section.entries)
+        if places:
+            _by_key(places)
+        with st.expander("Partitions, schemas and sizes"):
             st.html(versions_difference.entries_table([("", state_section.entries)], session.zone()))
             sections = [("State", state_section.entries)]
             save_buttons(versions_difference.entries_frame(sections, session.zone()), name="state_of_both", key="state_of_both")
-            places = _places(pair, comparison, state_section.entries)
-            if places:
-                _by_key(places)
+
+
+def _pictures(entries: Sequence[Entry]) -> None:
+    """Rows and bytes of each operator, A beside B; nothing without state."""
+    names = {entry.of: _named(entry) for entry in entries if entry.name == "operator"}
+    for cell, (name, title, unit) in zip(st.columns(2, gap="small") if names else (), SIZES, strict=False):
+        sides = {names[entry.of]: (_number(entry.a), _number(entry.b)) for entry in entries if entry.name == name and entry.of in names}
+        with cell:
+            panel(state_by_operator(title, sides, unit), key=f"state_of_both_{name}")
+
+
+def _named(entry: Entry) -> str:
+    """`counts · aggregation 0` of the entry that says which operator it is."""
+    query, _, number = entry.of.partition(OPERATOR)
+    return f"{query} · {operators.kind(str(entry.b or entry.a or ''))} {number}"
+
+
+def _number(value: Value) -> float | None:
+    return float(value) if isinstance(value, int) else None
 
 
 def _places(pair: Pair, comparison: Comparison | None, entries: Sequence[Entry]) -> Places:

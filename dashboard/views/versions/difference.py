@@ -76,7 +76,11 @@ def side(letter: str, point: PointHead) -> str:
 
 def _about(point: PointHead) -> str:
     of = f"of {point.job}"
-    what = {PointKind.SAVEPOINT: f"a savepoint {of}", PointKind.JOB: "the job" if point.note else "the job as it is now", PointKind.RUN: f"a run {of}"}
+    what = {
+        PointKind.SAVEPOINT: f"a savepoint {of}",
+        PointKind.JOB: "the job" if point.note else "the job as it is now",
+        PointKind.RUN: f"a run {of}",
+    }
     batch = f", batch {point.batch:,}" if point.batch is not None else ""
     label = f", {point.label}" if point.label else ""
     note = f". {point.note}" if point.note else ""
