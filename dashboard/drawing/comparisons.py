@@ -68,7 +68,12 @@ def state_by_operator(title: str, sides: Mapping[str, tuple[float | None, float 
         for name, color, values in zip(("A", "B"), COLORS, columns, strict=True)
     )  # fmt: skip
     axis = {"type": "linear", "tickmode": "array", "tickvals": at, "ticktext": list(sides), "tickformatstops": []}
-    layout = {"xaxis": axis, "yaxis": {**unit.axis, "nticks": 4, "rangemode": "tozero"}, "barmode": "group", "bargap": 0.8 if len(sides) == 1 else 0.5}
+    layout = {
+        "xaxis": axis,
+        "yaxis": {**unit.axis, "nticks": 4, "rangemode": "tozero"},
+        "barmode": "group",
+        "bargap": 0.8 if len(sides) == 1 else 0.5,
+    }
     totals = [unit.text(float(np.nansum(values)) if np.isfinite(values).any() else None) for values in columns]
     legend = tuple(LegendEntry(name, total, color) for name, total, color in zip(("A", "B"), totals, COLORS, strict=True))
     words = ", ".join(f"{name}: {unit.text(a)} in A, {unit.text(b)} in B" for name, (a, b) in sides.items())

@@ -15,6 +15,7 @@ from pipelines.domain.experiments import Mark
 from pipelines.domain.ids import JobName
 from pipelines.domain.runs import RunState
 from pipelines.words import formats
+from pipelines.words.edges import NOT_CHECKED
 
 LANE_HEIGHT = 58
 VERSION_LETTERS = 10
@@ -68,8 +69,8 @@ def tree_chart(
 
 def _verdicts(places: Places) -> list[LegendEntry]:
     """Legend of what became of state under other code."""
-    edges = [run.edge for row in places.lanes for run in row.lane.runs if run.edge is not None and run.edge.outcome is not None]
-    told = dict.fromkeys((edge.outcome or "", verdicts.color(edge)) for edge in edges)
+    edges = [run.edge for row in places.lanes for run in row.lane.runs if run.edge is not None]
+    told = dict.fromkeys((edge.outcome or NOT_CHECKED, verdicts.color(edge)) for edge in edges)
     return [LegendEntry(outcome, color=color, symbol="dots") for outcome, color in told]
 
 

@@ -9,8 +9,8 @@ from pipelines.domain.restarts import RestartDecision
 from pipelines.words import formats
 
 WAYS = {
-    Way.SAVEPOINT: "to the savepoint before it: what it wrote is cut from the output",
-    Way.NEWEST: "on from its newest batch: what it wrote stays",
+    Way.SAVEPOINT: "to the savepoint before it, and what it wrote is cut from the output",
+    Way.NEWEST: "on from its newest batch, and what it wrote stays",
 }
 
 
@@ -46,7 +46,7 @@ def decision(decision: RestartDecision, *, goes_on: bool) -> str:
 def stand(probation: Probation) -> str:
     """How the probation of a run stands."""
     if probation.stand is Stand.WATCHED:
-        return f"goes back to version {probation.version}, {WAYS[probation.way]}, where it fails in {terms(probation.terms)}"
+        return f"goes back to version {probation.version} where it fails in {terms(probation.terms)}: {WAYS[probation.way]}"
     if probation.stand is Stand.PASSED:
         return f"passed: {terms(probation.terms)}"
     return f"failed: {probation.why}" if probation.stand is Stand.BACK else f"not over: {probation.why}"

@@ -512,6 +512,7 @@ def test_a_source_goes_on_from_elsewhere(opened: Opener) -> None:
     face.plans_as(Fork, replace(plan, moved=(moved,)))
     app = opened(face, "fork", savepoint=SAVEPOINT)
     assert "Sources go on: where the savepoint stands" in {expander.label for expander in app.expander}
+    assert app.text_input(key=f"fork_offsets_{SAVEPOINT}_A_{source}").label == "counts, source 0"
     app.text_input(key=f"fork_offsets_{SAVEPOINT}_A_{source}").set_value(" latest ").run()
     assert f"Sources go on: :blue[{source} moved]" in {expander.label for expander in app.expander}
     assert "at most 3 files skipped: the state never gets them" in texts(app)

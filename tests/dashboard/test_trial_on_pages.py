@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from pipelines.verbs.savepoints import ListSavepoints
+from pipelines.verbs.state import ListStates
 from pipelines.verbs.state_key import LookUpKey
 from pipelines.verbs.try_code import TryCode
 from tests.dashboard.opening import Opener, clicked, texts
@@ -54,6 +56,22 @@ def test_a_key_of_the_running_job_is_looked_up(opened: Opener) -> None:
 def test_a_key_that_the_address_names_is_there_to_look_up(opened: Opener) -> None:
     app = opened(FakeFace.sample(), "job", job=JOB, tab="State", key="post=p1", since="7")
     assert (app.text_area(key=f"key_text_{JOB}").value, app.number_input(key=f"key_since_{JOB}").value) == ("post=p1", 7)
+
+
+def test_what_a_key_looks_like_is_shown_of_the_rows_that_were_read(opened: Opener) -> None:
+    face = FakeFace.sample()
+    (newest, *_) = face.ask(ListSavepoints(JOB))
+    table = next(table for table in face.ask(ListStates(newest.id)) if not table.internal)
+    app = opened(face, "job", job=JOB, tab="State")
+    assert app.text_area(key=f"key_text_{JOB}").placeholder == "COLUMN=VALUE"
+    assert app.selectbox(key=f"key_table_{JOB}").options[0] == "counts · aggregation 0 · default"
+    read = face.memory.reading(newest, table, 116)
+    face.readings[read.id] = read
+    app = opened(face, "job", job=JOB, tab="State")
+    lines = app.text_area(key=f"key_text_{JOB}").placeholder.splitlines()
+    assert [line.partition("=")[0] for line in lines] == ["window.start", "window.end", "post"] and all(
+        line.partition("=")[2] for line in lines
+    )
 
 
 def test_a_value_without_a_column_is_refused(opened: Opener) -> None:

@@ -111,10 +111,11 @@ def test_it_is_said_in_words() -> None:
     probation = Probation(Terms(3, 600_000, 30_000), Way.SAVEPOINT, OLD, SavepointId("sp-1"))
     assert words.plan(probation) == [
         ("on probation", "its first 3 batches or 10m 00s, no batch longer than 30.0 s"),
-        ("goes back", "to version v-1, to the savepoint before it: what it wrote is cut from the output"),
+        ("goes back", "to version v-1, to the savepoint before it, and what it wrote is cut from the output"),
     ]
     newest = Probation(Terms(time_ms=60_000), Way.NEWEST, OLD, stand=Stand.WATCHED)
-    assert words.stand(newest).startswith("goes back to version v-1, on from its newest batch: what it wrote stays, where it fails in")
+    where = "goes back to version v-1 where it fails in its first 1m 00s"
+    assert words.stand(newest) == f"{where}: on from its newest batch, and what it wrote stays"
     assert words.stand(replace(newest, stand=Stand.BACK, why="batch 7 of counts failed: X")) == "failed: batch 7 of counts failed: X"
     decision = RestartDecision(10, why="batch 7 of counts failed: X", back=OLD)
     assert words.decision(decision, goes_on=False) == "went back to version v-1: batch 7 of counts failed: X"

@@ -22,7 +22,9 @@ def inputs(key: str, variant: Variant, manifest: Manifest) -> dict[str, str]:
     title = f":blue[{', '.join(moved)} moved]" if moved else "where the savepoint stands"
     with st.expander(f"Sources go on: {title}", key=f"fork_sources_{key}"):
         for name, offset in places.items():
+            query, _, source = name.rpartition(".")
+            label = f"{query}, source {source}"
             typed[name] = st.text_input(
-                name, variant.offsets.get(name, ""), key=f"fork_offsets_{key}_{name}", placeholder=offsets.words(offset), help=HELP
+                label, variant.offsets.get(name, ""), key=f"fork_offsets_{key}_{name}", placeholder=offsets.words(offset), help=HELP
             )
     return {name: position for name, position in typed.items() if position.strip()}

@@ -20,8 +20,9 @@ from pipelines.domain.errors import Invalid
 from pipelines.domain.operations import Operation
 from pipelines.domain.state_keys import KeyRows
 from pipelines.domain.states import StateTable
+from pipelines.verbs.state import QueryState
 from pipelines.verbs.state_key import LookUpKey
-from pipelines.words import formats
+from pipelines.words import formats, operators
 from pipelines.words import state_keys as words
 
 EXAMPLE = "COLUMN=VALUE"
@@ -32,8 +33,9 @@ HELP = (
 SINCE = "Also which batches after this one changed the key, and to what, as far as the state store keeps its changes"
 
 
-def draw(name: str, tables: Sequence[StateTable], now: float) -> None:
-    """The form, filled in as the address says, and the rows of the key that was looked up last."""
+def draw(name: str, savepoint: str, tables: Sequence[StateTable], now: float) -> None:
+    """The form, filled in as the address says, and the rows of the key that was looked up last; `tables` are those of the newest
+    `savepoint`."""
     plain = [table for table in tables if not table.internal]
     if not plain:
         return
@@ -41,9 +43,11 @@ def draw(name: str, tables: Sequence[StateTable], now: float) -> None:
     asking = f"key {name}"
     with st.container(horizontal=True, vertical_alignment="bottom", key="state_key"):
         titles = [table.title for table in plain]
-        at = st.selectbox("Table of state", range(len(plain)), _named(titles), titles.__getitem__, key=f"key_table_{name}", width=340)
-        told = session.selected("key")
-        typed = st.text_area("Key", told, key=f"key_text_{name}", placeholder=EXAMPLE, help=HELP, height=88, width=420)
+        labels = [_said(table) for table in plain]
+        chosen = _named(titles)
+        at = st.selectbox("Table of state", range(len(plain)), chosen, labels.__getitem__, key=f"key_table_{name}", width=340)
+        told, example = session.selected("key"), _example(savepoint, plain[at])
+        typed = st.text_area("Key", told, key=f"key_text_{name}", placeholder=example, help=HELP, height=88, width=420)
         first = int(text) if (text := session.selected("since")).isdecimal() else None
         since = st.number_input("Changes since batch", min_value=0, value=first, step=1, key=f"key_since_{name}", help=SINCE, width=170)
         begins = permitted.button("Look up", Role.OPERATOR, icon=":material/search:", key="key_look_up")
@@ -59,6 +63,19 @@ def _named(titles: Sequence[str]) -> int:
     """The place of the table that the address names; the first where it names none that is there."""
     title = " / ".join(filter(None, (session.selected(part) for part in ("query", "operator", "store", "variable"))))
     return titles.index(title) if title in titles else 0
+
+
+def _said(table: StateTable) -> str:
+    """`counts · aggregation 0 · default`, as the page of state names it."""
+    return f"{table.query} · {operators.kind(table.name)} {table.operator} · {table.variable or table.store}"
+
+
+def _example(savepoint: str, table: StateTable) -> str:
+    """A key that was read of the table, as it is to be typed; what a line looks like where none was."""
+    if table.reading is None or not table.reading.rows:
+        return EXAMPLE
+    answer = session.shared(QueryState(savepoint, **table.names, limit=1), age_ms=60_000)
+    return next((key for row in answer.rows if (key := words.typed(answer.columns, row))), EXAMPLE)
 
 
 def _change(name: str, table: StateTable, typed: str) -> LookUpKey:

@@ -77,7 +77,7 @@ def _tables(newest: Savepoint, name: str, now: float) -> None:
         return
     rows = Paged(chosen(tables, KEYS, "states"), lambda shown: [row(state_table, now) for state_table in shown])
     opened = table(COLUMNS, rows, key="states", label="State of this job")
-    key.draw(name, tables, now)
+    key.draw(name, newest.id, tables, now)
     if opened:
         _open(newest, next(state_table for state_table in tables if state_table.title == opened))
 

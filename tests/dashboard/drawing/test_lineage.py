@@ -146,6 +146,7 @@ def test_an_edge_has_the_colour_of_the_verdict_and_says_it_on_hover() -> None:
         ("same", GREEN),
         ("cannot tell", GRAY),
         ("changed meaning", ORANGE),
+        ("not checked", GRAY),
     ]
 
 
