@@ -41,7 +41,7 @@ WITH run AS (
 ), latest AS (
     SELECT * FROM latest_progress QUALIFY run = arg_max(run, at_ms) OVER (PARTITION BY job)
 ), last AS (
-    SELECT latest.job, arg_min(batch, query) AS batch,
+    SELECT latest.job, arg_min(batch, query) AS batch, list({query: query, batch: batch}) AS batches,
            sum(input_rate) FILTER (at_ms >= $since AND latest.run = run.id) AS input_rate,
            sum(processed_rate) FILTER (at_ms >= $since AND latest.run = run.id) AS processed_rate,
            sum(input_rate) AS last_input_rate, sum(processed_rate) AS last_processed_rate,
@@ -69,7 +69,7 @@ WITH run AS (
     FROM savepoints GROUP BY job
 )
 SELECT jobs.document AS job, run.document AS run, coalesce(run.runs, 0) AS runs, coalesce(seen.queries, 0) AS queries,
-       seen.trigger, last.batch, last.input_rate, last.processed_rate, last.last_input_rate, last.last_processed_rate,
+       seen.trigger, last.batch, last.batches, last.input_rate, last.processed_rate, last.last_input_rate, last.last_processed_rate,
        last.lag_ms, last.lag_now_ms, last.late_ms, last.ended_ms, last.gap_ms, last.last_run, run.document->>'state' AS run_state,
        last.watermark_ms, coalesce(last.late_rows, 0) AS late_rows,
        last.state_rows, last.state_bytes, last.last_progress_ms, last.observed, latest_size.checkpoint_bytes,
@@ -217,7 +217,14 @@ def _summary(
         backlog=waiting.get(job.name, ()) if current else (),
         lag_change=changes.get(job.name) if current else None,
         observed=observed.now(newest["observed"]),
+        batches_left=_batches_left(job, newest["batches"]),
     )
+
+
+def _batches_left(job: Job, newest: Sequence[Mapping[str, Any]] | None) -> int | None:
+    """Up to the batch of its leader's that each query ends at. One that is there already when it is forked never has a batch."""
+    until = job.lead.until if job.lead else {}
+    return max((until[row["query"]] - row["batch"] for row in newest or () if row["query"] in until), default=None)
 
 
 def _judged(summary: JobSummary, now_ms: int) -> JobSummary:

@@ -165,6 +165,8 @@ class JobSummary:
     """How far it is behind and when it will be there; None for a job that is not behind, or comes no nearer. A fork has it at any pace."""
     observed: tuple[ObservedNow, ...] = ()
     """Numbers that it observed of the newest batch of each query (`df.observe`); none of a job that runs elsewhere."""
+    batches_left: int | None = None
+    """Of a job that ends at a batch of its leader's: of the query that has most before it, of those that had a batch; None for others."""
 
     @property
     def interval_ms(self) -> int | None:

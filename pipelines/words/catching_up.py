@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from pipelines.domain.catching_up import CatchingUp, Pace
 from pipelines.domain.jobs import JobSummary
 from pipelines.domain.runs import RunState
@@ -25,7 +23,7 @@ def of_job(job: JobSummary) -> CatchingUp | None:
     if not _reads(job):
         return None
     if job.job.lead is not None and job.job.lead.until:
-        return _to_its_end(job, job.job.lead.until)
+        return _to_its_end(job)
     catching = _at_its_pace(job)
     behind_ms = job.lag_ms if job.lag_ms is not None else catching.left_ms
     return None if catching.left_ms is None or behind_ms is None or behind_ms < limits.lag_ms(job) else catching
@@ -60,13 +58,12 @@ def _left_of_lag_ms(job: JobSummary) -> float | None:
     return left_ms if left_ms <= backlog.LONGEST_MS else None
 
 
-def _to_its_end(job: JobSummary, until: Mapping[str, int]) -> CatchingUp | None:
+def _to_its_end(job: JobSummary) -> CatchingUp | None:
     """Of a job that ends at a batch of its leader's the clock says nothing: the batches up to there do."""
-    ends = list(until.values())
-    if len(ends) != 1 or job.batch is None or job.gap_ms is None or ends[0] <= job.batch:
+    if not job.batches_left or job.gap_ms is None:
         return None
-    batches = ends[0] - job.batch
-    return CatchingUp(job.lag_ms, backlog.main(job.backlog), job.input_rate, batches * job.gap_ms, Pace.BATCHES, batches)
+    left_ms = job.batches_left * job.gap_ms
+    return CatchingUp(job.lag_ms, backlog.main(job.backlog), job.input_rate, left_ms, Pace.BATCHES, job.batches_left)
 
 
 def described(catching: CatchingUp) -> str:

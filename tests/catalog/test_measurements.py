@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +16,7 @@ from pipelines.domain.errors import NotFound
 from pipelines.domain.findings import Problem
 from pipelines.domain.ids import JobName, RunId
 from pipelines.domain.jobs import QuerySeen
+from pipelines.domain.lockstep import Lead
 from pipelines.domain.runs import RunState
 from pipelines.domain.sources import Backlog
 from pipelines.domain.triggers import Trigger, TriggerKind
@@ -269,6 +272,21 @@ def test_how_the_lag_changes_and_when_it_will_be_caught_up(catalog: Catalog, lag
     catching, problems = summary.catching_up, [finding.problem for finding in summary.findings]
     assert (catching is not None) is (problems == [Problem.CATCHING_UP]) is (change == -10)
     assert catching is None or (catching.behind_ms, catching.left_ms) == (1_000 * lags_s[-1], pytest.approx(100 * lags_s[-1], rel=1e-6))
+
+
+def test_a_job_that_ends_at_batches_of_its_leaders_has_as_many_left_as_its_slowest_query(catalog: Catalog) -> None:
+    """`late` is where it ends already, and never has a batch; how far its events are behind the clock is nothing to attend to."""
+    until = {"q": 9, "p": 9, "late": 4}
+    with catalog.writing() as writer:
+        jobs.save(writer, [replace(job("a"), lead=Lead(JobName("leader"), "/checkpoints", until=until))])
+        runs.save(writer, [run("r-1")])
+        for query, newest in (("q", 8), ("p", 5)):
+            told = [(at, NOW - 2_000 * (newest + 1 - at)) for at in range(newest + 1)]
+            progress.append(writer, [batch(at, ms, query=query, query_id=query, event_max_ms=1) for at, ms in told])
+        (summary,) = summaries.listed(writer, NOW)
+    assert summary.catching_up is not None
+    assert (summary.catching_up.batches, summary.catching_up.left_ms) == (4, pytest.approx(8_000))
+    assert [finding.problem for finding in summary.findings] == [Problem.CATCHING_UP]
 
 
 def test_a_resumed_run_counts_its_own_late_rows(catalog: Catalog) -> None:

@@ -24,10 +24,10 @@ FAR = 130.0 * MINUTE_MS
 SHRINKS = (Waiting("rows", 1_200_000, -1_200_000 / 360),)
 
 
-def what_if(batch: int, **until: int) -> JobSummary:
-    """A job that ends where its leader's batches `until` end."""
-    known = summary(batch=batch, gap_ms=2_000.0, input_rate=400.0)
-    return replace(known, job=replace(known.job, lead=Lead(JobName("leader"), "/checkpoints", until=until)))
+def what_if(left: int | None) -> JobSummary:
+    """A job that ends at a batch of its leader's."""
+    known = summary(gap_ms=2_000.0, input_rate=400.0, lag_ms=FAR, batches_left=left)
+    return replace(known, job=replace(known.job, lead=Lead(JobName("leader"), "/checkpoints", until={"counts": 33})))
 
 
 @pytest.mark.parametrize(
@@ -112,8 +112,8 @@ def test_a_fork_says_it_below_its_limit_too(changes: dict[str, Any], line: str) 
 
 
 def test_a_job_that_ends_at_a_batch_counts_batches() -> None:
-    catching = catching_up.of_job(what_if(3, counts=33))
+    catching = catching_up.of_job(what_if(30))
     assert catching is not None and (catching.batches, catching.left_ms, catching.pace) == (30, 60_000, Pace.BATCHES)
     assert catching_up.described(catching) == "30 batches left to its end, 400 rows/s, there in about 1m 00s"
-    assert catching_up.of_job(what_if(33, counts=33)) is None, "it is there"
-    assert catching_up.of_job(what_if(3, counts=33, clicks=5)) is None, "of several queries nobody can say"
+    assert catching_up.of_job(what_if(0)) is None, "it is there"
+    assert catching_up.of_job(what_if(None)) is None, "no batch yet"
