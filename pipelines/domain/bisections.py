@@ -113,6 +113,8 @@ class Bisection:
     took_ms: Took
     changes: Changes | None = None
     """None where the state that was read of one of both batches has left the cache since."""
+    words: str = ""
+    """The last words of the script that called the first wrong batch so: an error of its own looks like an answer."""
 
 
 def middle(right: int, wrong: int, skipped: Sequence[int] = ()) -> int | None:

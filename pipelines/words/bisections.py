@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pipelines.domain.bisections import Answer, Bisection, Input, Over, Step, Way
-from pipelines.words import offsets
+from pipelines.words import formats, offsets
 
 WAYS = {
     Way.LOG: "from the sink's log",
@@ -41,13 +41,18 @@ def how(bisection: Bisection) -> str:
 
 def step(step: Step) -> tuple[str, str, str]:
     """A step: its batch, what was said of it, where its rows came from."""
-    rows = f", {step.rows:,} rows" if step.answer is Answer.WRONG and step.rows else ""
+    rows = f", {formats.plural(step.rows, 'row', 'rows')}" if step.answer is Answer.WRONG and step.rows else ""
     return f"{step.batch:,}", f"{step.answer.value}{rows}", WAYS[step.way]
 
 
 def read(part: Input) -> str:
     """What the first wrong batch read of one source: `entry 6 of the file log → entry 7 of the file log`."""
     return f"{offsets.words(part.start)} → {offsets.words(part.end)}"
+
+
+def last(words: str) -> str:
+    """The last words of a script that judged, at the end of a message; empty where it had none."""
+    return f" The script's last words:\n{words}" if words else ""
 
 
 def changed(bisection: Bisection) -> str:

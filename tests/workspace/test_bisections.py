@@ -12,6 +12,7 @@ import duckdb
 import pytest
 
 from pipelines.catalog.judging import Rows
+from pipelines.cli.nouns import bisections as bisection_lines
 from pipelines.domain.bisections import Answer, Over, Way, answer_of, at_most, middle
 from pipelines.domain.errors import Conflict, Invalid, NotFound, TidemarkError
 from pipelines.domain.ids import JobName
@@ -129,8 +130,24 @@ def test_a_script_names_what_is_wrong(house: House, ends: dict[str, Any]) -> Non
     fewer = do(house.face, Bisect(script=script, examples=2, **ends))
     assert (len(fewer.rows), fewer.more) == (2, True)
     no_rows = do(house.face, Bisect(script=script.replace("range(3)", "range(0)"), **ends))
-    assert (no_rows.wrong, no_rows.columns, no_rows.rows) == (12, (), ())
+    assert (no_rows.wrong, no_rows.columns, no_rows.rows, no_rows.words) == (12, (), (), "")
     refused(house, Bisect(script=script.replace("json.dumps(", "str("), **ends), Conflict, "bisect.script", "do")
+
+
+def test_an_error_of_the_scripts_own_is_told_with_its_answer(house: House, ends: dict[str, Any]) -> None:
+    """It ends with the exit code that means wrong."""
+    fails = NUMBER.format("{}['views'] if int(os.environ['TIDEMARK_BATCH']) >= 12 else 0")
+    bisection = do(house.face, Bisect(script=fails, **ends))
+    assert bisection.wrong == 12 and bisection.words.endswith("KeyError: 'views'")
+    assert f"The script's last words:\n{bisection.words}" in bisection_lines.text_of(bisection)
+    for script, told in (
+        ("1 / 0", "is wrong already. The script's last words:\nTraceback"),
+        ("raise SystemExit(125)", "cannot be judged by the script."),
+        ("import os; os.kill(os.getpid(), 9)", "The script was ended by signal 9, which is no answer."),
+    ):
+        with pytest.raises(Conflict) as refusal:
+            do(house.face, Bisect(script=script, **ends))
+        assert told in str(refusal.value), refusal.value
 
 
 def test_rows_that_a_script_names_have_no_secret_and_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,6 +94,9 @@ def _rows(bisection: Bisection) -> None:
     section("Wrong rows", f"as of batch {bisection.wrong:,}{', and there are more' if bisection.more else ''}")
     if bisection.sql:
         st.code(bisection.sql, language="sql")
+    if bisection.words:
+        st.caption("The script's last words of this batch:")
+        st.code(bisection.words, language=None)
     if not bisection.rows:
         st.caption(
             "A script judged, and named none: it does by lines of JSON in `wrong.jsonl`." if not bisection.sql else "None were kept."

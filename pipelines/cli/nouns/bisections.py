@@ -84,5 +84,5 @@ def text_of(bisection: Bisection) -> str:
     examples = bisection.changes.examples if bisection.changes else {}
     apart = [f"{CHANGES[kind]}:\n{output.any_rows(examples[kind])}" for kind in CHANGES if examples.get(kind)]
     found = f"{bisection.id}: {bisections.sentence(bisection)} {bisections.how(bisection)}"
-    parts = [found, output.details(inputs), wrong, bisections.changed(bisection), *apart, steps]
+    parts = [found, output.details(inputs), wrong, bisections.last(bisection.words).lstrip(), bisections.changed(bisection), *apart, steps]
     return "\n\n".join(filter(None, parts))

@@ -179,6 +179,7 @@ def _bisect(context: Context, asked: Asked, ticket: Ticket) -> Bisection:
         context.now_ms(),
         (time.monotonic() - began) * 1000,
         changed,
+        search.verdict.words,
     )
     context.files.write(context.layout.bisection_file(bisection.id), bisection)  # 6
     message = f"{bisection.job} was bisected: the first wrong batch of {bisection.query} is {bisection.wrong}"

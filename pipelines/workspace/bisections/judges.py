@@ -19,7 +19,8 @@ from pipelines.domain.states import StateColumn
 from pipelines.sandbox import processes
 from pipelines.sandbox.states import timeout_s
 from pipelines.storage import file_rights, handover, users
-from pipelines.words import states as words
+from pipelines.words import bisections as words
+from pipelines.words import states as state_words
 from pipelines.workspace.bisections import named_rows
 from pipelines.workspace.context import Context
 from pipelines.workspace.tickets import Ticket
@@ -35,6 +36,8 @@ class Judged:
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[object, ...], ...] = ()
     more: bool = False
+    words: str = ""
+    """The last words of a script, where its answer is not that all is right."""
 
 
 Judge = Callable[[Rows, int], Judged]
@@ -60,7 +63,7 @@ def by_sql(context: Context, sql: str, examples: int, ticket: Ticket) -> Judge:
 
 def _written(value: Any, column: StateColumn) -> Any:
     """A value as it is kept: a moment with its date, in UTC, for the epoch ms say nothing without the column's kind."""
-    return words.moment(value, column, UTC) if column.kind == "time" and value is not None else value
+    return state_words.moment(value, column, UTC) if column.kind == "time" and value is not None else value
 
 
 def _light(rows: Rows, folder: Path) -> Rows:
@@ -85,7 +88,11 @@ def by_script(context: Context, script: str, query: str, examples: int, hidden: 
         folder.mkdir(parents=True)
         try:
             answer = _ran(folder, rows, script, {"TIDEMARK_BATCH": str(batch), "TIDEMARK_QUERY": query}, hidden, ticket)
-            return Judged(answer, *named_rows.read(folder, examples, hidden)) if answer is Answer.WRONG else Judged(answer)
+            if answer is Answer.RIGHT:
+                return Judged(answer)
+            words = processes.tail(folder / LOG, hidden)
+            named = named_rows.read(folder, examples, hidden) if answer is Answer.WRONG else ((), (), False)
+            return Judged(answer, *named, words)
         finally:
             shutil.rmtree(folder)
 
@@ -100,7 +107,8 @@ def _ran(folder: Path, rows: Rows, script: str, environ: dict[str, str], hidden:
     code = processes.run(command, folder, {**os.environ, **environ}, LOG, ticket.check, timeout_s(), hidden=hidden)
     answer = answer_of(code)
     if answer is None:
-        message = f"The script ended with {code}, which is no answer. Its last words:\n{processes.tail(folder / LOG, hidden)}"
+        ended = f"ended with {code}" if code >= 0 else f"was ended by signal {-code}"
+        message = f"The script {ended}, which is no answer.{words.last(processes.tail(folder / LOG, hidden))}"
         raise Conflict("bisect.script", message, "0 means right, 125 cannot say, any other code below 128 wrong.")
     return answer
 

@@ -8,10 +8,14 @@ from pipelines.catalog.judging import Rows
 from pipelines.domain import bisections
 from pipelines.domain.bisections import Answer, Step
 from pipelines.domain.errors import Conflict
+from pipelines.words import bisections as words
 from pipelines.workspace.bisections.judges import Judge, Judged
 from pipelines.workspace.bisections.points import Points
 from pipelines.workspace.bisections.stretches import Stretch
 from pipelines.workspace.tickets import Ticket
+
+NOT_GOOD = {Answer.WRONG: "is wrong already", Answer.SKIPPED: "cannot be judged by the script"}
+NOT_BAD = {Answer.RIGHT: "is right, not wrong", Answer.SKIPPED: "cannot be judged by the script"}
 
 
 class Search:
@@ -28,12 +32,15 @@ class Search:
 
     def ends(self) -> None:
         """Raises Conflict where good is not right (`bisect.not_good`) or bad is not wrong (`bisect.not_bad`)."""
-        if (answer := self._look(self.right).answer) is not Answer.RIGHT:
-            message = f"Savepoint {self._stretch.good.id} (batch {self.right}) is {answer.value} already."
+        first = self._look(self.right)
+        if first.answer is not Answer.RIGHT:
+            message = f"Savepoint {self._stretch.good.id} (batch {self.right}) {NOT_GOOD[first.answer]}.{words.last(first.words)}"
             raise Conflict("bisect.not_good", message, "Choose an earlier one, or look at what judges.")
         self.verdict = self._look(self.wrong)
         if self.verdict.answer is not Answer.WRONG:
-            message = f"Savepoint {self._stretch.bad.id} (batch {self.wrong}) is {self.verdict.answer.value}, not wrong."
+            message = (
+                f"Savepoint {self._stretch.bad.id} (batch {self.wrong}) {NOT_BAD[self.verdict.answer]}.{words.last(self.verdict.words)}"
+            )
             raise Conflict("bisect.not_bad", message, "Choose a later one, or look at what judges.")
 
     def narrow(self) -> None:
