@@ -10,6 +10,7 @@ from pipelines.domain.ids import JobName
 from pipelines.domain.job_places import is_remote
 from pipelines.domain.jobs import Job
 from pipelines.domain.lockstep import GONE, MOVED, QUERY, Lead, LockStepPlan
+from pipelines.domain.moments import in_utc
 from pipelines.domain.savepoints import Manifest, QueryImage
 from pipelines.domain.triggers import TriggerKind
 from pipelines.savepoint import leads, own_reads, own_tables
@@ -45,8 +46,8 @@ def plan(context: Context, manifest: Manifest, variant: Variant, place: str) -> 
     ready = {query: min(line.newest, until.get(query, line.newest)) for query, line in lines.items()}
     began = {query: line.began for query, line in lines.items()}
     if until and ready == began:
-        message = f"{job} has read nothing between the savepoint and then."
-        raise Conflict("lockstep.nothing", message, "Choose a later point, or follow on without an end.")
+        message = f"{job} has read nothing between savepoint {manifest.id} and the end that was given."
+        raise Conflict("lockstep.nothing", message, "Give a later end.")
     files = sum(leads.files(image, checkpoints, ready[str(image.query)]) for image in manifest.queries)
     lead = Lead(job, checkpoints, str(context.layout.wanted_file(job)), until)
     return LockStepPlan(lead, began, ready, files)
@@ -126,6 +127,9 @@ def _require_batches(context: Context, job: str) -> None:
 def _until(context: Context, manifest: Manifest, variant: Variant, lines: dict[str, Line]) -> dict[str, int]:
     """Query -> its last batch; empty where the fork follows on and on."""
     if variant.until_ms is not None:
+        if variant.until_ms > context.now_ms():
+            message = f"{in_utc(variant.until_ms)} has not come yet: nobody knows which batches there are up to then."
+            raise Invalid("lockstep.future", message, "End where it stands now, or follow on without an end.")
         return {query: line.at(variant.until_ms) for query, line in lines.items()}
     if not variant.until:
         return {}

@@ -18,7 +18,7 @@ from pipelines.domain.iceberg_offsets import Position
 from pipelines.domain.ids import QueryName
 from pipelines.domain.job_places import is_other_s3
 from pipelines.domain.json_text import read_json
-from pipelines.domain.moments import moment_ms
+from pipelines.domain.moments import in_utc, moment_ms
 from pipelines.domain.moved_sources import EARLIEST, LATEST, MOST_EXAMPLES, MovedSource
 from pipelines.domain.savepoints import Manifest, QueryImage, SourceOffset
 from pipelines.savepoint import held_files, held_tables, moved_delta, moved_files, moved_iceberg
@@ -43,8 +43,8 @@ class Move:
 def planned(context: Context, manifest: Manifest, variant: Variant) -> tuple[Move, ...]:
     """The moves that the variant asks for.
 
-    Raises Invalid (`offsets.source`, `offsets.position`, `offsets.lock_step`, `time.invalid`), Unsupported (`offsets.kind`,
-    `offsets.files`), Unavailable where a broker or a storage does not answer."""
+    Raises Invalid (`offsets.source`, `offsets.position`, `offsets.future`, `offsets.lock_step`, `time.invalid`), Unsupported
+    (`offsets.kind`, `offsets.files`), Unavailable where a broker or a storage does not answer."""
     if not variant.offsets:
         return ()
     if variant.lock_step or variant.until or variant.until_ms is not None:
@@ -122,9 +122,13 @@ def _time_ms(context: Context, position: str) -> float:
     if position.startswith("{"):
         raise Invalid("offsets.position", f"{position[:80]} is no place in a source of files", HINT)
     try:
-        return moment_ms(position, datetime.fromtimestamp(context.now_ms() / 1000, UTC).astimezone())
+        at_ms = moment_ms(position, datetime.fromtimestamp(context.now_ms() / 1000, UTC).astimezone())
     except Invalid as error:
         raise Invalid(error.code, f"{position[:80]!r} is no place that a source can go on from", HINT) from error
+    if at_ms > context.now_ms():
+        message = f"{in_utc(at_ms)} has not come yet: a source cannot pass over what comes until then"
+        raise Invalid("offsets.future", message, "latest passes over all that is there.")
+    return at_ms
 
 
 def _of_kafka(context: Context, image: QueryImage, offset: SourceOffset, before: kafka.Offsets, position: str) -> MovedSource:

@@ -158,6 +158,8 @@ def test_an_end_is_after_the_savepoint_and_of_the_same_job(house: House, begun: 
             house.face.plan(Fork(savepoint=begun, name="b", until=point))
     with refusal(Conflict, "lockstep.nothing"):
         house.face.plan(Fork(savepoint=begun, name="b", until_ms=1))
+    with refusal(Invalid, "lockstep.future"):
+        house.face.plan(Fork(savepoint=begun, name="b", until_ms=2_000_000_000_000))
     with refusal(Invalid, "lockstep.two_ends"):
         house.face.plan(Fork(savepoint=begun, name="b", until="now", until_ms=1))
 

@@ -78,6 +78,7 @@ def test_so_is_a_partition_that_came_after_the_savepoint(
         ('{"other":{"0":1}}', "offsets.position"),
         ('{"clicks":', "offsets.position"),
         ("soon", "time.invalid"),
+        ("2033-01-01T00:00", "offsets.future"),
     ],
 )
 def test_a_place_that_is_not_there_is_refused(house: House, monkeypatch: pytest.MonkeyPatch, position: str, code: str) -> None:
