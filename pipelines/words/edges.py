@@ -30,7 +30,7 @@ def origin(run: Run, job: Job) -> str:
 def lines(edge: Edge) -> list[str]:
     """Why, operator by operator, and what was done with the state."""
     parts = [(part, "" if part.outcome is edge.outcome else f"{part.outcome}: ") for part in edge.parts]
-    told = [f"{verdicts.subject(part)}: {outcome}{'; '.join(part.reasons)}." for part, outcome in parts]
+    told = [f"{verdicts.subject(part)}: {outcome}{'; '.join(part.reasons).removesuffix('.')}." for part, outcome in parts]
     return [*told, *(migrations.lines(edge.migration) if edge.migration is not None else [])]
 
 

@@ -10,9 +10,11 @@ SIDES = ("the job's own", "the replay's")
 
 def sentence(replay: Replay) -> str:
     """The whole: `12 batches of a were replayed: all that was compared is equal.`"""
-    read = f"{formats.plural(replay.batches, 'batch', 'batches')} of {replay.job} replayed"
+    batches = f"{formats.plural(replay.batches, 'batch', 'batches')} of {replay.job}"
     if replay.outcome is Outcome.FAILED:
-        return f"{read}, not to the end: {'the server ended meanwhile' if replay.is_interrupted else 'the code failed'}."
+        why = "the server ended meanwhile" if replay.is_interrupted else "the code failed"
+        return f"Of {batches} not all were replayed: {why}."
+    read = f"{batches} replayed"
     if replay.outcome is Outcome.EQUAL:
         return f"{read}: all that was compared is equal."
     apart = [part.title for part in replay.parts if part.outcome is Outcome.DIFFERENT]

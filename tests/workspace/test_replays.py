@@ -104,7 +104,7 @@ def test_a_replay_whose_server_is_killed_has_failed_and_its_fork_is_in_the_trash
     (replay,) = listed
     assert (replay.outcome, replay.failure, replay.kept, replay.parts) == (Outcome.FAILED, SERVER_ENDED, False, ())
     assert trash.name.endswith(replay.fork) and (replay.savepoint, replay.end, replay.batches) == (*span, NEWEST - BEGAN)
-    assert words.sentence(replay).endswith("not to the end: the server ended meanwhile.")
+    assert words.sentence(replay).endswith("not all were replayed: the server ended meanwhile.")
     assert replay.id in cleaned(house)[0] and len(house.face.ask(ListEvents(kind="job.replayed"))) == 1
     assert document != DRIVER or not goes_on(pid)
     house.reopen()
