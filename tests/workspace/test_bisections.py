@@ -13,7 +13,7 @@ import pytest
 
 from pipelines.catalog.judging import Rows
 from pipelines.cli.nouns import bisections as bisection_lines
-from pipelines.domain.bisections import Answer, Over, Way, answer_of, at_most, middle
+from pipelines.domain.bisections import Answer, Over, Step, Way, answer_of, at_most, middle
 from pipelines.domain.errors import Conflict, Invalid, NotFound, TidemarkError
 from pipelines.domain.ids import JobName
 from pipelines.domain.runs import QUERIES_FILE, RunState
@@ -21,6 +21,7 @@ from pipelines.verbs.bisect import Bisect, ListBisections, ShowBisection
 from pipelines.verbs.face import do
 from pipelines.verbs.jobs import ShowJob
 from pipelines.verbs.take import Take
+from pipelines.words import bisections as bisection_words
 from pipelines.workspace.bisections import changes, named_rows
 from pipelines.workspace.compare import batches
 from tests.savepoint.golden import lay_checkpoint, lay_output
@@ -216,3 +217,5 @@ def test_the_middle_and_the_answers() -> None:
         None,
         None,
     ]
+    told = [bisection_words.step(Step(3, Answer.WRONG, Way.LOG, rows, 1.0))[1] for rows in (0, 1, 2)]
+    assert told == ["wrong", "wrong, 1 row", "wrong, 2 rows"]
