@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 LEGAL = "/_-!.~'()*,;:$&+=@"
 """What Java's URI leaves as it is in a path, as it does what is beyond ASCII and is neither a space nor a control character."""
@@ -22,3 +22,8 @@ def _is_left(character: str) -> bool:
 def address(path: str) -> str:
     """Of a file of this machine, by its absolute path: `file:///data/day=1/a%20b`."""
     return f"file://{quoted(path)}"
+
+
+def path(address: str) -> str:
+    """The path of an address of this machine (`file:/data/a%20b`), or of what is a path already."""
+    return unquote(f"/{address.removeprefix('file:').lstrip('/')}") if address.startswith("file:") else address

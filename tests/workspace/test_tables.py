@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from pipelines.domain.runs import RunState
+from pipelines.domain.verdicts import Outcome
+from pipelines.verbs.check import Check
 from pipelines.verbs.face import do
 from pipelines.verbs.fork import Fork
 from pipelines.verbs.jobs import ReadLog, ShowJob
@@ -30,9 +32,14 @@ events, output = sys.argv[1:3]
 spark = SparkSession.builder.getOrCreate()
 spark.sql("CREATE DATABASE IF NOT EXISTS raw")
 spark.sql("CREATE TABLE IF NOT EXISTS raw.seen (event_time TIMESTAMP, kind STRING, post STRING) USING parquet PARTITIONED BY (post)")
+if not spark.catalog.tableExists("kinds"):
+    spark.sql("CREATE TABLE kinds (kind STRING, label STRING) USING parquet")
+    spark.sql("INSERT INTO kinds VALUES ('view', 'v')")
+spark.sql(f"CREATE TABLE labels (kind STRING) USING parquet LOCATION '{events}-labels'")
 schema = "event_time TIMESTAMP, kind STRING, post STRING"
 rows = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).json(events)
-windows = rows.withWatermark("event_time", "10 seconds").groupBy(F.window("event_time", "10 seconds"), "post").count()
+labelled = rows.join(spark.table("kinds"), "kind", "left").join(spark.table("labels"), "kind", "left")
+windows = labelled.withWatermark("event_time", "10 seconds").groupBy(F.window("event_time", "10 seconds"), "post").count()
 counts = windows.select(F.col("window.start").alias("start"), "post", "count")
 started = [
     counts.writeStream.queryName("counts").trigger(availableNow=True).toTable("counts", partitionBy=["post"]),
@@ -73,6 +80,10 @@ def test_tables_hold_what_they_would_without_a_break(server: Server, tmp_path: P
         ("counts", str(home / "a/warehouse/tables/counts")),
         ("raw.seen", str(home / "a/warehouse/tables/raw.db/seen")),
     }
+
+    part = next(part for part in do(server.face, Check(saved.id, code=f"{TABLES}# a comment\n")).parts if part.operator == 0)
+    assert part.outcome is Outcome.CANNOT_TELL and len(part.reasons) == 2, part.reasons
+    assert "It reads files at file:{warehouse}/tables/kinds that were changed" in part.reasons[0]
 
     write_events(events, FILES)
     do(server.face, Resume("a"))

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
-from pipelines.domain import doubts
+from pipelines.domain import doubts, java_paths
 from pipelines.domain.references import HADOOP
 from pipelines.domain.run_specs import RunSpec
 from pipelines.driver import secret_values
 from pipelines.driver.planning import hadoop_conf
+from pipelines.driver.planning.forms import items
 
 
 @contextmanager
@@ -38,22 +38,25 @@ def alone(spec: RunSpec, told: set[str]) -> Iterator[None]:
 
 
 def _forget_tables(warehouse: str) -> None:
-    """Drops the tables that a side made in its warehouse: the next one has those that its own code makes."""
+    """Drops the tables that a side made: the next one has those that its own code makes. A managed table that lies elsewhere stays, as its
+    files would go with it."""
     from pyspark.sql import SparkSession
 
     session = SparkSession._instantiatedSession
     if session is None or not os.path.isdir(warehouse):
         return
-    for database in session.catalog.listDatabases():
-        for table in session.catalog.listTables(database.name):
-            name = f"`{database.name}`.`{table.name}`"
-            if not table.isTemporary and warehouse in _location(session, name):
-                session.sql(f"DROP TABLE {name}")
-
-
-def _location(session: Any, table: str) -> str:
-    rows = session.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()
-    return next((unquote(str(row["data_type"])) for row in rows if row["col_name"] == "Location"), "")
+    is_in_memory = session.conf.get("spark.sql.catalogImplementation") == "in-memory"
+    shared = session._jsparkSession.sharedState()
+    catalog, of_the_process = shared.externalCatalog(), java_paths.path(str(shared.conf().get("spark.sql.warehouse.dir")))
+    places = (warehouse, of_the_process) if is_in_memory else (warehouse,)
+    for database in items(catalog.listDatabases()):
+        for name in items(catalog.listTables(database)):
+            table = catalog.getTable(database, name)
+            location = table.storage().locationUri()
+            place = java_paths.path(str(location.get())) if location.isDefined() else ""
+            is_managed = str(table.tableType().name()) == "MANAGED"
+            if any(folder in place for folder in places) or (is_in_memory and not is_managed):
+                catalog.dropTable(database, name, True, False)
 
 
 def _forget_modules(code: Path) -> None:

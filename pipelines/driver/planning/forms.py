@@ -61,7 +61,7 @@ class Form:
             case ["python", broadcasts, includes, pickled]:
                 return self._function(broadcasts, includes, b64decode(pickled))
             case ["files", places, newest]:
-                self.reads.update(dict.fromkeys(places, newest))
+                self.reads.update({self._own.named(place): newest for place in places})
                 return ["files", [self._own.form(place) for place in places]]
             case ["map", pairs]:
                 return ["map", sorted(([self._form(key), self._form(value)] for key, value in pairs), key=str)]

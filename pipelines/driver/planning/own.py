@@ -19,9 +19,20 @@ class Own:
     def __init__(self, spec: RunSpec | None = None) -> None:
         self.code = os.path.dirname(spec.script) if spec is not None else ""
         """Folder of the script."""
-        folders = {spec.output: OUTPUT, spec.warehouse: WAREHOUSE, self.code: CODE} if spec is not None else {}
-        names = {spelled: name for folder, name in folders.items() if folder for spelled in (folder, java_paths.quoted(folder))}
-        self._names = {re.compile(rf"{re.escape(folder)}(?=/|$)"): name for folder, name in names.items()}
+        self.warehouse = spec.warehouse if spec is not None else ""
+        self._names: dict[re.Pattern[str], str] = {}
+        for folder, name in {spec.output: OUTPUT, self.warehouse: WAREHOUSE, self.code: CODE}.items() if spec is not None else ():
+            self._know(folder, name)
+
+    def put_tables(self, place: str) -> None:
+        """`place` is where Spark's catalog puts tables: in the warehouse of the side that was planned first in this process."""
+        folder = os.path.dirname(java_paths.path(place))
+        if self.warehouse and folder.startswith(os.path.dirname(os.path.dirname(self.warehouse)) + os.sep):
+            self._know(folder, WAREHOUSE)
+
+    def _know(self, folder: str, name: str) -> None:
+        for spelled in (folder, java_paths.quoted(folder)) if folder else ():
+            self._names[re.compile(rf"{re.escape(spelled)}(?=/|$)")] = name
 
     def named(self, text: str) -> str:
         for folder, name in self._names.items():

@@ -25,6 +25,7 @@ from pipelines.driver.planning.sources import Source
 from pipelines.driver.query_names import GivenNames
 
 SQL = "spark.sql."
+TABLES_IN = "spark.sql.warehouse.dir"
 IN_PYTHON = re.compile(r"Python|Pandas|Arrow|PySpark")
 """In the names of nodes of a plan that call Python's functions."""
 HADOOPS = "hadoopConfiguration."
@@ -96,6 +97,7 @@ class Planner:
 
     def plan(self, spark: Any, frame: Any, name: QueryName, mode: str) -> PlannedQuery:
         """1. On nothing: what it would keep, and what it computes. 2. On the copy of its checkpoint."""
+        self._own.put_tables(str(spark._jsparkSession.sharedState().conf().get(TABLES_IN)))
         opened, read, point = Doors(spark), sources.read(frame, self._own), self._points.get(name)
         pinned = Path(point.checkpoint) if point else None
         folder = self._folder / CONTRACT / folder_of(name)
