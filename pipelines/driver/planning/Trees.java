@@ -20,15 +20,17 @@ import org.apache.spark.rdd.ParallelCollectionRDD;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.CurrentBatchTimestamp;
-import org.apache.spark.sql.catalyst.expressions.CurrentDate;
+import org.apache.spark.sql.catalyst.expressions.CurrentTime;
 import org.apache.spark.sql.catalyst.expressions.CurrentTimestampLike;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
-import org.apache.spark.sql.catalyst.expressions.LocalTimestamp;
+import org.apache.spark.sql.catalyst.expressions.Now;
 import org.apache.spark.sql.catalyst.expressions.Rand;
 import org.apache.spark.sql.catalyst.expressions.Randn;
+import org.apache.spark.sql.catalyst.expressions.TimeZoneAwareExpression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.plans.QueryPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
@@ -61,6 +63,7 @@ public final class Trees {
   private static final Set LOGICAL = words("StreamingRelation StreamingRelationV2");
   private static final String RELATION = "StreamingRelationExec";
   private static final String OBSERVING = "CollectMetricsExec";
+  private static final Set ZONED = words("CurrentDate LocalTimestamp LocalTimestampNanos");
   private static final Set WHOLE_IN_TEXT = words(
       "org.apache.spark.unsafe.types.UTF8String org.apache.spark.unsafe.types.CalendarInterval org.apache.spark.sql.types.Decimal");
 
@@ -77,7 +80,10 @@ public final class Trees {
     return out.toString();
   }
 
-  /** `plan` where the present time is that of a batch at `ms`, which the optimizer does not fold, as a stream has it (MicroBatchExecution). */
+  /**
+   * `plan` where the present time is that of a batch at `ms`, which the optimizer does not fold (MicroBatchExecution). What it would fold to the
+   * time of this planning is a value that nobody knows.
+   */
   public QueryPlan timed(QueryPlan plan, long ms) {
     return plan.transformAllExpressions(new Timed(ms));
   }
@@ -90,16 +96,16 @@ public final class Trees {
     }
 
     public boolean isDefinedAt(Object value) {
-      return value instanceof CurrentTimestampLike || value instanceof CurrentDate || value instanceof LocalTimestamp;
+      return value instanceof CurrentTimestampLike || ZONED.contains(value.getClass().getSimpleName()) || value instanceof CurrentTime;
     }
 
     public Object applyOrElse(Object value, Function1 other) {
-      if (value instanceof CurrentTimestampLike) {
+      if (value instanceof Now || value instanceof CurrentTime) {
+        return new BoundReference(0, ((Expression) value).dataType(), false);
+      } else if (value instanceof CurrentTimestampLike) {
         return new CurrentBatchTimestamp(ms, ((Expression) value).dataType(), Option.apply("UTC"));
-      } else if (value instanceof CurrentDate) {
-        return new CurrentBatchTimestamp(ms, ((Expression) value).dataType(), ((CurrentDate) value).timeZoneId());
-      } else if (value instanceof LocalTimestamp) {
-        return new CurrentBatchTimestamp(ms, ((Expression) value).dataType(), ((LocalTimestamp) value).timeZoneId());
+      } else if (ZONED.contains(value.getClass().getSimpleName())) {
+        return new CurrentBatchTimestamp(ms, ((Expression) value).dataType(), ((TimeZoneAwareExpression) value).timeZoneId());
       }
       return other.apply(value);
     }
@@ -171,7 +177,7 @@ public final class Trees {
       open("many").append(',');
       writeMany((IterableOnce) value);
       out.append(']');
-    } else if (value instanceof SparkSession || (value instanceof FileFormat && name.startsWith(SPARK) && !(value instanceof Product))) {
+    } else if (value instanceof SparkSession || (value instanceof FileFormat && name.startsWith(SPARK) && holdsNothing(value.getClass()))) {
       tell("module", name);
     } else if (value instanceof Product && (name.startsWith(SPARK) || name.startsWith("scala."))) {
       writeProduct((Product) value, name);
@@ -322,6 +328,17 @@ public final class Trees {
     } else {
       tell("other", name);
     }
+  }
+
+  /** Whether objects of a class have no fields of their own. */
+  private static boolean holdsNothing(Class kind) {
+    java.lang.reflect.Field[] fields = kind.getDeclaredFields();
+    for (int at = 0; at < fields.length; at++) {
+      if (!java.lang.reflect.Modifier.isStatic(fields[at].getModifiers()) && fields[at].getName().indexOf("Logging") < 0) {
+        return false;
+      }
+    }
+    return true;
   }
 
   private static Object above(RDD rdd) {
