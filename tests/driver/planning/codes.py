@@ -239,7 +239,9 @@ rates.count()
 dated = events.where("current_date() > '2020-01-01'").withColumn("seen", F.current_timestamp()).withColumn("chance", F.rand())
 both = F.aggregate(F.transform(F.array("v", "w"), lambda x: x + 1), F.lit(0), lambda a, b: a + b)
 kept = dated.join(rates, "k").groupBy("k")
-counts = kept.agg(F.sum(both * F.col("rate")).alias("s"), F.count("chance").alias("n"), F.max("seen").alias("last"), F.max(F.now()).alias("now"))
+counts = kept.agg(
+    F.sum(both * F.col("rate")).alias("s"), F.count("chance").alias("n"), F.max("seen").alias("last"), F.max(F.now()).alias("now")
+)
 df = counts.selectExpr("k", "s", "n", "last > '2020-01-01' AND now > '2020-01-01' AS late")
 #end""",
     "Update",
