@@ -15,6 +15,7 @@ from pipelines.domain.run_specs import RunSpec
 from pipelines.driver import secret_values
 from pipelines.driver.planning import hadoop_conf
 from pipelines.driver.planning.forms import items
+from pipelines.driver.planning.own import is_beside
 
 
 @contextmanager
@@ -48,7 +49,7 @@ def _forget_tables(warehouse: str) -> None:
     is_in_memory = session.conf.get("spark.sql.catalogImplementation") == "in-memory"
     shared = session._jsparkSession.sharedState()
     catalog, of_the_process = shared.externalCatalog(), java_paths.path(str(shared.conf().get("spark.sql.warehouse.dir")))
-    places = (warehouse, of_the_process) if is_in_memory else (warehouse,)
+    places = (warehouse, of_the_process) if is_in_memory and is_beside(of_the_process, warehouse) else (warehouse,)
     for database in items(catalog.listDatabases()):
         for name in items(catalog.listTables(database)):
             table = catalog.getTable(database, name)

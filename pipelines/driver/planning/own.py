@@ -27,7 +27,7 @@ class Own:
     def put_tables(self, place: str) -> None:
         """`place` is where Spark's catalog puts tables: in the warehouse of the side that was planned first in this process."""
         folder = os.path.dirname(java_paths.path(place))
-        if self.warehouse and folder.startswith(os.path.dirname(os.path.dirname(self.warehouse)) + os.sep):
+        if is_beside(folder, self.warehouse):
             self._know(folder, WAREHOUSE)
 
     def _know(self, folder: str, name: str) -> None:
@@ -47,3 +47,8 @@ class Own:
     def is_folder(self, text: str) -> bool:
         """Whether a text names one of these folders, or one within them."""
         return self.named(text) != text and not os.path.isfile(text)
+
+
+def is_beside(folder: str, warehouse: str) -> bool:
+    """Whether a folder lies where the two sides of a planning do, one of which has this warehouse: none of the user's does."""
+    return bool(warehouse) and folder.startswith(os.path.dirname(os.path.dirname(warehouse)) + os.sep)

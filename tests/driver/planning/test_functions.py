@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pipelines.driver.planning.functions import Reading, digest
-from pipelines.driver.planning.own import Own
+from pipelines.driver.planning.own import Own, is_beside
 from tests.driver.planning.codes import spec
 
 CODE = """
@@ -625,3 +625,13 @@ def test_names_of_arguments_that_code_can_ask_for_are_a_part_of_a_function() -> 
             reading = Reading()
             digests.append(digest(reading.settled(reading.called(scope["f"], ""))))
         assert digests[0] != digests[1] or reading.gaps, body
+
+
+def test_tables_lie_in_the_warehouse_of_the_side_that_was_planned_first_and_no_other_folder_is_one() -> None:
+    own = Own(spec(warehouse="/w s/o/old/warehouse"))
+    for place in ("file:/w s/o/new/warehouse/tables", "/data/warehouse/tables", "file:/w s/other/warehouse/tables"):
+        own.put_tables(place)
+    named = "{warehouse}/tables/t"
+    assert [own.named(f"{folder}/warehouse/tables/t") for folder in ("/w s/o/new", "/w%20s/o/new", "/w s/o/old")] == [named] * 3
+    assert own.named("/data/warehouse/tables/t") == "/data/warehouse/tables/t"
+    assert not is_beside("/data/warehouse/tables", "") and not is_beside("/data/warehouse/tables", "/w s/o/old/warehouse")
