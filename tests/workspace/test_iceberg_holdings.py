@@ -179,7 +179,7 @@ MOVES = [
     ("earliest", 0, 0, 0, 2),
     ("latest", 3, 1, 2, 0),
     ("2000-01-01T00:00", 0, 0, 0, 2),
-    ("2100-01-01T00:00", 3, 1, 2, 0),
+    ("-0s", 3, 1, 2, 0),
     ('{{"snapshot_id":{made[3]}}}', 3, 0, 1, 0),
     ('{{"version":1,"snapshot_id":{made[1]},"position":0,"scan_all_files":false}}', 1, 0, 0, 1),
 ]
@@ -197,7 +197,13 @@ def test_a_source_is_moved(house: House, events: Events, position: str, number: 
 
 
 @pytest.mark.parametrize(
-    ("position", "code"), [('{"snapshot_id":7}', "offsets.position"), ('{"clicks":{"0":1}}', "offsets.position"), ("soon", "time.invalid")]
+    ("position", "code"),
+    [
+        ('{"snapshot_id":7}', "offsets.position"),
+        ('{"clicks":{"0":1}}', "offsets.position"),
+        ("soon", "time.invalid"),
+        ("2100-01-01T00:00", "offsets.future"),
+    ],
 )
 def test_a_place_that_is_not_there_is_refused(house: House, events: Events, position: str, code: str) -> None:
     savepoint = saved(house, events, Position(events.made[1], 1))
